@@ -1,0 +1,118 @@
+"""Everything that can go wrong, as one tree.
+
+HomeAgentError
+├── LLMError                 a request to the model failed
+│   ├── LLMConnectionError     not reachable, connection lost
+│   │   ├── LLMTimeoutError      silent for too long
+│   │   └── LLMCertificateError  the certificate was refused
+│   ├── LLMAuthError           the key was refused
+│   ├── LLMRateLimitError      too many requests, or no credit left
+│   ├── LLMModelNotFoundError  the endpoint does not know the model
+│   ├── LLMContextLengthError  the request is longer than the model's window
+│   └── LLMResponseError       refused, not understood, or not what an OpenAI-compatible server sends
+├── ToolError                a tool call failed: the model learns of it, the turn goes on
+├── ContextError             a piece of context is missing: it is left out, the turn goes on
+├── PromptTemplateError      the owner's prompt does not render
+└── ConversationBusy         a second message while the first is being answered
+
+Every error carries a translation key of `exceptions` in translations/ and its placeholders; no sentence stands in code.
+"""
+
+from homeassistant.exceptions import HomeAssistantError
+
+from .const import DOMAIN
+
+
+class HomeAgentError(HomeAssistantError):
+    """An error whose sentence is translated."""
+
+    key = "unknown"
+
+    def __init__(self, key: str | None = None, **placeholders: str) -> None:
+        """Keep the translation key (default: the class's) and its placeholders."""
+        super().__init__(
+            translation_domain=DOMAIN, translation_key=key or self.key, translation_placeholders=placeholders
+        )
+
+
+class LLMError(HomeAgentError):
+    """A request to the model failed. Placeholders: `endpoint` (its title), `detail` (what the server said)."""
+
+    key = "llm_error"
+
+
+class LLMConnectionError(LLMError):
+    """The endpoint cannot be reached, or the connection was lost."""
+
+    key = "llm_unreachable"
+
+
+class LLMTimeoutError(LLMConnectionError):
+    """The endpoint was silent for longer than its limit."""
+
+    key = "llm_timeout"
+
+
+class LLMCertificateError(LLMConnectionError):
+    """The endpoint's certificate was refused."""
+
+    key = "llm_certificate"
+
+
+class LLMAuthError(LLMError):
+    """The endpoint refused the key."""
+
+    key = "llm_auth"
+
+
+class LLMRateLimitError(LLMError):
+    """The endpoint refuses more requests for now; `retry_after` is in seconds, None when it did not say."""
+
+    key = "llm_rate_limit"
+
+    def __init__(self, key: str | None = None, *, retry_after: float | None = None, **placeholders: str) -> None:
+        """Keep how long to wait."""
+        super().__init__(key, **placeholders)
+        self.retry_after = retry_after
+
+
+class LLMModelNotFoundError(LLMError):
+    """The endpoint does not know the model."""
+
+    key = "llm_model_not_found"
+
+
+class LLMContextLengthError(LLMError):
+    """The request does not fit the model's context window."""
+
+    key = "llm_context_length"
+
+
+class LLMResponseError(LLMError):
+    """The endpoint answered something that is not a chat completion, or refused the request."""
+
+    key = "llm_response"
+
+
+class ToolError(HomeAgentError):
+    """A tool call failed; its sentence goes to the model inside the envelope."""
+
+    key = "tool_failed"
+
+
+class ContextError(HomeAgentError):
+    """A piece of context could not be gathered."""
+
+    key = "context_failed"
+
+
+class PromptTemplateError(HomeAgentError):
+    """The owner's prompt template does not render."""
+
+    key = "prompt_template"
+
+
+class ConversationBusy(HomeAgentError):
+    """A message arrived while the previous one of the same conversation is being answered."""
+
+    key = "conversation_busy"

@@ -1,0 +1,1 @@
+"""Who answers: the settings of an assistant."""

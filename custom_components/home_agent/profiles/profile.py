@@ -1,0 +1,91 @@
+"""The settings of one assistant, merged once at load: built-in defaults, then the house's, then the profile's own.
+
+A subentry and the entry's options store only what was set; an absent key means "inherit" (D-1, C-23).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..const import LLM_DEFAULT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextEntity:
+    """One line of the owner's own context list."""
+
+    pattern: str
+    """An entity id, or one with wildcards (`climate.*`)."""
+    attributes: tuple[str, ...] = ()
+    """Attributes to tell besides the state; empty: those that matter for the domain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One assistant. Field names are the keys of a `profile` subentry and of the defaults in the entry's options."""
+
+    subentry_id: str = ""
+    name: str = ""
+
+    llm: str = LLM_DEFAULT
+    """Subentry id of an endpoint, `default` (the first one) or `none` (the house answers by itself)."""
+    local_first: bool = False
+    """Let Home Assistant's own sentences answer before the model is asked."""
+    streaming: bool = True
+    speech: str = "auto"
+    """`auto`: answers to voice devices are made speakable; `always`; `never`."""
+
+    use_default_prompt: bool = True
+    custom_prompt: str = ""
+    """Template that replaces the default prompt when `use_default_prompt` is off."""
+    prompt_additions: str = ""
+    """Template appended to the prompt."""
+
+    context_mode: str = "direct"
+    """`direct` or `off`."""
+    context_format: str = "json"
+    """`json`, `natural_language` or `hybrid`."""
+    context_entities: tuple[ContextEntity, ...] = ()
+    """Empty: every exposed entity."""
+    context_update_interval: int = 0
+    """Seconds for which states that were already told are not told again, even when they changed."""
+
+    history_enabled: bool = True
+    history_max_messages: int = 10
+    history_max_tokens: int = 4000
+
+    native_tools: bool = True
+    max_calls_per_turn: int = 5
+    tool_timeout: int = 30
+    """Seconds for one tool call."""
+
+
+DEFAULTS = Profile()
+KEYS = frozenset(field.name for field in fields(Profile)) - {"subentry_id", "name"}
+
+
+def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layers as one dict: later ones win, dicts merge key by key, lists and scalars replace."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+                merged[key] = merge(merged[key], value)
+            else:
+                merged[key] = value
+    return merged
+
+
+def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], data: Mapping[str, Any]) -> Profile:
+    """Return the profile of a subentry; keys it does not know (of a newer version) are left alone."""
+    settings = {key: value for key, value in merge(defaults, data).items() if key in KEYS}
+    for key in ("history_max_messages", "history_max_tokens", "max_calls_per_turn", "tool_timeout"):
+        if key in settings:  # number selectors return floats
+            settings[key] = int(settings[key])
+    if "context_update_interval" in settings:
+        settings["context_update_interval"] = int(settings["context_update_interval"])
+    settings["context_entities"] = tuple(
+        ContextEntity(pattern=row["entity_id"], attributes=tuple(row.get("attributes") or ()))
+        for row in settings.get("context_entities") or ()
+    )
+    return Profile(subentry_id=subentry_id, name=name, **settings)

@@ -1,0 +1,42 @@
+"""The form of our own tools: arguments become a plan, the policy decides, the tool runs the plan."""
+
+from abc import abstractmethod
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType, JsonValueType
+
+from ..const import DOMAIN
+from ..safety.plan import Plan
+from ..turn import Turn
+
+
+class HomeAgentTool(llm.Tool):
+    """A tool whose effects are known before it runs.
+
+    The policy (safety/policy.py) calls `plan`, checks exposure, permission and confirmation of everything in it, and
+    then `run`. Neither may raise anything but `HomeAssistantError`; `ToolError` carries the sentence for the model.
+    """
+
+    integration = DOMAIN
+
+    @abstractmethod
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what the call comes to; `args` have passed the tool's schema. No side effects."""
+
+    @abstractmethod
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Do it and return the `result` of the envelope: JSON, bounded in size."""
+
+    @override
+    async def async_call(
+        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
+    ) -> llm.ToolResult:
+        """Refuse: a call that does not come through the policy is nobody's."""
+        raise llm.HomeAssistantError(f"{self.name} runs only inside a turn")
+
+
+def envelope(*, result: JsonValueType = None, error: str | None = None) -> JsonObjectType:
+    """Return the shape of every tool result (S1-39, C-7): success, result, error."""
+    return {"success": error is None, "result": result, "error": error}

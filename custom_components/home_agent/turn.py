@@ -1,0 +1,106 @@
+"""What is known about one user input, from its arrival to the answer.
+
+Handed down by `conversation.py`; tools and the policy find the turn they belong to through `current_turn`, because
+Home Assistant keeps the tool objects of a conversation's first turn (its prompt freeze) while the turn changes.
+"""
+
+from collections import Counter
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+import time
+
+from homeassistant.auth.models import User
+from homeassistant.components.conversation import ConversationInput
+from homeassistant.core import Context
+
+from .client.base import Usage
+from .profiles.profile import Profile
+
+current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
+"""The turn whose tools are running; tasks that the chat log starts inherit it."""
+
+
+class Origin(StrEnum):
+    """Where an answer came from."""
+
+    MODEL = "model"
+    LOCAL = "local"
+    NOTICE = "notice"
+    """A sentence of our own: an error, or what would help."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolCallRecord:
+    """One tool call of the turn, for the response of `home_agent.process` and for events. No results, no texts."""
+
+    tool_name: str
+    parameters: dict[str, object]
+    """Masked."""
+    success: bool
+    duration_ms: int
+    error: str | None = None
+    """The error class, when it failed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One user input and its answer."""
+
+    profile: Profile
+    conversation_id: str
+    text: str
+    language: str
+    context: Context
+    """Who asked; every service call carries it."""
+    user: User | None = None
+    """None: nobody is known (a satellite, an automation); exposure alone decides then."""
+    device_id: str | None = None
+    satellite_id: str | None = None
+    area_id: str | None = None
+    """Area of the asking device."""
+    agent_id: str = ""
+    """Entity id of the profile's conversation entity."""
+    spoken: bool = False
+    """The answer goes to a loudspeaker."""
+    extra_system_prompt: str | None = None
+    context_entities: list[str] | None = None
+    """Entities that `home_agent.process` named instead of the profile's own list."""
+
+    started: float = field(default_factory=time.perf_counter)
+    origin: Origin = Origin.MODEL
+    calls_started: int = 0
+    """Tool calls so far, the refused ones included."""
+    calls: list[ToolCallRecord] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    used_external_llm: bool = False
+
+    @property
+    def duration_ms(self) -> int:
+        """Milliseconds since the input arrived."""
+        return round((time.perf_counter() - self.started) * 1000)
+
+    @property
+    def tool_breakdown(self) -> dict[str, int]:
+        """Calls per tool name."""
+        return dict(Counter(call.tool_name for call in self.calls))
+
+    @property
+    def calls_left(self) -> int:
+        """How many tool calls the turn may still start."""
+        return self.profile.max_calls_per_turn - self.calls_started
+
+    @classmethod
+    def from_input(cls, user_input: ConversationInput, profile: Profile, conversation_id: str) -> Turn:
+        """Return the turn of an input; user and area are filled in by the caller."""
+        return cls(
+            profile=profile,
+            conversation_id=conversation_id,
+            text=user_input.text,
+            language=user_input.language,
+            context=user_input.context,
+            device_id=user_input.device_id,
+            satellite_id=user_input.satellite_id,
+            agent_id=user_input.agent_id,
+            extra_system_prompt=user_input.extra_system_prompt,
+        )
