@@ -1,0 +1,1 @@
+"""Tests of Home Agent; the folders mirror the package."""

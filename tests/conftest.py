@@ -1,0 +1,35 @@
+"""What every test needs: our integration found, the house's own basics set up, a scripted endpoint."""
+
+from collections.abc import AsyncGenerator
+
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+import pytest
+
+# Without this the test package's own `custom_components` folder hides ours.
+import custom_components  # noqa: F401
+from tests.llm_server import LLMServer
+
+
+@pytest.fixture
+async def house(hass: HomeAssistant, enable_custom_integrations: None) -> None:
+    """Let Home Assistant find our integration and know about exposure."""
+    assert await async_setup_component(hass, "homeassistant", {})
+
+
+@pytest.fixture(autouse=True)
+def house_where_needed(request: pytest.FixtureRequest) -> None:
+    """Set the house up in tests that have a `hass`; its recorder, where one is asked for, has to come first."""
+    for name, wanted_with in (("recorder_mock", "recorder_mock"), ("house", "hass")):
+        if wanted_with in request.fixturenames:
+            request.getfixturevalue(name)
+
+
+@pytest.fixture
+async def llm_server(socket_enabled: None) -> AsyncGenerator[LLMServer]:
+    """An OpenAI-compatible endpoint on 127.0.0.1 that answers as the test plans; see tests/llm_server.py."""
+    server = LLMServer()
+    await server.start()
+    yield server
+    await server.stop()
+    server.assert_done()

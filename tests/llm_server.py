@@ -1,0 +1,430 @@
+"""A scripted OpenAI-compatible server on loopback.
+
+In tests, through the fixture `llm_server`:
+
+    llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "light.kitchen"}), text("It is on."))
+    ...
+    assert llm_server.requests[0].body["messages"][-1]["content"] == "Turn on the kitchen light"
+
+Each request takes the next planned reply, as a stream or as one JSON answer, whichever it asks for. A request without a
+plan and a plan without a request fail the test. `respond` sets a function that answers whatever is not planned.
+
+On its own, for end-to-end tests and the benchmark: `python -m tests.llm_server --port 9000 [--script FILE]`. The script
+is a JSON list of rules, the first that matches answers: `{"when": REGEX of the last user message, "tool": NAME,
+"arguments": {...}, "text": ANSWER}`. With `tool`, the text is the answer after the tool's result.
+"""
+
+import argparse
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+import json
+from pathlib import Path
+import re
+import ssl
+import time
+from typing import Any
+
+from aiohttp import web
+
+type JSON = dict[str, Any]
+type Piece = Mapping[str, Any] | bytes | float
+"""Of a stream: a chunk, which becomes one event; bytes as they are; a pause in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request as it arrived."""
+
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+    body: JSON
+    arrived: float
+    """`time.perf_counter()`."""
+
+    @property
+    def last_user(self) -> str:
+        """Text of the newest user message."""
+        for message in reversed(self.body.get("messages", [])):
+            if message["role"] == "user":
+                content = message["content"]
+                return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One planned answer. Make it with the builders below."""
+
+    message: JSON | None = None
+    """The answer in one piece, for a request without `stream`."""
+    finish_reason: str | None = "stop"
+    pieces: Sequence[Piece] = ()
+    """The answer as a stream, without the parts that the server adds: finish reason, usage, `[DONE]`."""
+    usage: JSON | bool | None = None
+    """Sent as it is; True: made up, whether asked for or not; None: made up when asked for; False: never."""
+    ending: bool = True
+    """Whether the stream ends with a finish reason, usage and `[DONE]`."""
+    done: bool = True
+    """Whether `[DONE]` is sent."""
+    cut: bool = False
+    """Drop the connection instead of ending the stream."""
+    silent: bool = False
+    """Say nothing more until the client leaves."""
+    delay: float = 0.0
+    """Seconds until the headers are sent."""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    """A whole body of its own, for errors and pages."""
+    content_type: str | None = None
+
+
+def text(
+    content: str,
+    *,
+    pieces: int | None = None,
+    thinking: str | None = None,
+    finish_reason: str | None = "stop",
+    pause: float = 0.0,
+    **options: Any,
+) -> Reply:
+    """Return an answer in words, in `pieces` chunks (default: word by word), `pause` seconds apart."""
+    parts = _split(content, pieces) if pieces else re.findall(r"\s*\S+\s*$|\s*\S+", content) or [content]
+    stream: list[Piece] = [delta(reasoning_content=thinking)] if thinking else []
+    for part in parts:
+        stream += [pause, delta(content=part)] if pause else [delta(content=part)]
+    message: JSON = {"role": "assistant", "content": content}
+    if thinking:
+        message["reasoning_content"] = thinking
+    return Reply(message=message, pieces=stream, finish_reason=finish_reason, **options)
+
+
+def tool_call(
+    name: str,
+    arguments: Mapping[str, Any] | str,
+    *,
+    call_id: str | None = None,
+    fragments: int = 1,
+    content: str | None = None,
+    **options: Any,
+) -> Reply:
+    """Return an answer that calls one tool, its arguments in so many `fragments`."""
+    return tool_calls(
+        (name, arguments), ids=[call_id] if call_id else None, fragments=fragments, content=content, **options
+    )
+
+
+def tool_calls(
+    *calls: tuple[str, Mapping[str, Any] | str],
+    ids: Sequence[str] | None = None,
+    fragments: int = 1,
+    content: str | None = None,
+    **options: Any,
+) -> Reply:
+    """Return an answer that calls several tools."""
+    stream: list[Piece] = [delta(content=content)] if content else []
+    whole = []
+    for index, (name, arguments) in enumerate(calls):
+        raw = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        call_id = ids[index] if ids else f"call_{index}_{name}"
+        whole.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": raw}})
+        first, *rest = _split(raw, fragments)
+        head = {"index": index, "id": call_id, "type": "function", "function": {"name": name, "arguments": first}}
+        stream.append(delta(tool_calls=[head]))
+        stream += [delta(tool_calls=[{"index": index, "function": {"arguments": part}}]) for part in rest]
+    message = {"role": "assistant", "content": content, "tool_calls": whole}
+    return Reply(message=message, pieces=stream, finish_reason="tool_calls", **options)
+
+
+def chunks(*pieces: Piece, message: JSON | None = None, ending: bool = False, **options: Any) -> Reply:
+    """Return a stream of exactly these chunks; with `ending`, the usual end is added."""
+    return Reply(pieces=pieces, message=message, ending=ending, **options)
+
+
+def raw(*pieces: bytes, **options: Any) -> Reply:
+    """Return a stream of exactly these bytes."""
+    return Reply(pieces=pieces, ending=False, **{"done": False, **options})
+
+
+def delta(*, finish_reason: str | None = None, **fields: Any) -> JSON:
+    """Return a chunk with one choice."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "scripted",
+        "choices": [{"index": 0, "delta": fields, "finish_reason": finish_reason}],
+    }
+
+
+def error(status: int, message: str, *, headers: Mapping[str, str] | None = None, **fields: Any) -> Reply:
+    """Return a refusal as OpenAI words it; `fields` are `type`, `code`, `param`."""
+    body = json.dumps({"error": {"message": message, **fields}}).encode()
+    return Reply(status=status, body=body, content_type="application/json", headers=headers or {})
+
+
+def unauthorized() -> Reply:
+    """Return the refusal of a wrong key, which repeats part of it as OpenAI does."""
+    return error(401, "Incorrect API key provided: sk-wrong-key-1234.", code="invalid_api_key")
+
+
+def model_not_found(model: str = "scripted") -> Reply:
+    """Return the refusal of an unknown model."""
+    return error(404, f"The model `{model}` does not exist", code="model_not_found")
+
+
+def rate_limited(retry_after: str | None = None) -> Reply:
+    """Return HTTP 429."""
+    return error(429, "Rate limit reached", headers={"Retry-After": retry_after} if retry_after else None)
+
+
+def server_error(status: int = 500) -> Reply:
+    """Return an error of the server."""
+    return error(status, "The server had an error")
+
+
+def context_length(limit: int = 4096) -> Reply:
+    """Return the refusal of a request that is too long."""
+    return error(400, f"This model's maximum context length is {limit} tokens.", code="context_length_exceeded")
+
+
+def unsupported(param: str, message: str | None = None) -> Reply:
+    """Return the refusal of a parameter."""
+    return error(
+        400,
+        message or f"Unsupported parameter: '{param}' is not supported with this model.",
+        code="unsupported_parameter",
+        param=param,
+    )
+
+
+def html(status: int = 200) -> Reply:
+    """Return a web page."""
+    return Reply(status=status, body=b"<!DOCTYPE html><html><body>Welcome</body></html>", content_type="text/html")
+
+
+def silence() -> Reply:
+    """Return headers and then nothing."""
+    return Reply(silent=True, ending=False)
+
+
+def cut(reply: Reply) -> Reply:
+    """Return the reply with its connection dropped where its end would be."""
+    return replace(reply, ending=False, cut=True)
+
+
+class LLMServer:
+    """The server; see the module."""
+
+    def __init__(self, models: Sequence[str] = ("scripted",)) -> None:
+        """Plan nothing."""
+        self.models: Reply | list[str] = list(models)
+        """What /v1/models answers."""
+        self.requests: list[Request] = []
+        """Chat completions so far."""
+        self.model_requests: list[Request] = []
+        self.problems: list[str] = []
+        self.disconnects = 0
+        """Streams that the client left before their end."""
+        self._plan: deque[Reply] = deque()
+        self._handler: Callable[[JSON], Reply] | None = None
+        self._runner: web.AppRunner | None = None
+        self.port = 0
+        self._scheme = "http"
+
+    @property
+    def url(self) -> str:
+        """Root address, without a slash at its end."""
+        return f"{self._scheme}://127.0.0.1:{self.port}"
+
+    @property
+    def base_url(self) -> str:
+        """Address that a client is configured with."""
+        return f"{self.url}/v1"
+
+    @property
+    def request(self) -> Request:
+        """The newest chat completion request."""
+        return self.requests[-1]
+
+    def plan(self, *replies: Reply) -> None:
+        """Queue replies."""
+        self._plan.extend(replies)
+
+    def respond(self, handler: Callable[[JSON], Reply]) -> None:
+        """Answer whatever is not planned with `handler(body)`."""
+        self._handler = handler
+
+    def assert_done(self) -> None:
+        """Fail when a request was not planned or a reply not used."""
+        assert not self.problems, self.problems
+        assert not self._plan, f"{len(self._plan)} planned replies were not asked for"
+
+    async def start(self, port: int = 0, ssl_context: ssl.SSLContext | None = None) -> None:
+        """Listen on 127.0.0.1; port 0 takes a free one."""
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_get("/{prefix:.*}models", self._on_models)
+        app.router.add_post("/{prefix:.*}chat/completions", self._on_chat)
+        app.router.add_get("/_requests", self._on_requests)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", port, ssl_context=ssl_context)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+        self._scheme = "https" if ssl_context else "http"
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        if self._runner:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _on_requests(self, request: web.Request) -> web.Response:
+        return web.json_response([{"arrived": item.arrived, "body": item.body} for item in self.requests])
+
+    async def _on_models(self, request: web.Request) -> web.StreamResponse:
+        self.model_requests.append(await _recorded(request))
+        if isinstance(self.models, Reply):
+            if self.models.silent:
+                await asyncio.Event().wait()
+            return _whole(self.models)
+        return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]})
+
+    async def _on_chat(self, request: web.Request) -> web.StreamResponse:
+        recorded = await _recorded(request)
+        self.requests.append(recorded)
+        if self._plan:
+            reply = self._plan.popleft()
+        elif self._handler:
+            reply = self._handler(recorded.body)
+        else:
+            self.problems.append(f"unplanned request {len(self.requests)}: {recorded.last_user!r}")
+            return _whole(error(500, "unplanned request"))
+        if reply.delay:
+            await asyncio.sleep(reply.delay)
+        if reply.body is not None:
+            return _whole(reply)
+        if not recorded.body.get("stream"):
+            return await self._answer(recorded, reply)
+        try:
+            return await self._stream(request, recorded, reply)
+        except asyncio.CancelledError, ConnectionError:
+            self.disconnects += 1
+            raise
+
+    async def _answer(self, recorded: Request, reply: Reply) -> web.StreamResponse:
+        if reply.silent:
+            await asyncio.Event().wait()
+        choice = {"index": 0, "message": reply.message, "finish_reason": reply.finish_reason}
+        body: JSON = {"id": "chatcmpl-1", "object": "chat.completion", "model": "scripted", "choices": [choice]}
+        if reply.usage is not False:
+            body["usage"] = reply.usage if isinstance(reply.usage, dict) else _usage(recorded, reply)
+        return web.json_response(body, headers=reply.headers)
+
+    async def _stream(self, request: web.Request, recorded: Request, reply: Reply) -> web.StreamResponse:
+        response = web.StreamResponse(headers=reply.headers)
+        response.content_type = reply.content_type or "text/event-stream"
+        await response.prepare(request)
+        async for data in _events(reply, recorded):
+            await response.write(data)
+        if reply.silent:
+            await asyncio.Event().wait()
+        if reply.cut and request.transport:
+            request.transport.close()
+            return response
+        await response.write_eof()
+        return response
+
+
+async def _recorded(request: web.Request) -> Request:
+    data = await request.read()
+    return Request(
+        path=request.path_qs,
+        headers=dict(request.headers),
+        raw=data,
+        body=json.loads(data) if data else {},
+        arrived=time.perf_counter(),
+    )
+
+
+async def _events(reply: Reply, recorded: Request) -> AsyncGenerator[bytes]:
+    """Yield the bytes of a stream."""
+    for piece in reply.pieces:
+        if isinstance(piece, float | int):
+            await asyncio.sleep(piece)
+        elif isinstance(piece, bytes):
+            yield piece
+        else:
+            yield _event(piece)
+    if reply.ending:
+        yield _event(delta(finish_reason=reply.finish_reason))
+        asked = (recorded.body.get("stream_options") or {}).get("include_usage")
+        if isinstance(reply.usage, dict) or reply.usage or (asked and reply.usage is None):
+            usage = reply.usage if isinstance(reply.usage, dict) else _usage(recorded, reply)
+            yield _event({**delta(), "choices": [], "usage": usage})
+    if reply.done and not reply.cut and not reply.silent:
+        yield b"data: [DONE]\n\n"
+
+
+def _event(chunk: Mapping[str, Any]) -> bytes:
+    return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
+
+
+def _whole(reply: Reply) -> web.Response:
+    return web.Response(status=reply.status, body=reply.body, content_type=reply.content_type, headers=reply.headers)
+
+
+def _usage(recorded: Request, reply: Reply) -> JSON:
+    prompt, completion = len(recorded.raw) // 4, max(1, len(json.dumps(reply.message)) // 4)
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _split(content: str, count: int) -> list[str]:
+    size = max(1, -(-len(content) // count))
+    return [content[start : start + size] for start in range(0, len(content), size)] or [""]
+
+
+def scripted(rules: Sequence[JSON]) -> Callable[[JSON], Reply]:
+    """Return a handler that follows the rules of a script; see the module."""
+
+    def respond(body: JSON) -> Reply:
+        request = Request(path="", headers={}, raw=b"", body=body, arrived=0.0)
+        answered = body["messages"][-1]["role"] == "tool"
+        for rule in rules:
+            if re.search(rule.get("when", ""), request.last_user, re.IGNORECASE):
+                if "tool" in rule and not answered:
+                    return tool_call(rule["tool"], rule.get("arguments", {}))
+                return text(rule.get("text", "Done."), pause=rule.get("pause", 0.0))
+        return text("Done." if answered else "Hello from the scripted model.")
+
+    return respond
+
+
+async def _serve(port: int, script: Path | None) -> None:
+    server = LLMServer()
+    server.respond(scripted(json.loads(script.read_text(encoding="utf-8")) if script else []))
+    await server.start(port)
+    print(server.base_url, flush=True)  # noqa: T201
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await server.stop()
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(description="A scripted OpenAI-compatible server")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--script", type=Path)
+    arguments = parser.parse_args()
+    try:
+        asyncio.run(_serve(arguments.port, arguments.script))
+    except KeyboardInterrupt:
+        return
+
+
+if __name__ == "__main__":
+    main()
