@@ -1,0 +1,54 @@
+"""The integration's own sentences, in the language of the person who hears them.
+
+Home Assistant translates an error into the language of the server; an assistant answers in the language of the turn.
+"""
+
+from collections.abc import Mapping
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.translation import LOCALE_EN, async_get_translations
+
+from .const import DOMAIN
+
+_CATEGORY = "exceptions"
+
+
+async def async_text(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
+    """Return the sentence `key` of the translations.
+
+    A regional variant without a file of its own (`de-AT`) falls back to its language, that one to English; the key
+    itself comes back when English lacks it as well. Home Assistant caches the files.
+    """
+    return await _async_sentence(hass, DOMAIN, language, key, placeholders)
+
+
+async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssistantError) -> str:
+    """Return what an error says; errors without a translation key have only their own words."""
+    if error.translation_domain is None or error.translation_key is None:
+        return str(error)
+    return await _async_sentence(
+        hass, error.translation_domain, language, error.translation_key, error.translation_placeholders or {}
+    )
+
+
+async def _async_sentence(
+    hass: HomeAssistant, domain: str, language: str, key: str, placeholders: Mapping[str, str]
+) -> str:
+    """Look a sentence up in the language, in the language without its region, in English."""
+    path = f"component.{domain}.{_CATEGORY}.{key}.message"
+    language = language or hass.config.language
+    english = (await async_get_translations(hass, LOCALE_EN, _CATEGORY, [domain])).get(path, key)
+    sentence = english
+    for candidate in dict.fromkeys((language, language.partition("-")[0])):
+        # Home Assistant lays a language over English: whatever reads like English has no translation.
+        if (sentence := (await async_get_translations(hass, candidate, _CATEGORY, [domain])).get(path, key)) != english:
+            break
+    return sentence.format_map(_Placeholders(placeholders))
+
+
+class _Placeholders(dict[str, str]):
+    """A translation that names a placeholder nobody filled in shows its name; it does not end the turn."""
+
+    def __missing__(self, name: str) -> str:
+        return name
