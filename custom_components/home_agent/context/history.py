@@ -1,0 +1,89 @@
+"""Which part of the chat log is sent: whole rounds, the oldest dropped first.
+
+A round is a user message with everything up to the next one, so a tool call and its result are never separated. When the
+limit is passed, about half is dropped at once: the start of the request then stays the same for several turns and
+the model's prompt cache holds, instead of moving with every message.
+"""
+
+from collections.abc import Callable, Sequence
+
+from homeassistant.components.conversation import (
+    AssistantContent,
+    Content,
+    SystemContent,
+    ToolResultContent,
+    UserContent,
+)
+
+from ..profiles.profile import Profile
+from .session import Session
+
+TRIM_TO = 0.5  # share of the limits that is kept when they are passed
+TOOL_CALL_CHARS = 60  # wire overhead of one tool call
+
+type Round = list[Content]
+
+
+def rounds_of(content: Sequence[Content]) -> list[Round]:
+    """Split a chat log into rounds; the system message and anything before the first user message are left out."""
+    rounds: list[Round] = []
+    for item in content:
+        if isinstance(item, UserContent):
+            rounds.append([item])
+        elif rounds and not isinstance(item, SystemContent):
+            rounds[-1].append(item)
+    return rounds
+
+
+def sent_rounds(
+    content: Sequence[Content], session: Session, profile: Profile, budget: int, estimate: Callable[[str], int]
+) -> list[Round]:
+    """Return the rounds to send, the newest (unanswered) one last, and remember where they start.
+
+    Rounds that failed without an action are left out. `budget` is in tokens and does not count the newest round.
+    """
+    session.forget_gone(content)
+    rounds = [item for item in rounds_of(content) if not _failed(item, session)]
+    if not rounds:
+        return rounds
+    start = next((index for index, item in enumerate(rounds) if item[0] is session.start), 0)
+    if session.cleared or not profile.history_enabled:
+        start = len(rounds) - 1
+        session.cleared = False
+    rounds = rounds[start:]
+    texts = session.texts()
+    sizes = [_tokens(item, texts, estimate) for item in rounds[:-1]]
+    if _messages(rounds[:-1]) > profile.history_max_messages or sum(sizes) > budget:
+        limit_messages = max(2, int(profile.history_max_messages * TRIM_TO))
+        while sizes and (_messages(rounds[:-1]) > limit_messages or sum(sizes) > budget * TRIM_TO):
+            del rounds[0], sizes[0]
+    first = rounds[0][0]
+    session.start = first if isinstance(first, UserContent) else None
+    return rounds
+
+
+def _failed(item: Round, session: Session) -> bool:
+    acted = any(isinstance(content, ToolResultContent) for content in item)
+    return not acted and any(item[0] is failed for failed in session.failed)
+
+
+def _messages(rounds: Sequence[Round]) -> int:
+    """Count what was said: user messages and answers in words; tool calls travel with their round."""
+    return sum(
+        isinstance(item, UserContent) or (isinstance(item, AssistantContent) and bool(item.content))
+        for one in rounds
+        for item in one
+    )
+
+
+def _tokens(item: Round, texts: dict[int, str], estimate: Callable[[str], int]) -> int:
+    total = 0
+    for content in item:
+        if isinstance(content, ToolResultContent):
+            total += estimate(str(content.result.data))
+        else:
+            total += estimate(content.content or "") + estimate(texts.get(id(content), ""))
+        if isinstance(content, AssistantContent):
+            for call in content.tool_calls or ():
+                total += (TOOL_CALL_CHARS + len(str(call.tool_args))) // 4
+    return total

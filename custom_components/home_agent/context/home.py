@@ -1,0 +1,188 @@
+"""The exposed home as data: entities with their names, areas and floors; never a state.
+
+Read once from the registries and kept until one of them, an exposure or the set of entities changes. Reading 5,000
+entities takes tens of milliseconds, so it is done in slices that give the event loop back, in the background where
+possible.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
+import time
+from typing import Any
+
+from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates, async_should_expose
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import EVENT_STATE_CHANGED
+from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, State, callback
+from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, intent
+from homeassistant.helpers.device_registry import EVENT_DEVICE_REGISTRY_UPDATED
+from homeassistant.helpers.event import async_call_later
+
+from ..const import ASSISTANT
+
+SLICE = 0.002  # seconds of work before the event loop gets its turn
+REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
+
+_FIRST = (
+    "light", "switch", "cover", "climate", "lock", "fan", "media_player", "alarm_control_panel", "vacuum", "humidifier",
+    "water_heater", "valve", "timer", "todo", "binary_sensor", "person", "weather",
+)  # fmt: skip
+_ORDER = {domain: number for number, domain in enumerate(_FIRST)}
+
+_ENTITY_CHANGES = {"aliases", "area_id", "device_id", "entity_id", "name", "original_name", "has_entity_name"}
+_DEVICE_CHANGES = {"area_id", "name", "name_by_user"}
+
+
+@dataclass(frozen=True, slots=True)
+class HomeEntity:
+    """An exposed entity."""
+
+    entity_id: str
+    names: tuple[str, ...]
+    """What people call it, as Home Assistant's own helper computes it; the first is its name. Never empty."""
+    area_id: str | None
+
+    @property
+    def domain(self) -> str:
+        """The part before the dot."""
+        return self.entity_id.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class HomeArea:
+    """An area with the names of its floor."""
+
+    area_id: str
+    names: tuple[str, ...]
+    floor_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HomeSnapshot:
+    """The exposed home at one moment."""
+
+    entities: Mapping[str, HomeEntity] = field(default_factory=dict)
+    """By entity id; what people control most comes first, then by id."""
+    areas: Mapping[str, HomeArea] = field(default_factory=dict)
+    """By area id, sorted by floor level and name; areas without an exposed entity included."""
+
+
+async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
+    """Yield the items, letting the event loop run whenever `SLICE` is used up."""
+    deadline = time.perf_counter() + SLICE
+    for item in items:
+        yield item
+        if time.perf_counter() > deadline:
+            await asyncio.sleep(0)
+            deadline = time.perf_counter() + SLICE
+
+
+class Home:
+    """Keeps the newest `HomeSnapshot`; owned by the config entry."""
+
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry[Any]) -> None:
+        """Start empty; the first `async_get` reads the house."""
+        self._hass = hass
+        self._entry = entry
+        self._snapshot: HomeSnapshot | None = None
+        self._changes = 0
+        self._lock = asyncio.Lock()
+        self._cancel_timer: CALLBACK_TYPE | None = None
+
+    @callback
+    def async_start(self) -> None:
+        """Listen for changes until the entry is unloaded, and read the house in the background."""
+        bus = self._hass.bus
+        for unsubscribe in (
+            bus.async_listen(EVENT_STATE_CHANGED, self._mark, event_filter=_appeared_or_vanished),
+            bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._mark, event_filter=_entity_changed),
+            bus.async_listen(EVENT_DEVICE_REGISTRY_UPDATED, self._mark, event_filter=_device_changed),
+            bus.async_listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._mark),
+            bus.async_listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._mark),
+            async_listen_entity_updates(self._hass, ASSISTANT, self._mark),
+            self._stop_timer,
+        ):
+            self._entry.async_on_unload(unsubscribe)
+        self._mark()
+
+    @callback
+    def async_invalidate(self) -> None:
+        """Read the house again before the next turn."""
+        self._mark()
+
+    async def async_get(self) -> HomeSnapshot:
+        """Return the home as it is now, reading it first when something changed."""
+        if self._snapshot is not None:
+            return self._snapshot
+        async with self._lock:
+            while self._snapshot is None:  # again when something changed while it was being read
+                changes = self._changes
+                snapshot = await _async_read(self._hass)
+                if changes == self._changes:
+                    self._snapshot = snapshot
+            return self._snapshot
+
+    @callback
+    def _mark(self, _event: Event[Any] | None = None) -> None:
+        self._changes += 1
+        self._snapshot = None
+        if self._cancel_timer is None:
+            self._cancel_timer = async_call_later(self._hass, REBUILD_DELAY, self._read_in_background)
+
+    @callback
+    def _read_in_background(self, _now: object) -> None:
+        self._cancel_timer = None
+        self._entry.async_create_background_task(self._hass, self.async_get(), "home_agent read the home")
+
+    @callback
+    def _stop_timer(self) -> None:
+        if self._cancel_timer is not None:
+            self._cancel_timer()
+            self._cancel_timer = None
+
+
+@callback
+def _appeared_or_vanished(data: EventStateChangedData) -> bool:
+    return data["old_state"] is None or data["new_state"] is None
+
+
+@callback
+def _entity_changed(data: er.EventEntityRegistryUpdatedData) -> bool:
+    return data["action"] != "update" or not _ENTITY_CHANGES.isdisjoint(data["changes"])
+
+
+@callback
+def _device_changed(data: Mapping[str, Any]) -> bool:
+    return data["action"] == "update" and not _DEVICE_CHANGES.isdisjoint(data["changes"])
+
+
+async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
+    registry = er.async_get(hass)
+    entities: dict[str, HomeEntity] = {}
+    async for entity_id in in_slices(sorted(hass.states.async_entity_ids(), key=_order)):
+        if (state := hass.states.get(entity_id)) is None or not async_should_expose(hass, ASSISTANT, entity_id):
+            continue
+        entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
+    return HomeSnapshot(entities, _areas(hass))
+
+
+def _order(entity_id: str) -> tuple[int, str]:
+    return _ORDER.get(entity_id.partition(".")[0], len(_ORDER)), entity_id
+
+
+def _entity(hass: HomeAssistant, entry: er.RegistryEntry | None, state: State) -> HomeEntity:
+    names = intent.async_get_entity_aliases(hass, entry, state=state, allow_empty=False)
+    area_id = er.async_get_effective_area_id(hass, entry) if entry else None
+    return HomeEntity(state.entity_id, tuple(name for name in names if name) or (state.name,), area_id)
+
+
+def _areas(hass: HomeAssistant) -> dict[str, HomeArea]:
+    floors = fr.async_get(hass)
+    areas: list[tuple[tuple[float, str], HomeArea]] = []
+    for area in ar.async_get(hass).async_list_areas():
+        floor = floors.async_get_floor(area.floor_id) if area.floor_id else None
+        floor_names = (floor.name, *sorted(floor.aliases)) if floor else ()
+        order = (floor.level if floor and floor.level is not None else float("inf"), area.name.casefold())
+        areas.append((order, HomeArea(area.id, (area.name, *sorted(area.aliases)), floor_names)))
+    return {area.area_id: area for _, area in sorted(areas, key=lambda item: item[0])}

@@ -1,0 +1,132 @@
+"""What a conversation was already told. Lives as long as Home Assistant's chat session.
+
+The turn part of a user message is kept as it was sent, so that each request starts with the whole previous one.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from homeassistant.components.conversation import Content, UserContent
+from homeassistant.core import State, callback
+from homeassistant.helpers import chat_session
+
+from ..errors import ConversationBusy
+from .home import HomeEntity, HomeSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entity as the model knows it."""
+
+    text: str
+    state: State | None
+    """The state object the text was made from; None once the model was told that the entity is gone."""
+
+
+@dataclass(slots=True)
+class TurnPart:
+    """The turn part of one user message."""
+
+    content: UserContent
+    text: str
+    told: dict[str, Told] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    """Date, area, user and language as they were told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which entities are told, and how much of each; chosen once and kept until the home changes."""
+
+    snapshot: HomeSnapshot
+    entities: Sequence[HomeEntity]
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The owner's choice per entity id."""
+    detailed: bool = True
+    left_out: int = 0
+
+
+@dataclass(slots=True)
+class Session:
+    """One conversation."""
+
+    parts: list[TurnPart] = field(default_factory=list)
+    start: UserContent | None = None
+    """The oldest user message that is still sent; None: all are."""
+    failed: list[UserContent] = field(default_factory=list)
+    """Messages that got an error instead of an answer: neither is sent again."""
+    instructions: str | None = None
+    """The owner's rendered prompt, fixed with the first turn so that a clock in it does not change the prefix."""
+    selection: Selection | None = None
+    states_told_at: float | None = None
+    """Loop time of the newest states."""
+    cleared: bool = False
+    """The history was cleared by hand: the next message is the oldest that is sent."""
+    busy: bool = False
+
+    def texts(self) -> dict[int, str]:
+        """Return the turn parts by `id()` of their user content, as the wire wants them."""
+        return {id(part.content): part.text for part in self.parts}
+
+    def forget_gone(self, content: Sequence[Content]) -> None:
+        """Drop what hangs on messages that Home Assistant did not keep (a failed turn on 2026.10)."""
+        kept = {id(item) for item in content}
+        self.parts = [part for part in self.parts if id(part.content) in kept]
+        self.failed = [item for item in self.failed if id(item) in kept]
+        if self.start is not None and id(self.start) not in kept:
+            self.start = None
+
+    def told_since(self, sent: Sequence[Content]) -> tuple[dict[str, Told], dict[str, str]]:
+        """Return what the model knows from the parts that are still sent: entities and facts."""
+        ids = {id(item) for item in sent}
+        told: dict[str, Told] = {}
+        facts: dict[str, str] = {}
+        for part in self.parts:
+            if id(part.content) in ids:
+                told |= part.told
+                facts |= part.facts
+        return told, facts
+
+
+class Sessions:
+    """All conversations with this hub, by conversation id and profile."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._sessions: dict[tuple[str, str], Session] = {}
+
+    @contextmanager
+    def turn(self, conversation_id: str, profile_id: str) -> Generator[Session]:
+        """Open the session for one turn. Raises `ConversationBusy` while another turn of it runs.
+
+        Home Assistant 2026.11 refuses the second turn itself; 2026.10 would run both and lose one.
+        """
+        key = (conversation_id, profile_id)
+        if (session := self._sessions.get(key)) is None:
+            session = self._sessions[key] = Session()
+            if chat := chat_session.current_session.get():
+                chat.async_on_cleanup(lambda: self._forget(key))
+        if session.busy:
+            raise ConversationBusy
+        session.busy = True
+        try:
+            yield session
+        finally:
+            session.busy = False
+
+    @callback
+    def async_clear(self, conversation_id: str | None = None) -> int:
+        """Let one conversation, or all, start anew with their next message; return how many there were.
+
+        Home Assistant keeps its chat log until the session ends; none of it is sent any more.
+        """
+        sessions = [item for key, item in self._sessions.items() if conversation_id in (None, key[0])]
+        for session in sessions:
+            session.cleared = True
+            session.instructions = None
+        return len(sessions)
+
+    @callback
+    def _forget(self, key: tuple[str, str]) -> None:
+        self._sessions.pop(key, None)

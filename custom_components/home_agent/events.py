@@ -1,0 +1,125 @@
+"""What the rest of the house hears: `home_agent.*` events with ids, counts and milliseconds, never what was said.
+
+The recorder keeps events, so their data is small: results are cut at 2,048 characters, lists of ids at 200.
+Field names: S1-113 to S1-118, C-35, C-36.
+"""
+
+from collections.abc import Sequence
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util import dt as dt_util
+
+from .const import CONF_EMIT_EVENTS, DOMAIN
+from .turn import ToolCallRecord, Turn
+
+CONVERSATION_STARTED = f"{DOMAIN}.conversation.started"
+CONVERSATION_FINISHED = f"{DOMAIN}.conversation.finished"
+TOOL_EXECUTED = f"{DOMAIN}.tool.executed"
+TOOL_PROGRESS = f"{DOMAIN}.tool.progress"
+CONTEXT_INJECTED = f"{DOMAIN}.context.injected"
+STREAMING_ERROR = f"{DOMAIN}.streaming.error"
+ERROR = f"{DOMAIN}.error"
+
+MAX_RESULT = 2048  # characters
+MAX_IDS = 200
+
+
+@callback
+def _fire(hass: HomeAssistant, turn: Turn, event: str, data: dict[str, object]) -> None:
+    if event != ERROR and not _emits(hass):
+        return
+    hass.bus.async_fire(
+        event, {"conversation_id": turn.conversation_id, "profile": turn.profile.name, **data}, context=turn.context
+    )
+
+
+def _emits(hass: HomeAssistant) -> bool:
+    entries = hass.config_entries.async_loaded_entries(DOMAIN)
+    return bool(entries) and bool(entries[0].options.get(CONF_EMIT_EVENTS, True))
+
+
+@callback
+def async_conversation_started(hass: HomeAssistant, turn: Turn) -> None:
+    """Say that an input arrived."""
+    data = {
+        "user_id": turn.context.user_id,
+        "timestamp": dt_util.utcnow().isoformat(),
+        "context_mode": turn.profile.context_mode,
+    }
+    _fire(hass, turn, CONVERSATION_STARTED, {**data})
+
+
+@callback
+def async_conversation_finished(hass: HomeAssistant, turn: Turn) -> None:
+    """Say what the answer took. Token counts are those the endpoint reported."""
+    _fire(
+        hass,
+        turn,
+        CONVERSATION_FINISHED,
+        {
+            "user_id": turn.context.user_id,
+            "tool_calls": len(turn.calls),
+            "tool_breakdown": turn.tool_breakdown,
+            "tokens_used": {
+                "prompt": turn.usage.input_tokens,
+                "completion": turn.usage.output_tokens,
+                "cached": turn.usage.cached_tokens,
+                "total": turn.usage.input_tokens + turn.usage.output_tokens,
+            },
+            "duration_ms": turn.duration_ms,
+            "used_external_llm": turn.used_external_llm,
+            "answered_by": turn.origin.value,
+        },
+    )
+
+
+@callback
+def async_tool_progress(hass: HomeAssistant, turn: Turn, tool_name: str, status: str) -> None:
+    """Say that a tool call `started`, `completed` or `failed`."""
+    _fire(hass, turn, TOOL_PROGRESS, {"tool_name": tool_name, "status": status})
+
+
+@callback
+def async_tool_executed(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result: object) -> None:
+    """Say what a tool call did: masked parameters, and the result cut."""
+    data = {
+        "tool_name": record.tool_name,
+        "parameters": record.parameters,
+        "result": json_dumps(result)[:MAX_RESULT],
+        "success": record.success,
+        "duration_ms": record.duration_ms,
+    }
+    _fire(hass, turn, TOOL_EXECUTED, data)
+
+
+@callback
+def async_context_injected(hass: HomeAssistant, turn: Turn, entity_ids: Sequence[str], tokens: int) -> None:
+    """Say which entities the model was told about, and about how many tokens that took."""
+    data = {
+        "mode": turn.profile.context_mode,
+        "entities_included": list(entity_ids[:MAX_IDS]),
+        "entity_count": len(entity_ids),
+        "token_count": tokens,
+    }
+    _fire(hass, turn, CONTEXT_INJECTED, data)
+
+
+@callback
+def async_streaming_error(hass: HomeAssistant, turn: Turn, error: Exception) -> None:
+    """Say that a stream broke after it had begun; `fallback` tells how the turn went on."""
+    _fire(hass, turn, STREAMING_ERROR, {"error_type": type(error).__name__, "fallback": "kept_partial_answer"})
+
+
+@callback
+def async_error(hass: HomeAssistant, turn: Turn, error: Exception, component: str) -> None:
+    """Say that a turn failed: the error's class and key, not what was said."""
+    key = error.translation_key if isinstance(error, HomeAssistantError) else None
+    data = {
+        "error_type": type(error).__name__,
+        "error_message": key or type(error).__name__,
+        "component": component,
+        "context": {"agent_id": turn.agent_id, "duration_ms": turn.duration_ms},
+    }
+    _fire(hass, turn, ERROR, data)

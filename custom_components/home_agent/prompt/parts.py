@@ -1,0 +1,55 @@
+"""The turn part as text. Everything in it is data: JSON in one line, inside a tag that no value can close."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util.json import JsonObjectType, JsonValueType
+
+TAG = "house"
+
+
+@dataclass(frozen=True, slots=True)
+class StateLine:
+    """An entity and its state, ready to be told."""
+
+    entity_id: str
+    text: str
+    name: str
+    area: str | None
+
+
+def render_turn_part(
+    *, time: str, facts: Mapping[str, str], lines: Iterable[StateLine], left_out: int, style: str
+) -> str:
+    """Return `<house>{"time": ..., "states": {...}}</house>`; `style` is the profile's context format."""
+    data: JsonObjectType = {"time": time, **facts}
+    if states := _states(lines, style):
+        data["states"] = states
+    if left_out:
+        data["states_not_listed"] = left_out
+    return f"<{TAG}>{_escaped(data)}</{TAG}>"
+
+
+def _states(lines: Iterable[StateLine], style: str) -> JsonValueType:
+    match style:
+        case "natural_language":
+            return [_sentence(line) for line in lines]
+        case "hybrid":
+            return {line.entity_id: f"{line.text} ({_place(line)})" for line in lines}
+        case _:
+            return {line.entity_id: line.text for line in lines}
+
+
+def _sentence(line: StateLine) -> str:
+    where = f" in {line.area}" if line.area else ""
+    return f"{line.name}{where} ({line.entity_id}) is {line.text.replace(' ', ', ', 1) if '=' in line.text else line.text}."
+
+
+def _place(line: StateLine) -> str:
+    return f"{line.name}, {line.area}" if line.area else line.name
+
+
+def _escaped(data: JsonObjectType) -> str:
+    """Return JSON that cannot close the tag around it, whatever a name or a state says."""
+    return json_dumps(data).replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,129 @@
+"""The one decision for every tool call, whoever provides the tool and whoever asks.
+
+audit → limits → arguments → plan → permission → confirmation → the tool → envelope. Only `HomeAssistantError` may leave
+a tool, and none leaves here: the model always gets a result.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+import time
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError, Unauthorized
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonValueType
+
+from .. import events
+from ..client.base import BrokenArguments
+from ..const import CONF_ALWAYS_CONFIRM, DOMAIN, LOGGER
+from ..errors import ToolError
+from ..tools.base import HomeAgentTool, envelope
+from ..turn import ToolCallRecord, Turn
+from .audit import async_record, masked
+from .confirmation import Confirmation, RefuseSensitive
+from .permission import check_permission
+from .plan import ActionClass, Plan
+
+LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
+BROKEN_ARGUMENTS = "The arguments are not a JSON object. Nothing was done. Call the tool again with valid JSON."
+TIMED_OUT = "No answer within {seconds} seconds. It is not known whether the action happened: query the state."
+NOT_ALLOWED = "The user is not allowed to do this."
+
+
+class Policy:
+    """Checks and runs tool calls for one config entry."""
+
+    def __init__(self, hass: HomeAssistant, always_confirm: frozenset[str] = frozenset()) -> None:
+        """Take the owner's list of entity ids and domains that always need confirmation."""
+        self._hass = hass
+        self._always_confirm = always_confirm
+        self._confirmation: Confirmation = RefuseSensitive()
+
+    def authorize(self, turn: Turn, plan: Plan) -> None:
+        """Raise `ToolError` unless everything in the plan may happen now, for this user."""
+        check_permission(self._hass, turn.user, plan)
+        if plan.action is ActionClass.SENSITIVE or (
+            plan.action is ActionClass.WRITE and self._owner_wants_to_know(plan)
+        ):
+            self._confirmation.check(turn, plan)
+
+    async def async_call(
+        self,
+        turn: Turn,
+        tool: llm.Tool | None,
+        tool_input: llm.ToolInput,
+        dispatch: Callable[[], Awaitable[llm.ToolResult]],
+    ) -> llm.ToolResult:
+        """Return the envelope of a call. `dispatch` runs a tool that is not ours."""
+        started = time.perf_counter()
+        name = tool_input.tool_name
+        turn.calls_started += 1
+        events.async_tool_progress(self._hass, turn, name, "started")
+        result: JsonValueType = None
+        error: str | None = None
+        error_type: str | None = None
+        try:
+            self._check_limits(turn)
+            async with asyncio.timeout(turn.profile.tool_timeout):
+                result = await self._async_run(turn, tool, tool_input, dispatch)
+        except TimeoutError:
+            error, error_type = TIMED_OUT.format(seconds=turn.profile.tool_timeout), "TimeoutError"
+        except Unauthorized:
+            error, error_type = NOT_ALLOWED, "Unauthorized"
+        except (HomeAssistantError, probatio.Invalid) as err:
+            error, error_type = str(err), type(err).__name__
+        except Exception as err:  # noqa: BLE001 - anything else would end the turn without an answer
+            LOGGER.exception("Tool %s failed unexpectedly", name)
+            error, error_type = type(err).__name__, type(err).__name__
+        duration_ms = round((time.perf_counter() - started) * 1000)
+        record = ToolCallRecord(
+            tool_name=name,
+            parameters=masked(tool_input.tool_args),
+            success=error is None,
+            duration_ms=duration_ms,
+            error=error_type,
+        )
+        async_record(self._hass, turn, record, result if error is None else error)
+        events.async_tool_progress(self._hass, turn, name, "completed" if error is None else "failed")
+        return llm.ToolResult(data=envelope(result=result, error=error), error=error is not None)
+
+    def _check_limits(self, turn: Turn) -> None:
+        if turn.calls_left < 0:
+            raise HomeAssistantError(LIMIT_REACHED.format(limit=turn.profile.max_calls_per_turn))
+
+    async def _async_run(
+        self,
+        turn: Turn,
+        tool: llm.Tool | None,
+        tool_input: llm.ToolInput,
+        dispatch: Callable[[], Awaitable[llm.ToolResult]],
+    ) -> JsonValueType:
+        if isinstance(tool_input.tool_args, BrokenArguments):
+            raise HomeAssistantError(BROKEN_ARGUMENTS)
+        if not isinstance(tool, HomeAgentTool):
+            return _foreign_result(await dispatch())
+        args = tool.parameters(tool_input.tool_args)
+        plan = await tool.plan(self._hass, args, turn)
+        self.authorize(turn, plan)
+        return await tool.run(self._hass, args, plan, turn)
+
+    def _owner_wants_to_know(self, plan: Plan) -> bool:
+        return any(
+            target in self._always_confirm or target.partition(".")[0] in self._always_confirm
+            for target in plan.targets
+        )
+
+
+def policy_from_options(hass: HomeAssistant, options: dict[str, object]) -> Policy:
+    """Return the policy of an entry's options."""
+    listed = options.get(CONF_ALWAYS_CONFIRM)
+    return Policy(hass, frozenset(listed) if isinstance(listed, list) else frozenset())
+
+
+def _foreign_result(result: llm.ToolResult) -> JsonValueType:
+    """Return what a tool of somebody else said. Raises `ToolError` with its error."""
+    if result.error:
+        raise ToolError(tool=DOMAIN, detail=str(result.data))
+    return result.data
