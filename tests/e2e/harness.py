@@ -1,0 +1,257 @@
+"""A whole Home Assistant for one test: process and API, and what a person does with them.
+
+    async with Hass(tmp_path).running() as hass:
+        answer = await hass.say("turn on the kitchen lights")
+        assert await hass.state("light.kitchen_lights") == "on"
+
+It runs the `hass` of the environment that runs the test.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+import json
+from pathlib import Path
+from typing import Any, Self
+
+from .api import JSON, Api
+from .process import HassProcess
+
+DOMAIN = "home_agent"
+ANSWER_TIMEOUT = 60  # seconds
+USER = PASSWORD = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `/api/conversation/process` answered."""
+
+    raw: dict[str, Any]
+
+    @property
+    def speech(self) -> str:
+        """What is said."""
+        speech: str = self.raw["response"]["speech"].get("plain", {}).get("speech", "")
+        return speech
+
+    @property
+    def kind(self) -> str:
+        """Give `action_done`, `query_answer` or `error`."""
+        kind: str = self.raw["response"]["response_type"]
+        return kind
+
+    @property
+    def conversation_id(self) -> str:
+        """Pass it to the next `say` to go on."""
+        conversation_id: str = self.raw["conversation_id"]
+        return conversation_id
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRun:
+    """The events of one run of `assist_pipeline`, up to `run-end`."""
+
+    events: list[dict[str, Any]]
+
+    def data(self, kind: str) -> dict[str, Any]:
+        """Return the data of the only event of this type."""
+        [data] = [event["data"] for event in self.events if event["type"] == kind]
+        return dict(data)
+
+    @property
+    def deltas(self) -> list[str]:
+        """The pieces of text as they were streamed."""
+        progress = [event["data"] for event in self.events if event["type"] == "intent-progress"]
+        return [text for data in progress if (text := data.get("chat_log_delta", {}).get("content"))]
+
+    @property
+    def answer(self) -> Answer:
+        """The final answer."""
+        return Answer(self.data("intent-end")["intent_output"])
+
+
+@dataclass(slots=True)
+class Flow:
+    """A config, options or subentry flow at its current step."""
+
+    hass: Hass
+    path: str
+    step: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Give `form`, `menu`, `create_entry`, `abort`, ..."""
+        kind: str = self.step["type"]
+        return kind
+
+    @property
+    def fields(self) -> list[str]:
+        """Names of the fields, those in sections as `section.field`."""
+        names = []
+        for field in self.step.get("data_schema") or []:
+            inner = [f"{field['name']}.{part['name']}" for part in field.get("schema") or [] if isinstance(part, dict)]
+            names += inner or [field["name"]]
+        return names
+
+    async def submit(self, **data: Any) -> Self:
+        """Send the form; go on to the step that follows."""
+        self.step = await self.hass.post(f"{self.path}/{self.step['flow_id']}", **data)
+        return self
+
+    async def choose(self, option: str) -> Self:
+        """Choose from the menu."""
+        assert option in self.step["menu_options"], self.step
+        return await self.submit(next_step_id=option)
+
+
+class Hass(Api):
+    """A Home Assistant process and its owner."""
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        """Prepare a folder; see `HassProcess` for the options."""
+        self.process = HassProcess(folder, **options)
+        super().__init__(self.process.url)
+
+    async def start(self) -> None:
+        """Boot, and log in."""
+        await self.process.start()
+        await self.log_in(USER, PASSWORD)
+
+    async def stop(self) -> int:
+        """End it; return the exit code."""
+        await self.disconnect()
+        return await self.process.stop()
+
+    async def restart(self) -> None:
+        """Stop and start on the same folder, as an update does."""
+        assert await self.stop() == 0
+        await self.start()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Self]:
+        """Run it for the length of a block."""
+        try:
+            await self.start()
+            yield self
+        finally:
+            await self.stop()
+
+    # The house
+
+    async def state(self, entity_id: str) -> str:
+        """Return the state of an entity."""
+        state: str = (await self.get(f"/api/states/{entity_id}"))["state"]
+        return state
+
+    async def states(self) -> dict[str, str]:
+        """Return the state of every entity."""
+        return {item["entity_id"]: item["state"] for item in await self.get("/api/states")}
+
+    async def wait_for(self, entity_id: str, state: str, seconds: float = 10) -> None:
+        """Wait until an entity has this state."""
+        async with asyncio.timeout(seconds):
+            while await self.state(entity_id) != state:
+                await asyncio.sleep(0.05)
+
+    async def call(self, action: str, entity_id: str | None = None, **data: Any) -> None:
+        """Call an action (`light.turn_on`)."""
+        target = {"entity_id": entity_id} if entity_id else {}
+        await self.post(f"/api/services/{action.replace('.', '/')}", **target, **data)
+
+    async def call_for_response(self, action: str, **data: Any) -> JSON:
+        """Call an action that answers; return its answer."""
+        path = f"/api/services/{action.replace('.', '/')}?return_response"
+        return (await self.post(path, **data))["service_response"]
+
+    async def expose(self, *entity_ids: str, exposed: bool = True) -> None:
+        """Show entities to assistants, or hide them."""
+        await self.command(
+            "homeassistant/expose_entity",
+            **{"assistants": ["conversation"], "entity_ids": list(entity_ids), "should_expose": exposed},
+        )
+
+    # Talking
+
+    async def say(
+        self, text: str, *, agent: str | None = None, conversation_id: str | None = None, language: str = "en"
+    ) -> Answer:
+        """Say something to an agent, over HTTP."""
+        message = {"text": text, "language": language, "agent_id": agent, "conversation_id": conversation_id}
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            return Answer(await self.post("/api/conversation/process", **{k: v for k, v in message.items() if v}))
+
+    async def create_pipeline(self, agent: str, name: str = "Home Agent", *, preferred: bool = False) -> str:
+        """Make an assistant with this agent; return its id."""
+        speech = ("stt_engine", "stt_language", "tts_engine", "tts_language", "tts_voice")
+        nothing = dict.fromkeys((*speech, "wake_word_entity", "wake_word_id"))
+        created = await self.command(
+            "assist_pipeline/pipeline/create",
+            **{**nothing, "name": name, "language": "en", "conversation_engine": agent, "conversation_language": "en"},
+        )
+        pipeline: str = created["id"]
+        if preferred:
+            await self.command("assist_pipeline/pipeline/set_preferred", pipeline_id=pipeline)
+        return pipeline
+
+    async def run_pipeline(self, text: str, pipeline: str, **fields: Any) -> PipelineRun:
+        """Run the text part of a pipeline to its end; `device_id` makes it a voice device's."""
+        events = []
+        arguments = {"start_stage": "intent", "end_stage": "intent", "input": {"text": text}, "pipeline": pipeline}
+        async with (
+            asyncio.timeout(ANSWER_TIMEOUT),
+            (await self.socket()).subscribe("assist_pipeline/run", **arguments, **fields) as queue,
+        ):
+            while not events or events[-1]["type"] != "run-end":
+                events.append(await queue.get())
+        return PipelineRun(events)
+
+    # Configuring
+
+    async def config_flow(self, handler: str = DOMAIN, **context: Any) -> Flow:
+        """Begin to add an integration, or to reconfigure the one with this `entry_id`."""
+        return await self._begin("/api/config/config_entries/flow", handler, context)
+
+    async def options_flow(self, entry_id: str) -> Flow:
+        """Open the options of an entry."""
+        return await self._begin("/api/config/config_entries/options/flow", entry_id, {})
+
+    async def subentry_flow(self, entry_id: str, kind: str, **context: Any) -> Flow:
+        """Begin to add a subentry, or to reconfigure the one with this `subentry_id`."""
+        return await self._begin("/api/config/config_entries/subentries/flow", [entry_id, kind], context)
+
+    async def _begin(self, path: str, handler: str | list[str], context: dict[str, Any]) -> Flow:
+        return Flow(self, path, await self.post(path, handler=handler, **context))
+
+    async def flows_in_progress(self) -> list[Flow]:
+        """Return the flows of ours that wait for the user, reauthentication for one."""
+        path = "/api/config/config_entries/flow"
+        waiting = await self.command("config_entries/flow/progress")
+        ours = [flow["flow_id"] for flow in waiting if flow["handler"] == DOMAIN]
+        return [Flow(self, path, await self.get(f"{path}/{flow_id}")) for flow_id in ours]
+
+    async def entry(self) -> dict[str, Any]:
+        """Return our config entry."""
+        [entry] = await self.get(f"/api/config/config_entries/entry?domain={DOMAIN}")
+        return dict(entry)
+
+    async def subentries(self, kind: str) -> list[dict[str, Any]]:
+        """Return the subentries of this type of our entry."""
+        entry_id = (await self.entry())["entry_id"]
+        found = await self.command("config_entries/subentries/list", entry_id=entry_id)
+        return [subentry for subentry in found if subentry["subentry_type"] == kind]
+
+    async def agents(self) -> list[str]:
+        """Return the entity ids of our conversation agents."""
+        registry = await self.command("config/entity_registry/list")
+        ids = [item["entity_id"] for item in registry if item["platform"] == DOMAIN]
+        return sorted(entity_id for entity_id in ids if entity_id.startswith("conversation."))
+
+    def stored(self, text: str) -> list[str]:
+        """Return the files under .storage that contain this text."""
+        files = (self.process.folder / ".storage").iterdir()
+        return sorted(file.name for file in files if file.is_file() and text in file.read_text(errors="replace"))
+
+    def stored_json(self, name: str) -> JSON:
+        """Return the content of a file under .storage."""
+        return json.loads((self.process.folder / ".storage" / name).read_text())

@@ -1,0 +1,40 @@
+"""The demo house: Home Assistant's demo devices, put into rooms, and some more of them shown to assistants."""
+
+from typing import Any
+
+from .harness import Hass
+
+# The demo's locks, fans and media players have no unique id, hence no room.
+ROOMS = {
+    "Living Room": ("light.living_room_rgbww_lights", "cover.living_room_window", "climate.ecobee"),
+    "Kitchen": ("light.kitchen_lights", "cover.kitchen_window"),
+    "Bedroom": ("light.bed_light", "climate.hvac"),
+    "Office": ("light.office_rgbw_lights", "light.ceiling_lights"),
+    "Hallway": ("light.entrance_color_white_lights", "cover.hall_window"),
+    "Garage": ("cover.garage_door",),
+    "Garden": ("binary_sensor.movement_backyard", "valve.front_garden", "valve.back_garden"),
+}
+ALSO_EXPOSED = ("lock.front_door", "lock.kitchen_door", "valve.front_garden")
+START = {"light.kitchen_lights": "off", "light.bed_light": "on", "light.ceiling_lights": "off"}
+
+
+async def furnish(hass: Hass) -> None:
+    """Give the rooms their devices, and bring the house into the state that every conversation starts from."""
+    areas = {area["name"]: area["area_id"] for area in await hass.command("config/area_registry/list")}
+    entities = {item["entity_id"]: item for item in await hass.command("config/entity_registry/list")}
+    for room, entity_ids in ROOMS.items():
+        if room not in areas:
+            areas[room] = (await hass.command("config/area_registry/create", name=room))["area_id"]
+        for entity_id in entity_ids:
+            await place(hass, entities[entity_id], areas[room])
+    await hass.expose(*ALSO_EXPOSED)
+    for entity_id, state in START.items():
+        await hass.call(f"light.turn_{state}", entity_id)
+
+
+async def place(hass: Hass, entity: dict[str, Any], area_id: str) -> None:
+    """Put a device into an area; an entity without a device goes by itself."""
+    if device_id := entity["device_id"]:
+        await hass.command("config/device_registry/update", device_id=device_id, area_id=area_id)
+    else:
+        await hass.command("config/entity_registry/update", entity_id=entity["entity_id"], area_id=area_id)

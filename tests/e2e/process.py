@@ -1,0 +1,157 @@
+"""A `hass` process in a folder of its own: nothing is fetched while it runs, and what it logs is kept."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+import re
+import signal
+import socket
+import sys
+
+from aiohttp import ClientError, ClientSession
+
+ROOT = Path(__file__).resolve().parents[2]
+BOOT_TIMEOUT = 120  # seconds; 2 on a quiet machine
+STOP_TIMEOUT = 30  # seconds
+
+# Integrations are named one by one: default_config fails as a whole where the go2rtc program is missing, and its parts
+# look for a network. There is no http: block: Home Assistant takes it over once, as a trial that ends with a restart on
+# the old port; SETUP_PORT sets the port for good.
+CONFIGURATION = """
+homeassistant:
+  name: {name}
+  latitude: 52.37
+  longitude: 4.89
+  elevation: 2
+  unit_system: metric
+  country: NL
+  currency: EUR
+  time_zone: Europe/Amsterdam
+frontend:
+config:
+recorder:
+history:
+logbook:
+conversation:
+assist_pipeline:
+demo:
+automation:
+script:
+scene:
+todo:
+input_boolean:
+input_number:
+input_select:
+input_text:
+timer:
+counter:
+system_health:
+logger:
+  default: warning
+  logs:
+    custom_components.home_agent: {log_level}
+"""
+
+# The one onboarding step that installs packages and calls out (weather, speech, radio) counts as done.
+ONBOARDING = {"version": 4, "minor_version": 1, "key": "onboarding", "data": {"done": ["core_config"]}}
+
+_LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ (?P<level>[A-Z]+) \((?P<thread>.*?)\) \[(?P<logger>[^]]+)\] (?P<text>.*)")
+_HARMLESS = ("We found a custom integration", "which has not been tested by Home Assistant")
+
+
+class HassProcess:
+    """Starts, stops and starts again one Home Assistant."""
+
+    def __init__(self, folder: Path, *, name: str = "Demo House", log_level: str = "debug", port: int = 0) -> None:
+        """Prepare the folder; what is in it from an earlier run is kept."""
+        self.folder = folder
+        self.port = port or free_port()
+        self._process: asyncio.subprocess.Process | None = None
+        self._log = folder / "hass.out"
+        (folder / ".storage").mkdir(parents=True, exist_ok=True)
+        (folder / "configuration.yaml").write_text(CONFIGURATION.format(name=name, log_level=log_level))
+        if not (onboarding := folder / ".storage" / "onboarding").exists():
+            onboarding.write_text(json.dumps(ONBOARDING))
+        if not (link := folder / "custom_components").is_symlink():
+            link.symlink_to(ROOT / "custom_components")
+
+    @property
+    def url(self) -> str:
+        """Address of the frontend, without a slash at its end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        """Everything logged since the folder was made."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def problems(self, since: int = 0) -> list[str]:
+        """Return what must not be in the log after this offset: errors and warnings of ours, and a blocked event loop."""
+        found = []
+        for entry in log_entries(self.log[since:]):
+            match = _LOG_LINE.match(entry)
+            if match is None or match["level"] not in ("WARNING", "ERROR", "CRITICAL"):
+                continue
+            ours = "home_agent" in entry and not all(part in entry for part in _HARMLESS)
+            if ours or "Detected blocking call" in entry:
+                found.append(entry)
+        return found
+
+    async def start(self) -> None:
+        """Start Home Assistant and wait until its web server answers; it is then still setting up integrations."""
+        hass = Path(sys.executable).with_name("hass")
+        with self._log.open("ab") as out:
+            self._process = await asyncio.create_subprocess_exec(
+                *(hass, "-c", self.folder, "--log-no-color", "--skip-pip"),
+                env={**os.environ, "SETUP_PORT": str(self.port)},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,  # a Ctrl-C in the terminal is ours to handle
+            )
+        async with asyncio.timeout(BOOT_TIMEOUT), ClientSession() as session:
+            while not await self._answers(session):
+                await asyncio.sleep(0.1)
+
+    async def _answers(self, session: ClientSession) -> bool:
+        assert self._process
+        if self._process.returncode is not None:
+            raise RuntimeError(f"hass ended with {self._process.returncode}:\n{self.log[-4000:]}")
+        try:
+            async with session.get(f"{self.url}/manifest.json") as response:
+                return response.status == 200
+        except ClientError:
+            return False
+
+    async def stop(self) -> int:
+        """Ask Home Assistant to stop, as its supervisor would; return its exit code, 0 if it was not running."""
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return process.returncode or 0 if process else 0
+        process.send_signal(signal.SIGINT)
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT):
+                return await process.wait()
+        except TimeoutError:
+            process.kill()
+            return await process.wait()
+
+
+def log_entries(log: str) -> list[str]:
+    """Return the log by entry: a traceback belongs to the line above it."""
+    entries: list[str] = []
+    for line in log.splitlines():
+        if _LOG_LINE.match(line) or not entries:
+            entries.append(line)
+        else:
+            entries[-1] += f"\n{line}"
+    return entries
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
