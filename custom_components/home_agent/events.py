@@ -4,7 +4,7 @@ The recorder keeps events, so their data is small: results are cut at 2,048 char
 Field names: S1-113 to S1-118, C-35, C-36.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -27,7 +27,7 @@ MAX_IDS = 200
 
 
 @callback
-def _fire(hass: HomeAssistant, turn: Turn, event: str, data: dict[str, object]) -> None:
+def _fire(hass: HomeAssistant, turn: Turn, event: str, data: Mapping[str, object]) -> None:
     if event != ERROR and not _emits(hass):
         return
     hass.bus.async_fire(
@@ -48,7 +48,7 @@ def async_conversation_started(hass: HomeAssistant, turn: Turn) -> None:
         "timestamp": dt_util.utcnow().isoformat(),
         "context_mode": turn.profile.context_mode,
     }
-    _fire(hass, turn, CONVERSATION_STARTED, {**data})
+    _fire(hass, turn, CONVERSATION_STARTED, data)
 
 
 @callback

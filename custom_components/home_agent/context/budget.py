@@ -25,9 +25,9 @@ class Budget:
     states: int
     history: int
 
-    def halved(self) -> Budget:
-        """Return a tighter budget for the turn part and the history, after the model said the request was too long."""
-        return Budget(home_map=self.home_map, states=self.states // 2, history=self.history // 2)
+    def tightened(self) -> Budget:
+        """Return what is left after the model said the request was too long: no history, half of the states."""
+        return Budget(home_map=self.home_map, states=self.states // 2, history=0)
 
 
 def budget_for(config: EndpointConfig, profile: Profile) -> Budget:

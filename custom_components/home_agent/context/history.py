@@ -43,7 +43,7 @@ def sent_rounds(
     Rounds that failed without an action are left out. `budget` is in tokens and does not count the newest round.
     """
     session.forget_gone(content)
-    rounds = [item for item in rounds_of(content) if not _failed(item, session)]
+    rounds = [kept for item in rounds_of(content) if (kept := _without_failure(item, session))]
     if not rounds:
         return rounds
     start = next((index for index, item in enumerate(rounds) if item[0] is session.start), 0)
@@ -62,9 +62,18 @@ def sent_rounds(
     return rounds
 
 
-def _failed(item: Round, session: Session) -> bool:
-    acted = any(isinstance(content, ToolResultContent) for content in item)
-    return not acted and any(item[0] is failed for failed in session.failed)
+def _without_failure(item: Round, session: Session) -> Round | None:
+    """Return the round as the model should know it: not at all when it failed, without the error when it had acted.
+
+    A turn that was cancelled stands in the log of 2026.11 with an answer that begins with `Error: `.
+    """
+    if not any(item[0] is failed for failed in session.failed):
+        return item
+    if not any(isinstance(content, ToolResultContent) for content in item):
+        return None
+    if isinstance(last := item[-1], AssistantContent) and not last.tool_calls:
+        return item[:-1]
+    return item
 
 
 def _messages(rounds: Sequence[Round]) -> int:

@@ -6,9 +6,8 @@ possible.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-import time
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates, async_should_expose
@@ -20,8 +19,8 @@ from homeassistant.helpers.device_registry import EVENT_DEVICE_REGISTRY_UPDATED
 from homeassistant.helpers.event import async_call_later
 
 from ..const import ASSISTANT
+from ..slices import in_slices
 
-SLICE = 0.002  # seconds of work before the event loop gets its turn
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
 
 _FIRST = (
@@ -66,16 +65,6 @@ class HomeSnapshot:
     """By entity id; what people control most comes first, then by id."""
     areas: Mapping[str, HomeArea] = field(default_factory=dict)
     """By area id, sorted by floor level and name; areas without an exposed entity included."""
-
-
-async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
-    """Yield the items, letting the event loop run whenever `SLICE` is used up."""
-    deadline = time.perf_counter() + SLICE
-    for item in items:
-        yield item
-        if time.perf_counter() > deadline:
-            await asyncio.sleep(0)
-            deadline = time.perf_counter() + SLICE
 
 
 class Home:

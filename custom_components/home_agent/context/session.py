@@ -67,7 +67,7 @@ class Session:
 
     def texts(self) -> dict[int, str]:
         """Return the turn parts by `id()` of their user content, as the wire wants them."""
-        return {id(part.content): part.text for part in self.parts}
+        return {id(part.content): part.text for part in self.parts if part.text}
 
     def forget_gone(self, content: Sequence[Content]) -> None:
         """Drop what hangs on messages that Home Assistant did not keep (a failed turn on 2026.10)."""

@@ -14,9 +14,10 @@ from homeassistant.helpers import area_registry as ar
 from homeassistant.util import dt as dt_util
 
 from ..prompt.parts import StateLine, render_turn_part
+from ..slices import in_slices
 from ..turn import Turn
 from .describe import describe
-from .home import HomeEntity, HomeSnapshot, in_slices
+from .home import HomeEntity, HomeSnapshot
 from .session import Selection, Session, Told, TurnPart
 
 GONE = "gone"

@@ -5,15 +5,14 @@ a tool, and none leaves here: the model always gets a result.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 import time
-
-import probatio
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
+import probatio
 
 from .. import events
 from ..client.base import BrokenArguments
@@ -116,7 +115,7 @@ class Policy:
         )
 
 
-def policy_from_options(hass: HomeAssistant, options: dict[str, object]) -> Policy:
+def policy_from_options(hass: HomeAssistant, options: Mapping[str, object]) -> Policy:
     """Return the policy of an entry's options."""
     listed = options.get(CONF_ALWAYS_CONFIRM)
     return Policy(hass, frozenset(listed) if isinstance(listed, list) else frozenset())

@@ -4,12 +4,28 @@ from abc import abstractmethod
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..const import DOMAIN
+from ..errors import ToolError
 from ..safety.plan import Plan
 from ..turn import Turn
+
+
+class ToolRefusal(ToolError):
+    """A tool cannot do what it was asked; the sentence tells the model what would work instead."""
+
+    def __init__(self, sentence: str) -> None:
+        """Keep the sentence; it is also the placeholder `detail` of the translated error."""
+        super().__init__(detail=sentence)
+        self.sentence = sentence
+
+    @override
+    def __str__(self) -> str:
+        """Return the sentence itself: a model is not a user whose language is known to translations."""
+        return self.sentence
 
 
 class HomeAgentTool(llm.Tool):
@@ -34,7 +50,7 @@ class HomeAgentTool(llm.Tool):
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
         """Refuse: a call that does not come through the policy is nobody's."""
-        raise llm.HomeAssistantError(f"{self.name} runs only inside a turn")
+        raise HomeAssistantError(f"{self.name} runs only inside a turn")
 
 
 def envelope(*, result: JsonValueType = None, error: str | None = None) -> JsonObjectType:

@@ -1,0 +1,74 @@
+"""Home Agent: talk to the house, and let the house answer."""
+
+import logging
+
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import config_validation as cv
+from homeassistant.helpers.typing import ConfigType
+
+from . import issues as issue_registry
+from .client.chat_completions import async_create_client
+from .client.endpoint_config import endpoint_from_data
+from .client.tokens import TokenEstimator
+from .const import CONF_DEBUG_LOGGING, CONF_PROFILE_DEFAULTS, DOMAIN, LOGGER, SUBENTRY_LLM, SUBENTRY_PROFILE
+from .context.home import Home
+from .endpoint import Endpoint
+from .profiles.profile import Profile, profile_from_data
+from .runtime import HomeAgentConfigEntry, RuntimeData
+from .safety.policy import policy_from_options
+from .services import async_register_services
+
+PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
+CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
+
+
+async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
+    """Register the actions; they exist whether an entry is loaded or not."""
+    async_register_services(hass)
+    return True
+
+
+async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
+    """Build what the entry owns. Asks no endpoint: the computer of a local model is often asleep."""
+    if entry.options.get(CONF_DEBUG_LOGGING):
+        LOGGER.setLevel(logging.DEBUG)
+    entry.runtime_data = RuntimeData(
+        endpoints=await _async_endpoints(hass, entry),
+        profiles=_profiles(entry),
+        home=Home(hass, entry),
+        policy=policy_from_options(hass, entry.options),
+    )
+    entry.runtime_data.home.async_start()
+    for profile in entry.runtime_data.profiles.values():
+        issue_registry.async_check_endpoint_of(hass, entry, profile)
+    entry.async_on_unload(lambda: issue_registry.async_delete_all(hass))
+    await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
+    entry.async_on_unload(entry.add_update_listener(_async_reload))
+    return True
+
+
+async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
+    """Take the entities down; everything else hangs on the entry and ends with it."""
+    return await hass.config_entries.async_unload_platforms(entry, PLATFORMS)
+
+
+async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    hass.config_entries.async_schedule_reload(entry.entry_id)
+
+
+async def _async_endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Endpoint]:
+    endpoints: dict[str, Endpoint] = {}
+    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
+        config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
+        client = await async_create_client(hass, config)
+        endpoints[subentry.subentry_id] = Endpoint(hass, entry, client, TokenEstimator())
+    return endpoints
+
+
+def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
+    defaults = entry.options.get(CONF_PROFILE_DEFAULTS, {})
+    return {
+        subentry.subentry_id: profile_from_data(subentry.subentry_id, subentry.title, defaults, subentry.data)
+        for subentry in entry.get_subentries_of_type(SUBENTRY_PROFILE)
+    }

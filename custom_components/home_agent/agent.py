@@ -1,0 +1,128 @@
+"""The loop: ask the model, stream the answer into the chat log, let the tools run, until nothing is unanswered.
+
+There is only this one. A turn is never run twice: once a word was shown or a tool was started, a failure ends the answer
+in words and keeps what is there (D-9).
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+import time
+from typing import Any
+
+from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
+
+from . import events
+from .client.base import ChatRequest, Message, Reply, ToolSpec
+from .const import LOGGER
+from .endpoint import Endpoint
+from .errors import LLMContextLengthError, LLMError, LLMResponseError
+from .speech import speakable
+from .texts import async_error_text, async_text
+from .turn import Turn
+
+type Delta = conversation.AssistantContentDeltaDict
+type BuildMessages = Callable[[bool], Awaitable[list[Message]]]
+"""Returns the messages of the next request; true asks for a shorter version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """One turn with a model."""
+
+    hass: HomeAssistant
+    endpoint: Endpoint
+    turn: Turn
+    chat_log: conversation.ChatLog
+    tools: Sequence[ToolSpec]
+    build: BuildMessages
+    response_format: Mapping[str, Any] | None = None
+    talks: bool = True
+    """Whether a person reads the answer: problems are then put in words. For tasks they are raised."""
+
+    async def async_run(self) -> None:
+        """Add everything up to the last word to the chat log.
+
+        Raises `LLMError` when the model could not be asked at all; after that every problem becomes part of the answer.
+        """
+        while True:
+            request = await self._async_request(shorter=False)
+            try:
+                await self._async_ask(request)
+            except LLMContextLengthError:
+                LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
+                await self._async_ask(await self._async_request(shorter=True), last_try=True)
+            if not self.chat_log.unresponded_tool_results:
+                return
+
+    async def _async_request(self, *, shorter: bool) -> ChatRequest:
+        return ChatRequest(
+            messages=await self.build(shorter),
+            tools=self.tools,
+            may_call_tools=bool(self.tools) and self.turn.calls_left > 0,
+            response_format=self.response_format,
+            stream=self.turn.profile.streaming,
+            conversation_id=self.turn.conversation_id,
+        )
+
+    async def _async_ask(self, request: ChatRequest, *, last_try: bool = False) -> None:
+        """Send one request; its answer and the results of its tool calls end up in the chat log."""
+        stream = self._deltas(request, last_try=last_try)
+        if self.turn.spoken:
+            stream = speakable(stream)
+        async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, stream):
+            pass
+
+    async def _deltas(self, request: ChatRequest, *, last_try: bool) -> AsyncGenerator[Delta]:
+        """Yield the deltas of one answer, and a sentence of ours where the model's is missing or broken off."""
+        acted = self.chat_log.unresponded_tool_results
+        reply = Reply()
+        started = time.perf_counter()
+        said = called = False
+        try:
+            async for delta in self.endpoint.client.stream(request, reply):
+                if delta.get("tool_calls"):
+                    if not request.may_call_tools:  # a model that does not listen
+                        continue
+                    called = True
+                said = said or bool(delta.get("content"))
+                yield delta
+        except LLMContextLengthError as err:
+            if not last_try or not acted or not self.talks:
+                raise
+            yield {"role": "assistant", "content": await async_error_text(self.hass, self.turn.language, err)}
+        except LLMError as err:
+            self.endpoint.async_failed(err)
+            if not self.talks or not (reply.started or acted):
+                raise
+            if not reply.started:
+                yield {"role": "assistant"}
+            yield {"content": await self._broken_off(err, said=said)}
+        else:
+            self._succeeded(reply, started)
+            if not called and (key := _what_is_missing(reply, said=said)):
+                if not self.talks:
+                    raise LLMResponseError(key)
+                yield {"content": await self._notice(key, after=said)}
+
+    def _succeeded(self, reply: Reply, started: float) -> None:
+        if reply.usage is not None:
+            self.turn.usage += reply.usage
+        self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
+
+    async def _broken_off(self, error: LLMError, *, said: bool) -> str:
+        events.async_streaming_error(self.hass, self.turn, error)
+        if said:
+            return await self._notice("answer_cut_off", after=True)
+        return await async_error_text(self.hass, self.turn.language, error)
+
+    async def _notice(self, key: str, *, after: bool) -> str:
+        text = await async_text(self.hass, self.turn.language, key)
+        return f"\n\n{text}" if after else text
+
+
+def _what_is_missing(reply: Reply, *, said: bool) -> str | None:
+    """Return the sentence for an answer that is not whole."""
+    if reply.finish_reason == "length":
+        return "answer_too_long"
+    return None if said else "answer_empty"

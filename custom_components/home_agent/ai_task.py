@@ -1,0 +1,121 @@
+"""AI tasks with an endpoint: data from instructions, with a structure and with images."""
+
+import re
+from typing import Any, override
+
+from homeassistant.components import ai_task
+from homeassistant.components.conversation import AssistantContent, ChatLog
+from homeassistant.config_entries import ConfigSubentry
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
+from homeassistant.util import slugify
+from homeassistant.util.json import json_loads
+import probatio
+
+from .agent import Agent
+from .client.base import Message
+from .client.messages import async_load_attachments, messages_from_content, tool_specs
+from .const import SUBENTRY_LLM
+from .endpoint import Endpoint
+from .entity import HomeAgentEntity
+from .errors import LLMResponseError
+from .profiles.profile import Profile
+from .runtime import HomeAgentConfigEntry, RuntimeData
+from .turn import Turn, current_turn
+from .turn_api import policed
+
+PARALLEL_UPDATES = 0
+_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.DOTALL)  # many models wrap their JSON
+MAX_CALLS = 100  # a task may look around; it still has to end
+
+
+async def async_setup_entry(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
+) -> None:
+    """Add one AI task entity per endpoint."""
+    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
+        endpoint = entry.runtime_data.endpoints[subentry.subentry_id]
+        async_add_entities(
+            [HomeAgentTaskEntity(entry.runtime_data, subentry, endpoint)], config_subentry_id=subentry.subentry_id
+        )
+
+
+class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
+    """An endpoint that does tasks."""
+
+    _attr_name = None
+    _attr_supported_features = (
+        ai_task.AITaskEntityFeature.GENERATE_DATA | ai_task.AITaskEntityFeature.SUPPORT_ATTACHMENTS
+    )
+
+    def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry, endpoint: Endpoint) -> None:
+        """Do tasks with an endpoint."""
+        super().__init__(subentry, endpoint.config.model)
+        self._attr_unique_id = subentry.subentry_id
+        self.runtime = runtime
+        self.endpoint = endpoint
+
+    @override
+    async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:
+        turn = _turn(task, chat_log, self.entity_id)
+        if chat_log.llm_api is not None:  # another integration's tools, chosen by whoever started the task
+            chat_log.llm_api = policed(chat_log.llm_api, self.runtime.policy)
+        token = current_turn.set(turn)
+        try:
+            await self._agent(turn, task, chat_log).async_run()
+        finally:
+            current_turn.reset(token)
+        last = chat_log.content[-1]
+        text = last.content or "" if isinstance(last, AssistantContent) else ""
+        data = _structured(self.endpoint, task.structure, text) if task.structure else text
+        return ai_task.GenDataTaskResult(conversation_id=chat_log.conversation_id, data=data)
+
+    def _agent(self, turn: Turn, task: ai_task.GenDataTask, chat_log: ChatLog) -> Agent:
+        api = chat_log.llm_api
+
+        async def build(_shorter: bool) -> list[Message]:
+            attachments = await async_load_attachments(self.hass, chat_log.content)
+            return messages_from_content(chat_log.content, {}, attachments)
+
+        return Agent(
+            hass=self.hass,
+            endpoint=self.endpoint,
+            turn=turn,
+            chat_log=chat_log,
+            tools=tool_specs(api.tools, api.custom_serializer) if api and self.endpoint.config.tool_calling else (),
+            build=build,
+            response_format=_response_format(task, api) if task.structure else None,
+            talks=False,
+        )
+
+
+def _turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
+    asked_by = chat_log.llm_api.llm_context.context if chat_log.llm_api else None
+    return Turn(
+        profile=Profile(name=task.name, max_calls_per_turn=MAX_CALLS),
+        conversation_id=chat_log.conversation_id,
+        text=task.instructions,
+        language=chat_log.hass.config.language,
+        context=asked_by or Context(),
+        agent_id=agent_id,
+    )
+
+
+def _response_format(task: ai_task.GenDataTask, api: llm.APIInstance | None) -> dict[str, Any]:
+    """Return the structure as a JSON schema; `strict` where the schema is what strict servers accept."""
+    serializer = (api.custom_serializer if api else None) or llm.selector_serializer
+    schema = probatio.to_openapi(task.structure, custom_serializer=serializer, openapi_version="3.1.0")
+    strict = set(schema.get("properties", {})) == set(schema.get("required", ()))
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": slugify(task.name)[:64] or "task", "strict": strict, "schema": schema},
+    }
+
+
+def _structured(endpoint: Endpoint, structure: probatio.Schema, text: str) -> Any:
+    """Return the answer as the structure has it. Raises `LLMResponseError` when it is something else."""
+    try:
+        return structure(json_loads(_FENCE.sub(r"\1", text.strip())))
+    except (ValueError, probatio.Invalid) as err:
+        raise LLMResponseError("task_not_structured", endpoint=endpoint.config.title, detail=str(err)) from err

@@ -1,0 +1,189 @@
+"""The turn, top to bottom: open it, let the house answer, else ask the model, report, return.
+
+Receives a `ConversationInput` and the `ChatLog` of the conversation; hands back a `ConversationResult`. Every way through
+ends with words in the chat log.
+"""
+
+import asyncio
+from typing import Literal, override
+
+from homeassistant.components import conversation
+from homeassistant.components.conversation import (
+    AssistantContent,
+    ChatLog,
+    ConversationInput,
+    ConversationResult,
+    UserContent,
+)
+from homeassistant.config_entries import ConfigSubentry
+from homeassistant.const import MATCH_ALL
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import intent
+from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
+
+from . import events, issues
+from .agent import Agent
+from .client.messages import tool_specs
+from .const import SUBENTRY_PROFILE
+from .context.briefing import Briefing
+from .context.budget import budget_for
+from .context.session import Session
+from .endpoint import Endpoint
+from .entity import HomeAgentEntity
+from .errors import HomeAgentError, PromptTemplateError
+from .local import sentences
+from .opening import async_open_turn
+from .profiles.profile import Profile
+from .prompt.instructions import instructions
+from .runtime import HomeAgentConfigEntry, RuntimeData
+from .texts import async_error_text
+from .tools.registry import native_tools
+from .turn import Origin, Turn, current_turn
+from .turn_api import llm_context_of, turn_api
+
+PARALLEL_UPDATES = 0
+QUESTION_MARKS = ("?", "？", "؟", ";", "⸮", "՞")
+CLOSING = " \t\n*_\"'”’»)]"
+
+
+async def async_setup_entry(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
+) -> None:
+    """Add one conversation entity per profile."""
+    for subentry in entry.get_subentries_of_type(SUBENTRY_PROFILE):
+        profile = entry.runtime_data.profiles[subentry.subentry_id]
+        entity = HomeAgentConversationEntity(entry.runtime_data, subentry, profile)
+        async_add_entities([entity], config_subentry_id=subentry.subentry_id)
+
+
+class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEntity):
+    """One assistant."""
+
+    _attr_name = None
+    _attr_supports_streaming = True
+    _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
+
+    def __init__(self, runtime: RuntimeData, subentry: ConfigSubentry, profile: Profile) -> None:
+        """Answer for a profile."""
+        endpoint = runtime.endpoint_of(profile)
+        super().__init__(subentry, endpoint.config.model if endpoint else None)
+        self._attr_unique_id = subentry.subentry_id
+        self.runtime = runtime
+        self.profile = profile
+
+    @property
+    @override
+    def supported_languages(self) -> list[str] | Literal["*"]:
+        return MATCH_ALL
+
+    @override
+    async def _async_handle_message(self, user_input: ConversationInput, chat_log: ChatLog) -> ConversationResult:
+        turn = await async_open_turn(self.hass, user_input, self.profile, chat_log.conversation_id)
+        token = current_turn.set(turn)
+        try:
+            with self.runtime.sessions.turn(turn.conversation_id, self.profile.subentry_id) as session:
+                events.async_conversation_started(self.hass, turn)
+                try:
+                    return await self._async_answer(turn, session, user_input, chat_log)
+                finally:
+                    events.async_conversation_finished(self.hass, turn)
+        finally:
+            current_turn.reset(token)
+
+    async def _async_answer(
+        self, turn: Turn, session: Session, user_input: ConversationInput, chat_log: ChatLog
+    ) -> ConversationResult:
+        """Return the answer of the house or of the model, or a sentence that says what went wrong."""
+        question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
+        try:
+            if not turn.text.strip():
+                raise HomeAgentError("text_empty")
+            endpoint = self.runtime.endpoint_of(self.profile)
+            if (endpoint is None or self.profile.local_first) and (
+                result := await self._async_answer_locally(turn, user_input, chat_log, final=endpoint is None)
+            ):
+                return result
+            assert endpoint is not None  # with final=True the house always answers
+            await self._async_ask_model(turn, session, chat_log, endpoint)
+            return _result(user_input, chat_log)
+        except HomeAssistantError as err:
+            session.failed.append(question)
+            return await self._async_notice(turn, chat_log, err)
+        except asyncio.CancelledError:  # the client is gone or speaks again: what was begun must not be answered later
+            session.failed.append(question)
+            raise
+
+    async def _async_answer_locally(
+        self, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, *, final: bool
+    ) -> ConversationResult | None:
+        """Return what Home Assistant's own sentences make of it; None when the model has to be asked."""
+        answer = await sentences.async_answer(self.hass, turn, user_input, chat_log, self.runtime.policy, final=final)
+        if answer is None:
+            return None
+        turn.origin = Origin.LOCAL
+        chat_log.async_add_assistant_content_without_tools(
+            AssistantContent(agent_id=turn.agent_id, content=answer.speech)
+        )
+        return ConversationResult(
+            response=answer.response,
+            conversation_id=chat_log.conversation_id,
+            continue_conversation=_expects_reply(answer.speech),
+        )
+
+    async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
+        """Let the model answer into the chat log. Raises `LLMError`, `PromptTemplateError`."""
+        tools = native_tools(self.profile) if endpoint.config.tool_calling else []
+        chat_log.llm_api = turn_api(self.hass, turn, tools, self.runtime.policy).instance(llm_context_of(turn))
+        chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
+        chat_log.llm_input_provided_index = len(chat_log.content)
+        words = self._words(turn, session, frozenset(tool.name for tool in tools))
+        budget = budget_for(endpoint.config, self.profile)
+        briefing = Briefing(self.hass, turn, session, chat_log, budget, endpoint.estimator)
+        await briefing.async_prepare(self.runtime.home, self.runtime.stable, words)
+        chat_log.async_trace({"messages": list(chat_log.content), "tools": tools})
+        agent = Agent(
+            hass=self.hass,
+            endpoint=endpoint,
+            turn=turn,
+            chat_log=chat_log,
+            tools=tool_specs(tools, chat_log.llm_api.custom_serializer),
+            build=briefing.async_messages,
+        )
+        await agent.async_run()
+        usage = {"input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens}
+        chat_log.async_trace({"stats": usage})
+
+    def _words(self, turn: Turn, session: Session, tool_names: frozenset[str]) -> str:
+        """Return the instructions, fixed for the conversation; an error in them becomes a Repairs issue."""
+        if session.instructions is None:
+            try:
+                session.instructions = instructions(self.hass, turn, tool_names)
+            except PromptTemplateError as err:
+                issues.async_prompt_template(self.hass, self.profile, err)
+                raise
+            issues.async_prompt_template_solved(self.hass, self.profile)
+        return session.instructions
+
+    async def _async_notice(self, turn: Turn, chat_log: ChatLog, error: HomeAssistantError) -> ConversationResult:
+        """Return an error as a sentence in the language of the turn; it stands in the chat log as the answer."""
+        turn.origin = Origin.NOTICE
+        events.async_error(self.hass, turn, error, "conversation")
+        text = await async_error_text(self.hass, turn.language, error)
+        chat_log.async_add_assistant_content_without_tools(AssistantContent(agent_id=turn.agent_id, content=text))
+        response = intent.IntentResponse(language=turn.language)
+        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
+        return ConversationResult(response=response, conversation_id=chat_log.conversation_id)
+
+
+def _result(user_input: ConversationInput, chat_log: ChatLog) -> ConversationResult:
+    """Return the last words as the result; the microphone stays open when they ask something."""
+    result = conversation.async_get_result_from_chat_log(user_input, chat_log)
+    last = chat_log.content[-1]
+    result.continue_conversation = isinstance(last, AssistantContent) and _expects_reply(last.content or "")
+    return result
+
+
+def _expects_reply(text: str) -> bool:
+    """Return whether the text ends with a question, in any script and behind closing quotes or Markdown."""
+    return text.rstrip(CLOSING).endswith(QUESTION_MARKS)

@@ -1,0 +1,96 @@
+"""One endpoint at run time: its client, what it was seen to do, and who has to know when it fails."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.util import dt as dt_util
+
+from . import issues
+from .client.base import ChatClient, EndpointConfig, Reply, Usage
+from .client.tokens import TokenEstimator
+from .const import LOGGER
+from .errors import LLMAuthError, LLMConnectionError, LLMError, LLMModelNotFoundError
+
+FAILURES_UNTIL_ISSUE = 3
+
+
+@dataclass(slots=True)
+class EndpointStats:
+    """What an endpoint was seen to do since the entry was loaded."""
+
+    usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+    failures_in_a_row: int = 0
+    first_delta_ms: int | None = None
+    """Of the newest request."""
+    duration_ms: int | None = None
+    """Of the newest request."""
+    last_success: datetime | None = None
+
+
+class Endpoint:
+    """A model and how it is doing; owned by the config entry."""
+
+    def __init__(
+        self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatClient, estimator: TokenEstimator
+    ) -> None:
+        """Start as if all were well: a sleeping computer must not keep Home Assistant from starting."""
+        self._hass = hass
+        self._entry = entry
+        self.client = client
+        self.estimator = estimator
+        self.stats = EndpointStats()
+        self._listeners: list[CALLBACK_TYPE] = []
+
+    @property
+    def config(self) -> EndpointConfig:
+        """The settings of the endpoint."""
+        return self.client.config
+
+    @callback
+    def async_listen(self, listener: CALLBACK_TYPE) -> Callable[[], None]:
+        """Call `listener` after each request; return how to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @callback
+    def async_succeeded(self, reply: Reply, duration_ms: int) -> None:
+        """Take note of a request that was answered."""
+        stats = self.stats
+        if stats.failures_in_a_row:
+            LOGGER.info("%s answers again", self.config.title)
+            issues.async_endpoint_recovered(self._hass, self.config)
+        stats.failures_in_a_row = 0
+        stats.requests += 1
+        stats.first_delta_ms, stats.duration_ms = reply.first_delta_ms, duration_ms
+        stats.last_success = dt_util.utcnow()
+        if reply.usage is not None:
+            stats.usage += reply.usage
+            if reply.estimated_tokens:
+                self.estimator.calibrate(reply.estimated_tokens, reply.usage.input_tokens)
+        self._notify()
+
+    @callback
+    def async_failed(self, error: LLMError) -> None:
+        """Take note of a request that failed; log the first of a row, raise what needs the owner."""
+        stats = self.stats
+        stats.requests += 1
+        stats.failures_in_a_row += 1
+        if stats.failures_in_a_row == 1:
+            LOGGER.warning("%s: %s", self.config.title, error)
+        match error:
+            case LLMAuthError():
+                self._entry.async_start_reauth(self._hass, data={"subentry_id": self.config.subentry_id})
+            case LLMModelNotFoundError():
+                issues.async_model_missing(self._hass, self.config)
+            case LLMConnectionError() if stats.failures_in_a_row >= FAILURES_UNTIL_ISSUE:
+                issues.async_endpoint_failed(self._hass, self.config, error)
+        self._notify()
+
+    def _notify(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()

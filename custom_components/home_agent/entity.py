@@ -1,0 +1,30 @@
+"""What the entities of this integration share: one service device per endpoint and per profile."""
+
+from homeassistant.config_entries import ConfigSubentry
+from homeassistant.helpers.device_registry import DeviceEntryType, DeviceInfo
+from homeassistant.helpers.entity import Entity
+
+from .const import DOMAIN
+
+
+def service_device(subentry: ConfigSubentry, model: str | None = None) -> DeviceInfo:
+    """Return the device of a subentry."""
+    return DeviceInfo(
+        identifiers={(DOMAIN, subentry.subentry_id)},
+        name=subentry.title,
+        manufacturer="Home Agent",
+        model=model,
+        entry_type=DeviceEntryType.SERVICE,
+    )
+
+
+class HomeAgentEntity(Entity):
+    """An entity that carries the name of its device."""
+
+    _attr_has_entity_name = True
+    _attr_should_poll = False
+
+    def __init__(self, subentry: ConfigSubentry, model: str | None = None) -> None:
+        """Belong to a subentry."""
+        self.subentry = subentry
+        self._attr_device_info = service_device(subentry, model)

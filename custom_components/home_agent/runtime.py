@@ -1,0 +1,40 @@
+"""What the loaded entry owns."""
+
+from dataclasses import dataclass, field
+
+from homeassistant.config_entries import ConfigEntry
+
+from .const import LLM_DEFAULT, LLM_NONE
+from .context.home import Home
+from .context.session import Sessions
+from .context.stable_part import StablePart
+from .endpoint import Endpoint
+from .profiles.profile import Profile
+from .safety.policy import Policy
+
+type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
+
+
+@dataclass(slots=True, kw_only=True)
+class RuntimeData:
+    """Endpoints, profiles and what they share."""
+
+    endpoints: dict[str, Endpoint]
+    """By subentry id, in the order in which they were added."""
+    profiles: dict[str, Profile]
+    """By subentry id."""
+    home: Home
+    policy: Policy
+    sessions: Sessions = field(default_factory=Sessions)
+    stable: StablePart = field(default_factory=StablePart)
+
+    def endpoint_of(self, profile: Profile) -> Endpoint | None:
+        """Return the endpoint a profile talks to; None: the house answers by itself.
+
+        An endpoint that was removed counts as none; a Repairs issue tells the owner.
+        """
+        if profile.llm == LLM_NONE:
+            return None
+        if profile.llm == LLM_DEFAULT:
+            return next(iter(self.endpoints.values()), None)
+        return self.endpoints.get(profile.llm)

@@ -1,0 +1,95 @@
+"""Diagnostic sensors of an endpoint: tokens and latency."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import override
+
+from homeassistant.components.sensor import SensorDeviceClass, SensorEntity, SensorEntityDescription, SensorStateClass
+from homeassistant.config_entries import ConfigSubentry
+from homeassistant.const import EntityCategory, UnitOfTime
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
+
+from .const import SUBENTRY_LLM
+from .endpoint import Endpoint, EndpointStats
+from .entity import HomeAgentEntity
+from .runtime import HomeAgentConfigEntry
+
+PARALLEL_UPDATES = 0
+TOKENS = "tokens"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointSensorDescription(SensorEntityDescription):
+    """A sensor and where its value comes from."""
+
+    value: Callable[[EndpointStats], int | None]
+
+
+def _tokens(
+    key: str, value: Callable[[EndpointStats], int | None], *, enabled: bool = True
+) -> EndpointSensorDescription:
+    return EndpointSensorDescription(
+        key=key,
+        translation_key=key,
+        entity_category=EntityCategory.DIAGNOSTIC,
+        entity_registry_enabled_default=enabled,
+        state_class=SensorStateClass.TOTAL_INCREASING,
+        native_unit_of_measurement=TOKENS,
+        value=value,
+    )
+
+
+def _latency(key: str, value: Callable[[EndpointStats], int | None]) -> EndpointSensorDescription:
+    return EndpointSensorDescription(
+        key=key,
+        translation_key=key,
+        entity_category=EntityCategory.DIAGNOSTIC,
+        device_class=SensorDeviceClass.DURATION,
+        state_class=SensorStateClass.MEASUREMENT,
+        native_unit_of_measurement=UnitOfTime.MILLISECONDS,
+        value=value,
+    )
+
+
+SENSORS = (
+    _tokens("input_tokens", lambda stats: stats.usage.input_tokens),
+    _tokens("output_tokens", lambda stats: stats.usage.output_tokens),
+    _tokens("cached_tokens", lambda stats: stats.usage.cached_tokens, enabled=False),
+    _latency("first_token_latency", lambda stats: stats.first_delta_ms),
+    _latency("request_duration", lambda stats: stats.duration_ms),
+)
+
+
+async def async_setup_entry(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
+) -> None:
+    """Add the sensors of each endpoint."""
+    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
+        endpoint = entry.runtime_data.endpoints[subentry.subentry_id]
+        async_add_entities(
+            [EndpointSensor(subentry, endpoint, description) for description in SENSORS],
+            config_subentry_id=subentry.subentry_id,
+        )
+
+
+class EndpointSensor(HomeAgentEntity, SensorEntity):
+    """A number about an endpoint; token counts start again with the entry, as counters may."""
+
+    entity_description: EndpointSensorDescription
+
+    def __init__(self, subentry: ConfigSubentry, endpoint: Endpoint, description: EndpointSensorDescription) -> None:
+        """Show one of the endpoint's numbers."""
+        super().__init__(subentry, endpoint.config.model)
+        self._attr_unique_id = f"{subentry.subentry_id}_{description.key}"
+        self.entity_description = description
+        self.endpoint = endpoint
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        self.async_on_remove(self.endpoint.async_listen(self.async_write_ha_state))
+
+    @property
+    @override
+    def native_value(self) -> int | None:
+        return self.entity_description.value(self.endpoint.stats)

@@ -1,0 +1,184 @@
+"""The actions of the integration: process, clear_history, reload_context, execute_tool."""
+
+from typing import cast
+
+from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.helpers import config_validation as cv, entity_registry as er, llm, service
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+
+from .const import DOMAIN
+from .opening import TurnRequest, current_request
+from .profiles.profile import Profile
+from .runtime import HomeAgentConfigEntry, RuntimeData
+from .tools.registry import native_tools
+from .turn import Turn, current_turn
+from .turn_api import llm_context_of, turn_api
+
+ATTR_TEXT = "text"
+ATTR_CONVERSATION_ID = "conversation_id"
+ATTR_PROFILE = "profile"
+ATTR_LANGUAGE = "language"
+ATTR_CONTEXT_ENTITIES = "context_entities"
+ATTR_TOOL_NAME = "tool_name"
+ATTR_PARAMETERS = "parameters"
+
+PROCESS_SCHEMA = probatio.Schema(
+    {
+        probatio.Required(ATTR_TEXT): cv.string,
+        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
+        probatio.Optional(ATTR_PROFILE): cv.string,
+        probatio.Optional(ATTR_LANGUAGE): cv.string,
+        probatio.Optional(ATTR_CONTEXT_ENTITIES): probatio.All(cv.ensure_list_csv, [cv.string]),
+    }
+)
+CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional(ATTR_CONVERSATION_ID): cv.string})
+EXECUTE_TOOL_SCHEMA = probatio.Schema(
+    {
+        probatio.Required(ATTR_TOOL_NAME): cv.string,
+        probatio.Optional(ATTR_PARAMETERS, default=dict): dict,
+        probatio.Optional(ATTR_PROFILE): cv.string,
+    }
+)
+
+
+@callback
+def async_register_services(hass: HomeAssistant) -> None:
+    """Register the actions."""
+    for name, handler, schema, response in (
+        ("process", _async_process, PROCESS_SCHEMA, SupportsResponse.OPTIONAL),
+        ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
+        ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
+    ):
+        hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)
+    service.async_register_admin_service(
+        hass,
+        DOMAIN,
+        "execute_tool",
+        _async_execute_tool,
+        EXECUTE_TOOL_SCHEMA,
+        supports_response=SupportsResponse.OPTIONAL,
+    )
+
+
+async def _async_process(call: ServiceCall) -> ServiceResponse:
+    """Let a profile answer; return the answer and what it took."""
+    runtime = _runtime(call.hass)
+    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES))
+    token = current_request.set(request)
+    try:
+        result = await conversation.async_converse(
+            call.hass,
+            call.data[ATTR_TEXT],
+            call.data.get(ATTR_CONVERSATION_ID),
+            call.context,
+            language=call.data.get(ATTR_LANGUAGE),
+            agent_id=_entity_id(call.hass, profile),
+        )
+    finally:
+        current_request.reset(token)
+    return _answer(result, request.turn)
+
+
+async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
+    """Let conversations start anew; return how many there were."""
+    return {"cleared": _runtime(call.hass).sessions.async_clear(call.data.get(ATTR_CONVERSATION_ID))}
+
+
+async def _async_reload_context(call: ServiceCall) -> None:
+    """Read the house again, now."""
+    home = _runtime(call.hass).home
+    home.async_invalidate()
+    await home.async_get()
+
+
+async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
+    """Run one tool under the policy, as the admin who asks; return its envelope."""
+    runtime = _runtime(call.hass)
+    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    turn = Turn(
+        profile=profile,
+        conversation_id=call.context.id,
+        text="",
+        language=call.hass.config.language,
+        context=call.context,
+        user=await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None,
+        agent_id=_entity_id(call.hass, profile),
+    )
+    tools = native_tools(profile)
+    if call.data[ATTR_TOOL_NAME] not in {tool.name for tool in tools}:
+        names = ", ".join(sorted(tool.name for tool in tools))
+        raise _invalid("tool_not_found", tool=call.data[ATTR_TOOL_NAME], tools=names)
+    api = turn_api(call.hass, turn, tools, runtime.policy).instance(llm_context_of(turn))
+    token = current_turn.set(turn)
+    try:
+        result = await api.async_call_tool(
+            llm.ToolInput(tool_name=call.data[ATTR_TOOL_NAME], tool_args=call.data[ATTR_PARAMETERS])
+        )
+    finally:
+        current_turn.reset(token)
+    return result.data
+
+
+def _answer(result: conversation.ConversationResult, turn: Turn | None) -> ServiceResponse:
+    response = result.response
+    answer: JsonObjectType = {
+        "answer": response.speech.get("plain", {}).get("speech", ""),
+        "success": response.error_code is None,
+        "conversation_id": result.conversation_id,
+        "continue_conversation": result.continue_conversation,
+    }
+    if turn is None:  # refused before it began: the conversation is busy
+        return answer
+    calls = [
+        {
+            "tool_name": call.tool_name,
+            "parameters": call.parameters,
+            "success": call.success,
+            "duration_ms": call.duration_ms,
+        }
+        for call in turn.calls
+    ]
+    return answer | {
+        "answered_by": turn.origin.value,
+        "tool_calls": cast(JsonValueType, calls),
+        "tokens": {
+            "prompt": turn.usage.input_tokens,
+            "completion": turn.usage.output_tokens,
+            "cached": turn.usage.cached_tokens,
+        },
+        "duration_ms": turn.duration_ms,
+    }
+
+
+def _runtime(hass: HomeAssistant) -> RuntimeData:
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if not entries:
+        raise _invalid("not_loaded")
+    return entries[0].runtime_data
+
+
+def _profile(hass: HomeAssistant, runtime: RuntimeData, wanted: str | None) -> Profile:
+    """Return the profile with this name, id or conversation entity; the first one when nothing is asked for."""
+    profiles = list(runtime.profiles.values())
+    if wanted is None and profiles:
+        return profiles[0]
+    for profile in profiles:
+        names = (profile.subentry_id, profile.name.casefold(), _entity_id(hass, profile))
+        if wanted is not None and (wanted in names or wanted.casefold() in names):
+            return profile
+    raise _invalid("profile_not_found", profile=wanted or "", profiles=", ".join(item.name for item in profiles))
+
+
+def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
+    entity_id = er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, profile.subentry_id)
+    if entity_id is None:
+        raise _invalid("profile_not_found", profile=profile.name, profiles="")
+    return entity_id
+
+
+def _invalid(key: str, **placeholders: str) -> ServiceValidationError:
+    return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
