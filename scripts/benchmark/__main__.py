@@ -1,0 +1,98 @@
+"""The command line of scripts/bench."""
+
+import argparse
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+import json
+import os
+from pathlib import Path
+import platform
+from typing import Any
+
+from .agents import AGENTS
+from .driver import ROOT, Plan, run, say
+from .report import as_json, insert, render
+
+SIZES = "50,200,1000,5000"
+
+
+def arguments() -> argparse.Namespace:
+    """Return what was asked for."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", description="Measures Home Agent next to the agents that ship with Home Assistant."
+    )
+    parser.add_argument("--sizes", help=f"exposed entities, with commas ({SIZES})")
+    parser.add_argument("--agents", default=",".join(AGENTS), help="integrations, with commas (%(default)s)")
+    parser.add_argument("--rounds", type=int, help="how often each agent gets its turn (6)")
+    parser.add_argument("--turns", type=int, help="timed turns of each kind per round (5)")
+    parser.add_argument("--quick", action="store_true", help="two small sizes, one round: shows that it works")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
+    chosen = parser.parse_args()
+    sizes, rounds, turns = ("50,200", 1, 3) if chosen.quick else (SIZES, 6, 5)
+    chosen.sizes = chosen.sizes or sizes
+    chosen.rounds = chosen.rounds or rounds
+    chosen.turns = chosen.turns or turns
+    return chosen
+
+
+def plan_from(chosen: argparse.Namespace) -> Plan:
+    """Return the plan; agents that this environment cannot run are left out, and that is said."""
+    agents = []
+    for name in chosen.agents.split(","):
+        if AGENTS[name].installed:
+            agents.append(name)
+        else:
+            say(f"without {name}: {AGENTS[name].requires} is not installed")
+    return Plan(
+        agents=agents, sizes=sorted(map(int, chosen.sizes.split(","))), rounds=chosen.rounds, turns=chosen.turns
+    )
+
+
+def about(plan: Plan) -> Mapping[str, Any]:
+    """Return where and how the figures were taken."""
+    versions = {}
+    for package in ("homeassistant", "openai", "ollama", "python-open-router"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    manifest = json.loads((ROOT / "custom_components/home_agent/manifest.json").read_text())
+    return {
+        "taken": datetime.now(UTC).isoformat(timespec="minutes"),
+        "machine": f"{os.cpu_count()} x {platform.machine()}, {platform.system()}",
+        "python": platform.python_version(),
+        "versions": {"home_agent": manifest["version"], **versions},
+        "turns_of_each_kind": plan.rounds * plan.turns,
+        "rounds": plan.rounds,
+        "pace_ms": plan.pace_ms,
+    }
+
+
+def summary(facts: Mapping[str, Any]) -> str:
+    """Return the same as one sentence."""
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return (
+        f"Taken {facts['taken']} on {facts['machine']}, Python {facts['python']}, {versions}; medians of "
+        f"{facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds, a token every {facts['pace_ms']} ms."
+    )
+
+
+def main() -> None:
+    """Measure and report."""
+    chosen = arguments()
+    plan = plan_from(chosen)
+    facts = about(plan)
+    results = run(plan)
+    print(render(results))
+    print(summary(facts))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(as_json(facts, results), indent=2) + "\n")
+    if chosen.markdown:
+        figures = f"{summary(facts)}\n\n{render(results, markdown=True)}"
+        chosen.markdown.write_text(insert(chosen.markdown.read_text(), figures))
+
+
+if __name__ == "__main__":
+    main()

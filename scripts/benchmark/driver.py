@@ -1,0 +1,195 @@
+"""Starts the scripted model and, for each size of the house, one Home Assistant per agent; lets them take turns.
+
+The agents of a size are all up at once and are measured in small blocks in rotating order, so that what else the machine
+does meets all of them alike. Only one of them works at a time.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+import json
+import os
+from pathlib import Path
+import socket
+from statistics import median
+import subprocess
+import sys
+import tempfile
+from typing import Any, Self
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = __package__ or "scripts.benchmark"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How much is measured."""
+
+    agents: Sequence[str]
+    sizes: Sequence[int]
+    rounds: int
+    """How often each agent gets its turn."""
+    turns: int
+    """Timed turns of each kind per round."""
+    pace_ms: float = 2
+    """Time between two tokens of the model."""
+
+
+class Process:
+    """A child that answers each line with a line; it ends when its standard input does."""
+
+    def __init__(self, module: str, *arguments: str, log: Path, **environment: str) -> None:
+        """Start it."""
+        self._log = log
+        with log.open("w") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", f"{PACKAGE}.{module}", *arguments],
+                cwd=ROOT,
+                env={**os.environ, **environment},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
+
+    def read(self) -> Any:
+        """Return the next line of the child, parsed."""
+        assert self._process.stdout
+        if not (line := self._process.stdout.readline()):
+            raise RuntimeError(f"a measured process ended:\n{self._log.read_text()[-4000:]}")
+        return json.loads(line)
+
+    def ask(self, do: str, **arguments: Any) -> Any:
+        """Give a command and return its answer."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+        self._process.stdin.flush()
+        return self.read()
+
+    def __enter__(self) -> Self:
+        """Return the running child."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _config_folder(parent: Path, name: str) -> Path:
+    folder = parent / name
+    folder.mkdir()
+    (folder / "configuration.yaml").write_text("conversation:\n")
+    (folder / "custom_components").symlink_to(ROOT / "custom_components")
+    return folder
+
+
+@contextmanager
+def _workers(plan: Plan, size: int, port: int) -> Generator[dict[str, Process]]:
+    """Boot one Home Assistant per agent, one after the other."""
+    with (
+        tempfile.TemporaryDirectory(prefix="home-agent-bench-", ignore_cleanup_errors=True) as parent,
+        ExitStack() as stack,
+    ):
+        workers = {}
+        for name in plan.agents:
+            folder = _config_folder(Path(parent), name)
+            worker = Process(
+                "worker",
+                name,
+                str(size),
+                str(port),
+                str(folder),
+                log=folder / "stderr.log",
+                SETUP_PORT=str(_free_port()),
+            )
+            workers[name] = stack.enter_context(worker)
+            worker.read()
+        yield workers
+
+
+def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
+    """Return the figures by agent and size."""
+    results: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in plan.agents}
+    with tempfile.TemporaryDirectory() as folder, Process("server", log=Path(folder) / "server.log") as server:
+        port = server.read()
+        for size in plan.sizes:
+            say(f"{size} entities: starting {', '.join(plan.agents)}")
+            with _workers(plan, size, port) as workers:
+                for name, figures in _measure(plan, workers).items():
+                    results[name][size] = figures
+    return results
+
+
+def _measure(plan: Plan, workers: dict[str, Process]) -> dict[str, dict[str, Any]]:
+    turns: dict[str, dict[str, list[dict[str, Any]]]] = {name: {"words": [], "call": []} for name in workers}
+    for number in range(plan.rounds + 1):
+        say("  warming up" if number == 0 else f"  round {number} of {plan.rounds}")
+        start = number % len(plan.agents)
+        for name in (*plan.agents[start:], *plan.agents[:start]):
+            for kind, timed in turns[name].items():
+                # the first turn of a block finds cold caches and perhaps a closed connection
+                block = workers[name].ask("turns", kind=kind, count=plan.turns + 1, pace_ms=plan.pace_ms)[1:]
+                timed += block if number else []
+    say("  longest block, conversation, question")
+    return {name: _figures(turns[name], worker, plan) for name, worker in workers.items()}
+
+
+def _figures(turns: dict[str, list[dict[str, Any]]], worker: Process, plan: Plan) -> dict[str, Any]:
+    blocks = [block for kind in turns for block in worker.ask("blocks", kind=kind, count=max(3, plan.turns))]
+    plain, call = turns["words"], turns["call"]
+    return {
+        "plain": _timings(plain),
+        "call": _timings(call),
+        "token_ms": median(delay for turn in plain for delay in turn["token_ms"]),
+        "changes_ms": median(turn["changes_ms"] for turn in plain + call),
+        "block_ms": max(block["cpu_ms"] for block in blocks),
+        "block_wall_ms": median(block["wall_ms"] for block in blocks),
+        "dialogue": dialogue_figures(worker.ask("dialogue")),
+        "question": worker.ask("question"),
+    }
+
+
+def _timings(turns: list[dict[str, Any]]) -> dict[str, Any]:
+    keys = ("cpu_ms", "added_ms", "request_ms")
+    return {key: median(turn[key] for turn in turns) for key in keys} | {
+        "all": [{key: round(turn[key], 3) for key in keys} for turn in turns]
+    }
+
+
+def dialogue_figures(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return what the six turns and the opening of the next conversation say about the model's prompt cache."""
+    last = max(raw["turns"])
+    inside = [step for step in raw["steps"] if step["turn"] < last]
+    opening = next(step for step in raw["steps"] if step["turn"] == last)
+    trimmed = next((step["turn"] for step in inside if step["trimmed"]), None)
+    kept = [step for step in inside if trimmed is None or step["turn"] < trimmed]
+    new = [sum(step["new_tokens"] for step in inside if step["turn"] == turn) for turn in range(1, last)]
+    return {
+        "prompt_tokens": raw["prompt_tokens"],
+        "prompt_chars": raw["prompt_chars"],
+        "stable_tokens": raw["stable_tokens"],
+        "share": min(step["share"] for step in kept) if kept else None,
+        "new_tokens": new,
+        "trimmed_in_turn": None if trimmed is None else trimmed + 1,
+        "next_share": opening["share"],
+        "next_stable": opening["stable"],
+        "next_new_tokens": opening["new_tokens"],
+    }
+
+
+def say(text: str) -> None:
+    """Report progress."""
+    print(text, file=sys.stderr, flush=True)

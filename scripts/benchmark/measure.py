@@ -1,0 +1,210 @@
+"""What is measured of one agent in one house; each public method is a command that `worker` passes on."""
+
+import asyncio
+from contextlib import AbstractContextManager
+from inspect import signature
+from time import monotonic_ns, process_time_ns
+from typing import Any
+
+from homeassistant.components import conversation
+from homeassistant.components.conversation.chat_log import ChatLog, async_get_chat_log
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import chat_session
+
+from . import clock
+from .blocks import longest_block
+from .control import Control
+from .house import NEEDLE, House
+from .requests import estimate_tokens, lay_out, steps
+
+SETTLE = 0.02  # seconds after a turn in which its aftermath is still counted
+
+# What is said in the conversation of six turns, and at the start of the next one; the third turn switches a light.
+TEXTS = (
+    "Good morning, what should I wear today?",
+    "And what would you cook with rice and beans?",
+    "Please turn on the light in the living room",
+    "Thank you. How long do potatoes take?",
+    "Tell me a short joke about houses",
+    "And one about gardens, please",
+)
+NEXT_TEXT = "Good evening, what is a good book?"
+
+
+class Measure:
+    """The commands."""
+
+    def __init__(self, hass: HomeAssistant, house: House, control: Control, agent_id: str, user_id: str) -> None:
+        """Keep the parts."""
+        self.hass = hass
+        self.house = house
+        self.control = control
+        self.agent_id = agent_id
+        self.user_id = user_id
+
+    async def turns(self, kind: str, count: int, pace_ms: float) -> list[dict[str, Any]]:
+        """Time turns that each open a conversation; before each, six states change."""
+        return [await self._timed(kind, pace_ms) for _ in range(count)]
+
+    async def blocks(self, kind: str, count: int) -> list[dict[str, Any]]:
+        """Return the longest block of the event loop in each of some turns."""
+        blocks = []
+        for _ in range(count):
+            await self._prepare(kind)
+            with longest_block() as block:
+                await asyncio.sleep(0)  # the callback that runs now started before it could be timed
+                await self._say("Is everything all right at home?")
+                await asyncio.sleep(SETTLE)
+            blocks.append(
+                {
+                    "wall_ms": block.wall_ns / 1e6,
+                    "cpu_ms": block.cpu_ns / 1e6,
+                    "collecting_ms": block.collecting_ns / 1e6,
+                }
+            )
+        return blocks
+
+    async def dialogue(self) -> dict[str, Any]:
+        """Hold a conversation of six turns and open the next one; clock and states move on between the turns."""
+        requests: list[tuple[int, Any]] = []
+        conversation_id: str | None = None
+        for number, text in enumerate((*TEXTS, NEXT_TEXT)):
+            clock.advance(seconds=97)
+            if text == NEXT_TEXT:
+                conversation_id = None
+            kind = "call" if "turn on" in text else "words"
+            await self._prepare(kind, keep=True)
+            conversation_id, _, _ = await self._say(text, conversation_id)
+            requests += [(number, lay_out(record["body"])) for record in await self._take()]
+        laid = [request for _, request in requests]
+        return {
+            "prompt_tokens": [estimate_tokens(request.text) for request in laid],
+            "prompt_chars": [len(request.text) for request in laid],
+            "stable_tokens": estimate_tokens(laid[0].text[: laid[0].stable]),
+            "turns": [number for number, _ in requests],
+            "steps": [
+                {"turn": number, "share": s.share, "stable": s.stable, "new_tokens": s.new_tokens, "trimmed": s.trimmed}
+                for (number, _), s in zip(requests[1:], steps(laid), strict=True)
+            ],
+        }
+
+    async def question(self) -> dict[str, Any]:
+        """Ask for a state; return how many requests the model needed and what was said in the end."""
+        area, entity_id = self.house.hide_needle()
+        calls = {
+            "ha_query": {"entity_id": entity_id},
+            "homeassistant__GetLiveContext": {"area": area, "domain": ["sensor"]},
+        }
+        await self._call(self.control.plan, kind="question", needle=NEEDLE, calls=calls)
+        _, speech, _ = await self._say(f"What is the temperature in the {area}?")
+        records = await self._take()
+        return {"requests": len(records), "answered": NEEDLE in speech}
+
+    async def requests(self) -> list[Any]:
+        """Return the bodies of one plain turn, to look at."""
+        await self._prepare("words", keep=True)
+        await self._say(TEXTS[0])
+        return [record["body"] for record in await self._take()]
+
+    async def _timed(self, kind: str, pace_ms: float) -> dict[str, Any]:
+        cpu = process_time_ns()
+        self.house.change()
+        await asyncio.sleep(SETTLE)
+        changes = process_time_ns() - cpu
+        await self._prepare(kind, change=False, pace_ms=pace_ms)
+        deltas: list[tuple[int, int]] = []
+        start, cpu = monotonic_ns(), process_time_ns()
+        _, speech, said = await self._say("Is everything all right at home?", deltas=deltas)
+        end = monotonic_ns()
+        await asyncio.sleep(SETTLE)
+        cpu = process_time_ns() - cpu
+        records = await self._take()
+        if len(records) != (2 if kind == "call" else 1) or not speech:
+            raise RuntimeError(f"unexpected turn: {len(records)} requests, {said!r}")
+        return {
+            "cpu_ms": cpu / 1e6,
+            "added_ms": (end - start - sum(record["done"] - record["arrived"] for record in records)) / 1e6,
+            "request_ms": (records[0]["arrived"] - start) / 1e6,
+            "token_ms": _token_delays(records[-1], deltas),
+            "changes_ms": changes / 1e6,
+        }
+
+    async def _prepare(self, kind: str, *, change: bool = True, keep: bool = False, pace_ms: float = 2) -> None:
+        name, entity_id = self.house.lamp()
+        if change:
+            self.house.change()
+        calls = {
+            "ha_control": {"action": "turn_on", "entity_id": entity_id},
+            "intent__HassTurnOn": {"name": name, "domain": ["light"]},
+        }
+        await self._call(self.control.plan, kind=kind, calls=calls, keep=keep, pace_ms=pace_ms)
+        await self._take()
+        await asyncio.sleep(SETTLE)
+
+    async def _say(
+        self, text: str, conversation_id: str | None = None, deltas: list[tuple[int, int]] | None = None
+    ) -> tuple[str, str, Any]:
+        """Say something as Assist's pipeline does; return conversation id, speech and the whole response."""
+        length = 0
+
+        def listener(log: ChatLog, delta: dict[str, Any]) -> None:
+            nonlocal length
+            if deltas is not None and delta.get("role", "assistant") == "assistant" and (text := delta.get("content")):
+                length += len(text)
+                deltas.append((length, monotonic_ns()))
+
+        context = Context(user_id=self.user_id)
+        with _session(self.hass, conversation_id, context) as session:
+            user_input = conversation.ConversationInput(
+                text=text,
+                context=context,
+                conversation_id=session.conversation_id,
+                device_id=None,
+                satellite_id=None,
+                language="en",
+                agent_id=self.agent_id,
+            )
+            with async_get_chat_log(self.hass, session, user_input, chat_log_delta_listener=listener):
+                result = await conversation.async_converse(
+                    self.hass, text, session.conversation_id, context, language="en", agent_id=self.agent_id
+                )
+        response = result.as_dict()["response"]
+        speech = response["speech"].get("plain", {}).get("speech", "")
+        if response["response_type"] == "error":
+            raise RuntimeError(f"the agent failed: {speech}")
+        return session.conversation_id, speech, response
+
+    async def _call(self, function: Any, **arguments: Any) -> Any:
+        return await self.hass.async_add_executor_job(lambda: function(**arguments))
+
+    async def _take(self) -> list[dict[str, Any]]:
+        records: list[dict[str, Any]] = await self._call(self.control.take)
+        return records
+
+
+def _session(
+    hass: HomeAssistant, conversation_id: str | None, context: Context
+) -> AbstractContextManager[chat_session.ChatSession]:
+    """Open the session; newer versions of Home Assistant want to know for whom."""
+    open_session = chat_session.async_get_chat_session
+    if "context" in signature(open_session).parameters:
+        return open_session(hass, conversation_id, context=context)  # type: ignore[call-arg]
+    return open_session(hass, conversation_id)
+
+
+def _token_delays(record: dict[str, Any], deltas: list[tuple[int, int]]) -> list[float]:
+    """Return for each token of an answer the milliseconds from the socket to the chat log.
+
+    A delta may hold several tokens, and `deltas` is the length of the answer after each: a token has arrived when the
+    answer is long enough to hold it.
+    """
+    delays: list[float] = []
+    end = 0
+    base = deltas[-1][0] - len(record["text"]) if deltas else 0  # text of earlier requests of the turn
+    words = record["text"].split(" ")
+    for number, (word, sent) in enumerate(zip(words, record["tokens"], strict=False)):
+        end += len(word) + (number > 0)
+        seen = next((at for length, at in deltas if length - base >= end), None)
+        if seen is not None:
+            delays.append((seen - sent) / 1e6)
+    return delays

@@ -1,0 +1,233 @@
+"""The scripted model: one small server that speaks the OpenAI and the Ollama protocol.
+
+It runs in a process of its own, so that its work is not in the figures of the Home Assistant it answers. It stamps when
+the last byte of a request arrived and when each piece of the answer was handed to the socket, on CLOCK_MONOTONIC, which
+all processes of a machine share. What it answers is planned over `POST /bench/plan`; `POST /bench/take` hands out what
+was recorded. Requests are parsed after the stamp, so that parsing counts as the model's time.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+import json
+import sys
+from time import monotonic_ns
+from typing import Any
+
+type Headers = dict[str, str]
+
+MODEL = "bench:latest"
+ANSWER = "Of course, that is done now. Is there anything else I can help you with at home?"
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the text in the pieces a model would stream: words with the blank before them."""
+    first, *rest = text.split(" ")
+    return [first, *(f" {word}" for word in rest)]
+
+
+def tool_names(body: dict[str, Any]) -> list[str]:
+    """Return the names of the tools that a request offers."""
+    return [tool["function"]["name"] for tool in body.get("tools") or ()]
+
+
+class Model:
+    """Decides what to answer: the plan, and what the request itself shows."""
+
+    def __init__(self) -> None:
+        """Answer in words until told otherwise."""
+        self.plan: dict[str, Any] = {"kind": "words"}
+        self.records: list[dict[str, Any]] = []
+
+    def reply(self, raw: bytes, body: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
+        """Return the text, or the tool call as `{"name", "arguments"}`."""
+        kind = self.plan["kind"]
+        if kind == "words":
+            return ANSWER, None
+        if kind == "question" and self.plan["needle"].encode() in raw:
+            return f"It is {self.plan['needle']} degrees there at the moment, quite pleasant I would say.", None
+        if kind == "call" and body["messages"][-1]["role"] == "tool":
+            return ANSWER, None
+        offered = tool_names(body)
+        for name, arguments in self.plan["calls"].items():
+            if name in offered:
+                return "", {"name": name, "arguments": arguments}
+        return "No tool of mine can do that.", None
+
+
+def openai_pieces(text: str, call: dict[str, Any] | None, number: int) -> list[tuple[bool, bytes]]:
+    """Return the server-sent events of an answer, each with whether it carries a token."""
+
+    def event(delta: dict[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
+        chunk: dict[str, Any] = {
+            "id": f"chatcmpl-{number}",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": MODEL,
+            "choices": [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}],
+            **more,
+        }
+        return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+    pieces = [(False, event({"role": "assistant", "content": ""}))]
+    if call is None:
+        pieces += [(True, event({"content": token})) for token in tokens_of(text)]
+    else:
+        arguments = json.dumps(call["arguments"])
+        head = {
+            "index": 0,
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": call["name"], "arguments": ""},
+        }
+        half = len(arguments) // 2
+        pieces.append((True, event({"tool_calls": [head]})))
+        for part in (arguments[:half], arguments[half:]):
+            pieces.append((True, event({"tool_calls": [{"index": 0, "function": {"arguments": part}}]})))
+    pieces.append((False, event({}, "tool_calls" if call else "stop")))
+    usage = {"prompt_tokens": 100, "completion_tokens": 16, "total_tokens": 116}
+    pieces.append((False, event(None, usage=usage) + b"data: [DONE]\n\n"))
+    return pieces
+
+
+def openai_whole(text: str, call: dict[str, Any] | None, number: int) -> bytes:
+    """Return an answer that is not streamed."""
+    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if call:
+        function = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
+        message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
+    return json.dumps(
+        {
+            "id": f"chatcmpl-{number}",
+            "object": "chat.completion",
+            "created": 1,
+            "model": MODEL,
+            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if call else "stop"}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 16, "total_tokens": 116},
+        }
+    ).encode()
+
+
+def ollama_pieces(text: str, call: dict[str, Any] | None) -> list[tuple[bool, bytes]]:
+    """Return the lines of an answer of Ollama, each with whether it carries a token."""
+
+    def line(message: dict[str, Any], **more: Any) -> bytes:
+        whole = {"model": MODEL, "created_at": "2026-11-20T08:00:00Z", "message": {"role": "assistant", **message}}
+        return json.dumps({**whole, "done": False, **more}).encode() + b"\n"
+
+    if call is None:
+        pieces = [(True, line({"content": token})) for token in tokens_of(text)]
+    else:
+        pieces = [(True, line({"content": "", "tool_calls": [{"function": call}]}))]
+    counts = {"prompt_eval_count": 100, "eval_count": 16, "total_duration": 1, "eval_duration": 1}
+    pieces.append((False, line({"content": ""}, done=True, done_reason="stop", **counts)))
+    return pieces
+
+
+class Connection:
+    """One connection of a client: requests one after the other."""
+
+    def __init__(self, model: Model, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Keep the two ends."""
+        self.model = model
+        self.reader = reader
+        self.writer = writer
+
+    async def serve(self) -> None:
+        """Answer until the client hangs up."""
+        try:
+            while True:
+                path, body = await self._read()
+                await self._answer(path, body)
+                await self.writer.drain()
+        except asyncio.IncompleteReadError, ConnectionError:
+            pass
+        finally:
+            self.writer.close()
+
+    async def _read(self) -> tuple[str, bytes]:
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        request, *lines = head.split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        if headers.get("transfer-encoding") == "chunked":
+            return request.split()[1], b"".join([chunk async for chunk in self._chunks()])
+        return request.split()[1], await self.reader.readexactly(int(headers.get("content-length", 0)))
+
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        while size := int(await self.reader.readline(), 16):
+            yield await self.reader.readexactly(size)
+            await self.reader.readline()
+        await self.reader.readline()
+
+    async def _answer(self, path: str, raw: bytes) -> None:
+        arrived = monotonic_ns()
+        path = path.partition("?")[0]
+        if path.endswith("/models"):
+            self._whole(
+                {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 1, "owned_by": "bench"}]}
+            )
+        elif path.endswith("/api/tags"):
+            self._whole({"models": [{"model": MODEL, "name": MODEL}]})
+        elif path == "/bench/plan":
+            self.model.plan = json.loads(raw)
+            self._whole({})
+        elif path == "/bench/take":
+            records, self.model.records = self.model.records, []
+            self._whole({"records": records})
+        else:
+            await self._chat(path, raw, arrived)
+
+    async def _chat(self, path: str, raw: bytes, arrived: int) -> None:
+        body = json.loads(raw)
+        record: dict[str, Any] = {"path": path, "arrived": arrived, "tokens": [], "bytes": len(raw)}
+        if self.model.plan.get("keep"):
+            record["body"] = body
+        self.model.records.append(record)
+        text, call = self.model.reply(raw, body)
+        record["text"] = text
+        number = len(self.model.records)
+        if path.endswith("/api/chat"):
+            await self._stream("application/x-ndjson", ollama_pieces(text, call), record)
+        elif body.get("stream"):
+            await self._stream("text/event-stream", openai_pieces(text, call, number), record)
+        else:
+            answer = openai_whole(text, call, number)
+            await asyncio.sleep(self._pace)
+            record["done"] = monotonic_ns()
+            self._whole(answer)
+
+    @property
+    def _pace(self) -> float:
+        """Seconds between two tokens."""
+        return float(self.model.plan.get("pace_ms", 2)) / 1000
+
+    async def _stream(self, kind: str, pieces: list[tuple[bool, bytes]], record: dict[str, Any]) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        self.writer.write(head.encode())
+        for is_token, piece in pieces:
+            if is_token:
+                await asyncio.sleep(self._pace)
+            chunk = f"{len(piece):x}\r\n".encode() + piece + b"\r\n"
+            record["done"] = monotonic_ns()
+            if is_token:
+                record["tokens"].append(record["done"])
+            self.writer.write(chunk)
+        self.writer.write(b"0\r\n\r\n")
+
+    def _whole(self, answer: dict[str, Any] | bytes) -> None:
+        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        self.writer.write(head.encode() + body)
+
+
+async def main() -> None:
+    """Serve on a free port of the loopback interface, print it, and end with the standard input."""
+    model = Model()
+    server = await asyncio.start_server(
+        lambda reader, writer: Connection(model, reader, writer).serve(), "127.0.0.1", 0, limit=64 * 1024 * 1024
+    )
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
