@@ -14,8 +14,9 @@ from homeassistant.util.json import json_loads
 import probatio
 
 from .agent import Agent
+from .client.attachments import async_load_attachments
 from .client.base import Message
-from .client.messages import async_load_attachments, messages_from_content, tool_specs
+from .client.messages import messages_from_content, tool_specs
 from .const import SUBENTRY_LLM
 from .endpoint import Endpoint
 from .entity import HomeAgentEntity

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 from homeassistant.components.conversation import AssistantContentDeltaDict
 
+from .tokens import TokenEstimator
+
 type Message = dict[str, Any]
 """One message as it goes over the wire (OpenAI chat completions)."""
 
@@ -107,6 +109,8 @@ class ChatClient(Protocol):
     """An endpoint that turns a request into chat log deltas."""
 
     config: EndpointConfig
+    estimator: TokenEstimator
+    """Calibrates itself with each answer."""
 
     def stream(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield deltas: `{"role": "assistant"}` first, then `content`, `thinking_content` and `tool_calls`.

@@ -1,0 +1,111 @@
+"""HTTP to one endpoint: the official `openai` library on Home Assistant's shared client.
+
+Only the library's transport is used. Bodies are made and chunks are read by ourselves: its typed models cost more time
+than everything else in a request together, and are stricter than servers are.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from typing import Any, cast
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.httpx_client import get_async_client
+from openai import AsyncOpenAI, AsyncStream, OpenAIError, Timeout, omit
+
+from ..errors import LLMAuthError, LLMError
+from .base import EndpointConfig
+from .error_map import ErrorMap
+from .presets import DEFAULT_API_VERSION, normalize_base_url
+
+CONNECT_TIMEOUT = 10.0  # seconds
+_DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end
+
+
+class Connection:
+    """Requests to one endpoint."""
+
+    def __init__(self, hass: HomeAssistant, config: EndpointConfig, errors: ErrorMap) -> None:
+        """Prepare; nothing is sent."""
+        self._hass = hass
+        self._key = config.api_key.strip()
+        self._errors = errors
+        self._timeout = Timeout(config.idle_timeout, connect=CONNECT_TIMEOUT)
+        base_url = normalize_base_url(config.base_url, config.preset)
+        query: dict[str, object] = {}
+        headers: dict[str, Any] = {} if self._key else {"Authorization": omit}
+        if config.preset == "azure":
+            headers = {"Authorization": omit, "api-key": self._key}
+            if not base_url.endswith("/v1"):
+                base_url += f"/openai/deployments/{config.model}" if config.model else "/openai"
+                query["api-version"] = config.api_version or DEFAULT_API_VERSION
+        self._headers = headers
+        self._client = AsyncOpenAI(
+            api_key=self._key or "none",
+            base_url=base_url,
+            default_query=query,
+            max_retries=0,
+            # 2026.10's client is of httpx, the library's type says httpx2; it takes both.
+            http_client=cast("Any", get_async_client(hass, verify_ssl=config.verify_ssl)),
+        )
+        self._prepared = False
+
+    async def async_prepare(self) -> None:
+        """Let the library ask the system for its name, which it keeps; not on the event loop."""
+        if not self._prepared:
+            await self._hass.async_add_executor_job(self._client.platform_headers)
+            self._prepared = True
+
+    async def get(self, path: str) -> object:
+        """Return the JSON at a path, or the text where it is none. Raises `LLMError`."""
+        await self._begin()
+        try:
+            return await self._client.get(
+                path, cast_to=object, options={"headers": self._headers, "timeout": self._timeout}
+            )
+        except (OpenAIError, ValueError) as err:
+            raise self._errors.from_exception(err) from err
+
+    async def post(self, path: str, content: bytes) -> AsyncStream[object]:
+        """Send JSON and return the open response.
+
+        Raises `LLMError` when no response comes, `openai.APIStatusError` when it is a refusal.
+        """
+        await self._begin()
+        try:
+            return await self._client.post(
+                path,
+                content=content,
+                cast_to=object,
+                options={"headers": {**self._headers, "Content-Type": "application/json"}, "timeout": self._timeout},
+                stream=True,
+                stream_cls=AsyncStream[object],
+            )
+        except OpenAIError as err:
+            if hasattr(err, "status_code"):
+                raise
+            raise self._errors.from_exception(err) from err
+
+    async def _begin(self) -> None:
+        if not self._key.isascii():  # no header can carry it
+            raise LLMAuthError(endpoint=self._errors.endpoint, detail="")
+        await self.async_prepare()
+
+
+async def read(response: AsyncStream[object], errors: ErrorMap) -> AsyncGenerator[bytes]:
+    """Yield a response's bytes as they arrive and close it at the end. Raises `LLMError`."""
+    try:
+        async for data in response.response.aiter_bytes():
+            yield data
+    except Exception as err:  # of httpx or httpx2, whichever the client is made of
+        raise errors.from_exception(err) from err
+    finally:
+        await response.close()
+
+
+async def drain(data: AsyncGenerator[bytes]) -> None:
+    """Read to the end, if it is near: only then the connection is kept for the next request."""
+    with suppress(TimeoutError, LLMError):
+        async with asyncio.timeout(_DRAIN_TIMEOUT), aclosing(data):
+            async for _ in data:
+                pass

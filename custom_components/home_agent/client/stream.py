@@ -1,0 +1,132 @@
+"""Chunks of an answer to chat log deltas; pure.
+
+An answer in one piece takes the same way: it is one big chunk.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from homeassistant.components.conversation import AssistantContentDeltaDict
+
+from .base import Reply, Usage
+from .error_map import ErrorMap
+from .thinking import Span, ThinkingSplitter
+from .tool_calls import ToolCallAssembler
+
+
+class DeltaStream:
+    """Turns one answer into deltas and fills its `Reply`."""
+
+    def __init__(self, reply: Reply, errors: ErrorMap, *, begins_inside_thinking: bool = False) -> None:
+        """Start with nothing received."""
+        self.thinking = ThinkingSplitter(begins_inside=begins_inside_thinking)
+        self._reply = reply
+        self._errors = errors
+        self._calls = ToolCallAssembler()
+        self._any_choice = False
+        self._any_delta = False
+        self._any_content = False
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[AssistantContentDeltaDict]:
+        """Return the deltas of a chunk; raises the `LLMError` of an error object in the stream."""
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise self._errors.from_body(chunk)
+        if usage := usage_from_body(chunk.get("usage")):
+            self._reply.usage = usage
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+            return []
+        self._any_choice = True
+        choice = choices[0]
+        if reason := choice.get("finish_reason"):
+            self._reply.finish_reason = str(reason)
+        delta = choice.get("delta") or choice.get("message")
+        return self._deltas(self._spans(delta)) if isinstance(delta, Mapping) else []
+
+    def finish(self, *, complete: bool = True) -> list[AssistantContentDeltaDict]:
+        """Return what was held back, the tool calls last; `complete` false: the connection broke.
+
+        Raises `LLMResponseError` when the endpoint sent no answer, or withheld it.
+        """
+        spans = self.thinking.finish()
+        calls = self._calls.finish(complete=complete or self._reply.finish_reason is not None)
+        reason = self._reply.finish_reason
+        if complete and not calls and not self._any_content and reason != "length":
+            if not any(not span.thinking for span in spans):
+                spans += self._forgotten_answer()
+        deltas = self._deltas(spans)
+        if calls:
+            deltas += self._begin([{"tool_calls": calls}])
+        if complete and not self._any_content and not calls:
+            if not self._any_choice:
+                raise self._errors.response_error("no choices")
+            if reason == "content_filter":
+                raise self._errors.response_error(reason)
+        return deltas
+
+    def _forgotten_answer(self) -> list[Span]:
+        """Return the last paragraph of thinking that was never closed: there is no other answer."""
+        last = self.thinking.unclosed.rstrip().rpartition("\n\n")[2]
+        return [Span(last, thinking=False)] if last.strip() else []
+
+    def _spans(self, delta: Mapping[str, Any]) -> list[Span]:
+        """Return thinking and text of a delta and note its tool calls."""
+        spans: list[Span] = []
+        if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str) and thought:
+            spans.append(Span(thought, thinking=True))
+            self.thinking.begins_outside()
+        content = delta.get("content")
+        if isinstance(content, str):
+            if content:
+                spans += self.thinking.feed(content)
+        elif isinstance(content, list):
+            for part in content:
+                spans += self._part(part)
+        if isinstance(refusal := delta.get("refusal"), str) and refusal:
+            spans.append(Span(refusal, thinking=False))
+        if fragments := delta.get("tool_calls"):
+            self._calls.feed(fragments)
+        return spans
+
+    def _part(self, part: object) -> list[Span]:
+        """Return the spans of one part of a content list; Mistral sends thinking this way."""
+        match part:
+            case str(text) | {"type": "text", "text": str(text)}:
+                return self.thinking.feed(text)
+            case {"type": "thinking", "thinking": str(thought)}:
+                return [Span(thought, thinking=True)]
+            case {"type": "thinking", "thinking": list(parts)}:
+                texts = [item.get("text") or "" for item in parts if isinstance(item, Mapping)]
+                return [Span("".join(texts), thinking=True)]
+            case _:
+                return []
+
+    def _deltas(self, spans: list[Span]) -> list[AssistantContentDeltaDict]:
+        deltas: list[AssistantContentDeltaDict] = []
+        for span in spans:
+            if span.thinking:
+                deltas.append({"thinking_content": span.text})
+            else:
+                self._any_content = True
+                deltas.append({"content": span.text})
+        return self._begin(deltas)
+
+    def _begin(self, deltas: list[AssistantContentDeltaDict]) -> list[AssistantContentDeltaDict]:
+        """Put the role in front of the first delta."""
+        if deltas and not self._any_delta:
+            self._any_delta = True
+            return [{"role": "assistant"}, *deltas]
+        return deltas
+
+
+def usage_from_body(usage: object) -> Usage | None:
+    """Return the token numbers of a response, None when it has none."""
+    if not isinstance(usage, Mapping) or not usage.get("prompt_tokens"):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
+    return Usage(
+        input_tokens=int(usage["prompt_tokens"]),
+        output_tokens=int(usage.get("completion_tokens") or 0),
+        cached_tokens=int(cached or 0),
+    )
