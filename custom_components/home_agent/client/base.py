@@ -5,7 +5,7 @@ The only types that cross from `agent.py` to a client. Nothing here knows of HTT
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from homeassistant.components.conversation import AssistantContentDeltaDict
 
@@ -69,7 +69,7 @@ class Usage:
     output_tokens: int = 0
     cached_tokens: int = 0
 
-    def __iadd__(self, other: Usage) -> Usage:
+    def __iadd__(self, other: Usage) -> Self:
         """Add up several requests."""
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
@@ -90,7 +90,7 @@ class Reply:
     started: bool = False
     """Whether a delta left the client: from then on nothing may be sent again (D-9)."""
     estimated_tokens: int | None = None
-    """What the request was estimated at before it was sent."""
+    """What the request was estimated at before it was sent, without correction; None: it has files."""
 
 
 class BrokenArguments(dict[str, Any]):

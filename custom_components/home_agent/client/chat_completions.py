@@ -12,14 +12,14 @@ from openai import APIStatusError, AsyncStream
 import orjson
 
 from ..errors import LLMError
-from .base import ChatClient, ChatRequest, EndpointConfig, Reply
+from .base import ChatRequest, EndpointConfig, Reply
 from .connection import Connection, drain, read
 from .dialect import Dialect
 from .error_map import ErrorMap, wait_before_retry
 from .presets import CHAT_PATH
 from .sse import ChunkParser
 from .stream import DeltaStream
-from .tokens import raw_estimate
+from .tokens import TokenEstimator, raw_estimate
 from .traits import traits_for
 from .wire import dump
 
@@ -33,14 +33,11 @@ class ChatCompletionsClient:
     def __init__(self, hass: HomeAssistant, config: EndpointConfig) -> None:
         """Prepare; nothing is sent until `stream`."""
         self.config = config
+        self.estimator = TokenEstimator()
         self._errors = ErrorMap(config.title, config.api_key)
         self._connection = Connection(hass, config, self._errors)
         self._dialect = Dialect(config)
         self._begins_inside_thinking = traits_for(config.preset, config.model).begins_inside_thinking
-
-    async def async_prepare(self) -> None:
-        """Do what must not be done on the event loop during the first request."""
-        await self._connection.async_prepare()
 
     async def stream(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield the deltas of a request; see `ChatClient`.
@@ -80,6 +77,8 @@ class ChatCompletionsClient:
         for delta in answer.finish():
             yield delta
         self._begins_inside_thinking = answer.thinking.stray_close
+        if reply.usage and reply.estimated_tokens:
+            self.estimator.calibrate(reply.estimated_tokens, reply.usage.input_tokens)
 
     async def _open(self, request: ChatRequest, reply: Reply) -> AsyncStream[object]:
         """Send the request; a refused parameter is learned and the request made anew at once."""
@@ -127,10 +126,3 @@ def _estimate(request: ChatRequest, content: bytes) -> int | None:
     if any(isinstance(message.get("content"), list) for message in request.messages):
         return None
     return round(raw_estimate(content))
-
-
-async def async_create_client(hass: HomeAssistant, config: EndpointConfig) -> ChatClient:
-    """Return the client of an endpoint; asks the endpoint nothing."""
-    client = ChatCompletionsClient(hass, config)
-    await client.async_prepare()
-    return client

@@ -50,12 +50,6 @@ class Connection:
         )
         self._prepared = False
 
-    async def async_prepare(self) -> None:
-        """Let the library ask the system for its name, which it keeps; not on the event loop."""
-        if not self._prepared:
-            await self._hass.async_add_executor_job(self._client.platform_headers)
-            self._prepared = True
-
     async def get(self, path: str) -> object:
         """Return the JSON at a path, or the text where it is none. Raises `LLMError`."""
         await self._begin()
@@ -89,7 +83,10 @@ class Connection:
     async def _begin(self) -> None:
         if not self._key.isascii():  # no header can carry it
             raise LLMAuthError(endpoint=self._errors.endpoint, detail="")
-        await self.async_prepare()
+        if not self._prepared:
+            # The library asks the system for its name and keeps the answer; not on the event loop.
+            await self._hass.async_add_executor_job(self._client.platform_headers)
+            self._prepared = True
 
 
 async def read(response: AsyncStream[object], errors: ErrorMap) -> AsyncGenerator[bytes]:
