@@ -112,6 +112,8 @@ class Hass(Api):
         """Prepare a folder; see `HassProcess` for the options."""
         self.process = HassProcess(folder, **options)
         super().__init__(self.process.url)
+        self._allowed: list[str] = []
+        self._log_checked = 0
 
     async def start(self) -> None:
         """Boot, and log in."""
@@ -136,6 +138,17 @@ class Hass(Api):
             yield self
         finally:
             await self.stop()
+
+    def allow_log(self, text: str) -> None:
+        """Let entries with this text be logged from here on."""
+        self._allowed.append(text)
+
+    def assert_clean_log(self) -> None:
+        """Fail when we logged an error or a warning that was not allowed, or the event loop was blocked."""
+        problems = self.process.problems(self._log_checked)
+        self._log_checked = len(self.process.log)
+        unexpected = [entry for entry in problems if not any(text in entry for text in self._allowed)]
+        assert not unexpected, "\n".join(unexpected)
 
     # The house
 
@@ -168,7 +181,9 @@ class Hass(Api):
         """Show entities to assistants, or hide them."""
         await self.command(
             "homeassistant/expose_entity",
-            **{"assistants": ["conversation"], "entity_ids": list(entity_ids), "should_expose": exposed},
+            assistants=["conversation"],
+            entity_ids=list(entity_ids),
+            should_expose=exposed,
         )
 
     # Talking
@@ -196,7 +211,7 @@ class Hass(Api):
 
     async def run_pipeline(self, text: str, pipeline: str, **fields: Any) -> PipelineRun:
         """Run the text part of a pipeline to its end; `device_id` makes it a voice device's."""
-        events = []
+        events: list[dict[str, Any]] = []
         arguments = {"start_stage": "intent", "end_stage": "intent", "input": {"text": text}, "pipeline": pipeline}
         async with (
             asyncio.timeout(ANSWER_TIMEOUT),

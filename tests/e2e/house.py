@@ -1,8 +1,8 @@
-"""The demo house: Home Assistant's demo devices, put into rooms, and some more of them shown to assistants."""
+"""The demo house: Home Assistant's demo devices, put into rooms, some more of them shown to assistants; and Home Agent."""
 
 from typing import Any
 
-from .harness import Hass
+from .harness import Flow, Hass
 
 # The demo's locks, fans and media players have no unique id, hence no room.
 ROOMS = {
@@ -38,3 +38,20 @@ async def place(hass: Hass, entity: dict[str, Any], area_id: str) -> None:
         await hass.command("config/device_registry/update", device_id=device_id, area_id=area_id)
     else:
         await hass.command("config/entity_registry/update", entity_id=entity["entity_id"], area_id=area_id)
+
+
+async def add_home_agent(hass: Hass, *, url: str = "", model: str = "", key: str = "") -> str:
+    """Add Home Agent through its forms, with an endpoint or without; return the entity id of its assistant."""
+    flow = await (await hass.config_flow()).submit(preset="custom" if url else "no_model")
+    if url:
+        await fill_endpoint(flow, url=url, model=model, key=key)
+    assert flow.kind == "create_entry", flow.step
+    [agent] = await hass.agents()
+    return agent
+
+
+async def fill_endpoint(flow: Flow, *, url: str, model: str, key: str = "") -> None:
+    """Fill in the two forms of an endpoint."""
+    await flow.submit(base_url=url, **({"api_key": key} if key else {}))
+    assert flow.step.get("step_id") == "model", flow.step
+    await flow.submit(model=model)

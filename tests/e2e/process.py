@@ -56,7 +56,9 @@ logger:
 # The one onboarding step that installs packages and calls out (weather, speech, radio) counts as done.
 ONBOARDING = {"version": 4, "minor_version": 1, "key": "onboarding", "data": {"done": ["core_config"]}}
 
-_LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ (?P<level>[A-Z]+) \((?P<thread>.*?)\) \[(?P<logger>[^]]+)\] (?P<text>.*)")
+_LOG_LINE = re.compile(
+    r"^\d{4}-\d\d-\d\d [\d:.]+ (?P<level>[A-Z]+) \((?P<thread>.*?)\) \[(?P<logger>[^]]+)\] (?P<text>.*)"
+)
 _HARMLESS = ("We found a custom integration", "which has not been tested by Home Assistant")
 
 
@@ -124,11 +126,18 @@ class HassProcess:
         except ClientError:
             return False
 
+    async def wait(self) -> None:
+        """Wait until Home Assistant ends by itself."""
+        if self._process:
+            await self._process.wait()
+
     async def stop(self) -> int:
         """Ask Home Assistant to stop, as its supervisor would; return its exit code, 0 if it was not running."""
         process, self._process = self._process, None
-        if process is None or process.returncode is not None:
-            return process.returncode or 0 if process else 0
+        if process is None:
+            return 0
+        if process.returncode is not None:
+            return process.returncode
         process.send_signal(signal.SIGINT)
         try:
             async with asyncio.timeout(STOP_TIMEOUT):

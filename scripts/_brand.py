@@ -1,13 +1,13 @@
-"""Render the brand images of the integration from icon.svg, with Chromium: `.venv/bin/python docs/brand/render.py`."""
+"""Render the brand images of the integration from docs/brand/icon.svg, with Chromium: `.venv/bin/python -m scripts._brand`."""
 
 from pathlib import Path
 import shutil
 
 from playwright.sync_api import Page, sync_playwright
 
-HERE = Path(__file__).parent
-TARGET = HERE.parents[1] / "custom_components" / "home_agent" / "brand"
-ICON = (HERE / "icon.svg").read_text()
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "custom_components" / "home_agent" / "brand"
+ICON = (ROOT / "docs" / "brand" / "icon.svg").read_text()
 LOGO = """
 <div style="display: flex; align-items: center; gap: 26px; height: 128px; padding-right: 6px; color: {colour};
   font: 600 76px 'Inter', 'DejaVu Sans', sans-serif; letter-spacing: -1px; white-space: nowrap">
@@ -18,7 +18,9 @@ LOGO = """
 
 def render(page: Page, content: str, name: str) -> None:
     """Write one image of the content, cut to it, on a transparent background."""
-    page.set_content(f"<style>body {{ margin: 0 }} svg {{ width: 100%; height: 100%; display: block }}</style>{content}")
+    page.set_content(
+        f"<style>body {{ margin: 0 }} svg {{ width: 100%; height: 100%; display: block }}</style>{content}"
+    )
     page.locator("body > *").last.screenshot(path=TARGET / name, omit_background=True)
 
 
