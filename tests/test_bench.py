@@ -1,0 +1,171 @@
+"""The benchmark: its ruler, its verdicts, and one short run of the real thing."""
+
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from scripts.benchmark.driver import dialogue_figures
+from scripts.benchmark.report import BEGIN, END, Figures, aims, insert, render
+from scripts.benchmark.requests import Laid, estimate_tokens, lay_out, steps
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        pytest.param("", 0, id="nothing"),
+        pytest.param("turn on the light", 4, id="a blank belongs to the word behind it"),
+        pytest.param("thermostat", 2, id="long words are cut"),
+        pytest.param("1234567", 3, id="digits by three"),
+        pytest.param('{"a":1}', 5, id="punctuation"),
+        pytest.param("a\n\nb", 3, id="line breaks"),
+        pytest.param("wohnzimmer_überall", 4, id="other letters"),
+    ],
+)
+def test_estimate_is_the_same_ruler_for_all(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+
+
+def _body(*messages: tuple[str, str], tools: tuple[str, ...] = ("a",)) -> dict[str, Any]:
+    return {
+        "messages": [{"role": role, "content": content} for role, content in messages],
+        "tools": [{"type": "function", "function": {"name": name}} for name in tools],
+    }
+
+
+def test_tools_and_system_message_are_the_stable_part() -> None:
+    laid = lay_out(_body(("system", "Be kind."), ("user", "Hello")))
+    assert laid.text[: laid.stable] == '{"type":"function","function":{"name":"a"}}\n<|system|>\nBe kind.\n'
+    assert laid.text[laid.stable :] == "<|user|>\nHello\n"
+    assert laid.messages == 1
+
+
+@pytest.mark.parametrize("arguments", ['{"b":1}', {"b": 1}], ids=["OpenAI's text", "Ollama's object"])
+def test_tool_calls_are_laid_out_alike_without_their_ids(arguments: object) -> None:
+    call = {"id": "random", "function": {"name": "f", "arguments": arguments}}
+    laid = lay_out({"messages": [{"role": "assistant", "content": None, "tool_calls": [call]}]})
+    assert laid.text == '<|assistant|>\n\n<|call|>f {"b":1}\n'
+
+
+def test_a_request_that_grows_at_the_end_keeps_all_of_the_previous_one() -> None:
+    first = lay_out(_body(("system", "s"), ("user", "one")))
+    second = lay_out(_body(("system", "s"), ("user", "one"), ("assistant", "two"), ("user", "three")))
+    (step,) = steps([first, second])
+    assert (step.share, step.stable, step.trimmed) == (1, True, False)
+    assert step.new_tokens == estimate_tokens(second.text[len(first.text) :])
+
+
+def test_a_changed_word_ends_what_is_kept() -> None:
+    first = Laid(text="stable old", stable=6, messages=1)
+    (step,) = steps([first, Laid(text="stable new thing", stable=6, messages=1)])
+    assert step.share == 0.7
+    assert step.stable
+    assert step.trimmed
+    assert step.new_tokens == 2
+
+
+def _step(turn: int, share: float = 1, new: int = 40, *, trimmed: bool = False) -> dict[str, Any]:
+    return {"turn": turn, "share": share, "stable": True, "new_tokens": new, "trimmed": trimmed}
+
+
+def _raw(*steps_: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "prompt_tokens": [9],
+        "prompt_chars": [9],
+        "stable_tokens": 5,
+        "turns": [0, 1, 2, 2, 3],
+        "steps": list(steps_),
+    }
+
+
+def test_the_conversation_is_judged_until_its_history_is_cut() -> None:
+    figures = dialogue_figures(_raw(_step(1), _step(2, 0.4, 900, trimmed=True), _step(2, new=60), _step(3, 0.8, 7)))
+    assert figures["share"] == 1
+    assert figures["trimmed_in_turn"] == 3
+    assert figures["new_tokens"] == [40, 960]
+    assert (figures["next_share"], figures["next_stable"], figures["next_new_tokens"]) == (0.8, True, 7)
+
+
+def test_a_rewritten_history_is_not_taken_for_a_cut_one() -> None:
+    assert dialogue_figures(_raw(_step(1), _step(2, 0.4), _step(3)))["share"] == 0.4
+
+
+def _figures(ms: float, *, share: float = 1, block: float = 1, requests: int = 1, new: int = 100) -> Figures:
+    timings = {"cpu_ms": ms, "added_ms": ms, "request_ms": ms}
+    dialogue = {
+        "prompt_tokens": [1000], "stable_tokens": 900, "share": share, "new_tokens": [new], "trimmed_in_turn": None,
+        "next_share": 0.9, "next_stable": True, "next_new_tokens": 9,
+    }  # fmt: skip
+    return {
+        "plain": timings, "call": timings, "token_ms": 0.1, "changes_ms": 0.1, "block_ms": block, "block_wall_ms": block,
+        "dialogue": dialogue, "question": {"requests": requests},
+    }  # fmt: skip
+
+
+def _missed(ours: Figures, large: Figures | None = None) -> set[str]:
+    results = {"home_agent": {200: ours, 5000: large or _figures(4)}, "ollama": {200: _figures(8), 5000: _figures(80)}}
+    return {aim.what for aim in aims(results) if not aim.passed}
+
+
+def test_all_aims_can_be_met() -> None:
+    assert _missed(_figures(4)) == set()
+
+
+@pytest.mark.parametrize(
+    ("ours", "missed"),
+    [
+        pytest.param(_figures(4.1), "CPU of a plain turn, 200: at most half of the best", id="half of the best"),
+        pytest.param(_figures(2), "time added of a turn with a tool call, 5000 against 200", id="growth"),
+        pytest.param(_figures(4, share=0.999), "requests only grow, 200", id="unchanged"),
+        pytest.param(_figures(4, block=5.1), "longest block, 200", id="block"),
+        pytest.param(_figures(4, requests=2), "question about a state, 200", id="question"),
+        pytest.param(_figures(4, new=151), "new tokens per turn, 200", id="new tokens"),
+    ],
+)
+def test_a_missed_aim_is_named(ours: Figures, missed: str) -> None:
+    assert missed in _missed(ours)
+
+
+def test_the_report_never_rounds_up_to_all() -> None:
+    text = render({"home_agent": {50: _figures(4, share=0.99999)}})
+    assert "99.9 %" in text
+    assert "100 %" not in text.split("Aims")[0]
+
+
+def test_figures_replace_those_of_the_last_run_in_the_document() -> None:
+    document = insert(f"before\n{BEGIN}\nold\n{END}\nafter\n", "new\n")
+    assert document == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="has no"):
+        insert("no marks", "new")
+
+
+def test_the_document_has_its_marks() -> None:
+    document = (ROOT / "docs/PERFORMANCE.md").read_text()
+    assert insert(document, "new")
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(120)
+def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    finished = subprocess.run(
+        [ROOT / "scripts/bench", *"--agents home_agent,ollama --sizes 24 --rounds 1 --turns 1 --json".split(), figures],
+        env={**os.environ, "VENV": sys.prefix},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "Aims" in finished.stdout
+    results = json.loads(figures.read_text())["results"]
+    assert results["ollama"]["24"]["question"] == {"requests": 2, "answered": True}
+    assert results["home_agent"]["24"]["question"] == {"requests": 1, "answered": True}
+    for agent in results.values():
+        assert agent["24"]["plain"]["cpu_ms"] > 0
+        assert agent["24"]["dialogue"]["share"] == 1
