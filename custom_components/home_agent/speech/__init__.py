@@ -1,0 +1,74 @@
+"""Text that can be spoken: Markdown, emoji, links and thinking are taken out while the answer is being written.
+
+For voice devices only; text chat keeps its formatting. What `SpeechFilter` returns depends on the text alone, never on
+how the model cut it into pieces.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from homeassistant.components.conversation import AssistantContentDeltaDict
+
+from .blocks import Cleaner
+from .pieces import Pieces
+
+__all__ = ["SpeechFilter", "speakable", "speakable_text"]
+
+
+class SpeechFilter:
+    """Makes one message speakable while it arrives."""
+
+    def __init__(self) -> None:
+        """Start a message."""
+        self._cleaner = Cleaner()
+        self._pieces = Pieces()
+
+    def feed(self, piece: str) -> str:
+        """Return the speakable text that is certain now, "" when more has to come first."""
+        text = self._cleaner.feed(piece)
+        return self._pieces.add(text, word_ends=self._cleaner.at_gap)
+
+    def flush(self) -> str:
+        """Return what was held back and start a new message."""
+        text = self._cleaner.close()
+        piece = self._pieces.add(text, word_ends=True) + self._pieces.rest()
+        self._cleaner = Cleaner()
+        return piece
+
+
+def speakable_text(text: str) -> str:
+    """Return a whole text as it can be spoken."""
+    speech = SpeechFilter()
+    return speech.feed(text) + speech.flush()
+
+
+async def speakable(stream: AsyncGenerator[AssistantContentDeltaDict]) -> AsyncGenerator[AssistantContentDeltaDict]:
+    """Make the content of a stream speakable; everything else passes as it came.
+
+    Text that is still held back comes out before a tool call, before the next message and at the end. A message whose
+    text holds nothing speakable has no text.
+    """
+    speech = SpeechFilter()
+    async with aclosing(stream):
+        async for delta in stream:
+            if "role" in delta and (text := speech.flush()):
+                yield {"content": text}
+            content = delta.get("content")
+            rest = _without_content(delta)
+            if "role" in delta and rest:
+                yield rest
+                rest = AssistantContentDeltaDict()
+            if content and (text := speech.feed(content)):
+                yield {"content": text}
+            if "tool_calls" in rest and (text := speech.flush()):
+                yield {"content": text}
+            if rest:
+                yield rest
+    if text := speech.flush():
+        yield {"content": text}
+
+
+def _without_content(delta: AssistantContentDeltaDict) -> AssistantContentDeltaDict:
+    rest = delta.copy()
+    rest.pop("content", None)
+    return rest
