@@ -15,7 +15,7 @@ _ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _OPENERS = frozenset("([{\"'“„«‹¿¡*_~")
 _URL = re.compile(r"(?:https?://|www\.)[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~À-ɏ]{1,2000}", re.IGNORECASE)
 _URL_BEGUN = re.compile(r"(?:h|ht|htt|https?|https?:|https?:/|https?://|w|ww|www|www\.)\Z", re.IGNORECASE)
-_HOST = re.compile(r"(?:https?://)?(?:[^/@?#]*@)?(?:www\.)?([^/:?#]+)", re.IGNORECASE)
+_HOST = re.compile(r"(?:https?://(?=[^/])|(?!https?:))(?:[^/@?#]*@)?(?:www\.)?([^/:?#]+)", re.IGNORECASE)
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]{0,30})(?:\s[^<>\n]{0,250})?/?>")
 _TAG_BEGUN = re.compile(r"</?(?:[A-Za-z][A-Za-z0-9-]{0,30}(?:\s[^<>\n]{0,250})?/?)?\Z|<!-?\Z")
 _ADDRESS = re.compile(r"<((?:https?://|[\w.+-]{1,64}@)[^\s<>]{1,250})>", re.IGNORECASE)
@@ -230,10 +230,8 @@ class Inline:
     def _nested(self, label: str) -> None:
         """Read the text of a link, which may hold emphasis or an image."""
         prev, self._prev = self._prev, ""
-        pos = self.scan(label, 0, final=True)
-        while pos < len(label):
-            self._writer.gap(Gap.SPACE)
-            pos = self.scan(label, pos + 1, final=True)
+        self.scan(label, 0, final=True)
+        self.hidden = None  # what a label leaves out ends with it
         self._prev = prev
 
     def _url(self, url: re.Match[str], final: bool) -> int:
