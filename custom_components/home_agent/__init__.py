@@ -1,5 +1,6 @@
 """Home Agent: talk to the house, and let the house answer."""
 
+from functools import partial
 import logging
 
 from homeassistant.const import Platform
@@ -8,9 +9,8 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.typing import ConfigType
 
 from . import issues as issue_registry
-from .client.chat_completions import async_create_client
+from .client.chat_completions import ChatCompletionsClient
 from .client.endpoint_config import endpoint_from_data
-from .client.tokens import TokenEstimator
 from .const import CONF_DEBUG_LOGGING, CONF_PROFILE_DEFAULTS, DOMAIN, LOGGER, SUBENTRY_LLM, SUBENTRY_PROFILE
 from .context.home import Home
 from .endpoint import Endpoint
@@ -34,15 +34,14 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     if entry.options.get(CONF_DEBUG_LOGGING):
         LOGGER.setLevel(logging.DEBUG)
     entry.runtime_data = RuntimeData(
-        endpoints=await _async_endpoints(hass, entry),
+        endpoints=_endpoints(hass, entry),
         profiles=_profiles(entry),
         home=Home(hass, entry),
         policy=policy_from_options(hass, entry.options),
     )
     entry.runtime_data.home.async_start()
-    for profile in entry.runtime_data.profiles.values():
-        issue_registry.async_check_endpoint_of(hass, entry, profile)
-    entry.async_on_unload(lambda: issue_registry.async_delete_all(hass))
+    issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)
+    entry.async_on_unload(partial(issue_registry.async_clear, hass))
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     entry.async_on_unload(entry.add_update_listener(_async_reload))
     return True
@@ -57,12 +56,11 @@ async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Non
     hass.config_entries.async_schedule_reload(entry.entry_id)
 
 
-async def _async_endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Endpoint]:
+def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Endpoint]:
     endpoints: dict[str, Endpoint] = {}
     for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
         config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
-        client = await async_create_client(hass, config)
-        endpoints[subentry.subentry_id] = Endpoint(hass, entry, client, TokenEstimator())
+        endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config))
     return endpoints
 
 

@@ -95,6 +95,9 @@ class Agent:
             self.endpoint.async_failed(err)
             if not self.talks or not (reply.started or acted):
                 raise
+            events.async_streaming_error(self.hass, self.turn, err)
+            if called:  # the loop goes on from the chat log, with the results of what was started
+                return
             if not reply.started:
                 yield {"role": "assistant"}
             yield {"content": await self._broken_off(err, said=said)}
@@ -111,7 +114,6 @@ class Agent:
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
 
     async def _broken_off(self, error: LLMError, *, said: bool) -> str:
-        events.async_streaming_error(self.hass, self.turn, error)
         if said:
             return await self._notice("answer_cut_off", after=True)
         return await async_error_text(self.hass, self.turn.language, error)

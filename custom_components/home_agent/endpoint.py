@@ -11,7 +11,6 @@ from homeassistant.util import dt as dt_util
 
 from . import issues
 from .client.base import ChatClient, EndpointConfig, Reply, Usage
-from .client.tokens import TokenEstimator
 from .const import LOGGER
 from .errors import LLMAuthError, LLMConnectionError, LLMError, LLMModelNotFoundError
 
@@ -35,14 +34,11 @@ class EndpointStats:
 class Endpoint:
     """A model and how it is doing; owned by the config entry."""
 
-    def __init__(
-        self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatClient, estimator: TokenEstimator
-    ) -> None:
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatClient) -> None:
         """Start as if all were well: a sleeping computer must not keep Home Assistant from starting."""
         self._hass = hass
         self._entry = entry
         self.client = client
-        self.estimator = estimator
         self.stats = EndpointStats()
         self._listeners: list[CALLBACK_TYPE] = []
 
@@ -70,8 +66,6 @@ class Endpoint:
         stats.last_success = dt_util.utcnow()
         if reply.usage is not None:
             stats.usage += reply.usage
-            if reply.estimated_tokens:
-                self.estimator.calibrate(reply.estimated_tokens, reply.usage.input_tokens)
         self._notify()
 
     @callback

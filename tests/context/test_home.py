@@ -1,0 +1,94 @@
+"""The home is read once, and again when something about it changes."""
+
+import asyncio
+from collections.abc import Callable
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.context.home import Home
+
+from .conftest import AddEntity
+
+
+@pytest.fixture
+async def home(hass: HomeAssistant) -> Home:
+    """A home that listens; its entry is unloaded with the test."""
+    entry = MockConfigEntry(domain=DOMAIN)
+    entry.add_to_hass(hass)
+    home = Home(hass, entry)
+    home.async_start()
+    entry.async_on_unload(lambda: None)
+    return home
+
+
+async def test_only_exposed_entities_with_a_state(hass: HomeAssistant, home: Home, add_entity: AddEntity) -> None:
+    add_entity("light.desk", name="Desk lamp", area="Office")
+    add_entity("light.secret", exposed=False)
+    entity = (await home.async_get()).entities["light.desk"]
+    assert (entity.names, entity.domain) == (("Desk lamp",), "light")
+    assert list((await home.async_get()).entities) == ["light.desk"]
+    home._stop_timer()
+
+
+async def test_same_object_while_only_states_change(hass: HomeAssistant, home: Home, add_entity: AddEntity) -> None:
+    add_entity("light.desk")
+    before = await home.async_get()
+    hass.states.async_set("light.desk", "off")
+    await hass.async_block_till_done()
+    assert await home.async_get() is before
+    home._stop_timer()
+
+
+def rename(hass: HomeAssistant) -> None:
+    er.async_get(hass).async_update_entity("light.desk", name="Work light")
+
+
+def add_alias(hass: HomeAssistant) -> None:
+    er.async_get(hass).async_update_entity("light.desk", aliases=[er.COMPUTED_NAME, "Bench"])
+
+
+def hide(hass: HomeAssistant) -> None:
+    async_expose_entity(hass, ASSISTANT, "light.desk", False)
+
+
+def vanish(hass: HomeAssistant) -> None:
+    hass.states.async_remove("light.desk")
+
+
+def add_floor(hass: HomeAssistant) -> None:
+    floor = fr.async_get(hass).async_create("Upstairs", level=1)
+    ar.async_get(hass).async_update(ar.async_get(hass).async_get_area_by_name("Office").id, floor_id=floor.floor_id)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("change", [rename, add_alias, hide, vanish, add_floor])
+async def test_read_again_after_a_change(
+    hass: HomeAssistant, home: Home, add_entity: AddEntity, change: Callable[[HomeAssistant], None]
+) -> None:
+    add_entity("light.desk", name="Desk lamp", area="Office")
+    before = await home.async_get()
+    change(hass)
+    await hass.async_block_till_done()
+    assert await home.async_get() != before
+    home._stop_timer()
+
+
+async def test_change_while_it_is_read_is_not_lost(hass: HomeAssistant, home: Home, add_entity: AddEntity) -> None:
+    for number in range(3000):
+        hass.states.async_set(f"light.l{number}", "on")
+    reading = asyncio.ensure_future(home.async_get())
+    await asyncio.sleep(0)
+    add_entity("light.late")
+    assert "light.late" in (await reading).entities
+    home._stop_timer()
+
+
+async def test_what_people_control_comes_first(hass: HomeAssistant, home: Home, add_entity: AddEntity) -> None:
+    for entity_id in ("sensor.a", "update.b", "switch.c", "light.d"):
+        add_entity(entity_id)
+    assert list((await home.async_get()).entities) == ["light.d", "switch.c", "sensor.a", "update.b"]
+    home._stop_timer()

@@ -1,0 +1,98 @@
+"""A house to talk to: demo lights, a lock and a sensor in two areas, and Home Agent set up in it.
+
+Everything is real but the walls: Home Assistant's own demo integration, registries, exposure and conversation.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from homeassistant.components import conversation
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigSubentryData
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from homeassistant.setup import async_setup_component
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import ASSISTANT, DOMAIN
+from tests.llm_server import LLMServer
+
+AREAS = {
+    "Kitchen": ("light.kitchen_lights", "lock.kitchen_door", "cover.kitchen_window"),
+    "Bedroom": ("light.bed_light", "light.ceiling_lights"),
+}
+EXPOSED = (*AREAS["Kitchen"], *AREAS["Bedroom"], "switch.decorative_lights")
+
+
+async def build_house(hass: HomeAssistant) -> None:
+    """Set up the demo integration's lights, locks, covers and switches, in areas, the rest hidden."""
+    assert await async_setup_component(hass, "conversation", {})
+    assert await async_setup_component(hass, "intent", {})
+    assert await async_setup_component(hass, "demo", {})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    registry = er.async_get(hass)
+    for area, entity_ids in AREAS.items():
+        area_id = ar.async_get(hass).async_get_or_create(area).id
+        for entity_id in entity_ids:
+            if registry.async_get(entity_id):
+                registry.async_update_entity(entity_id, area_id=area_id)
+    for entity_id in hass.states.async_entity_ids():
+        async_expose_entity(hass, ASSISTANT, entity_id, entity_id in EXPOSED)
+
+
+async def set_up(
+    hass: HomeAssistant,
+    server: LLMServer | None = None,
+    *,
+    profile: Mapping[str, Any] | None = None,
+    llm: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> MockConfigEntry:
+    """Set Home Agent up with one profile, and with one endpoint if there is a server."""
+    subentries = [
+        ConfigSubentryData(
+            subentry_type="profile",
+            data=dict(profile or {}),
+            title="Home Agent",
+            unique_id=None,
+            subentry_id="profile-1",
+        )
+    ]
+    if server is not None:
+        endpoint = {"preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted"}
+        subentries.append(
+            ConfigSubentryData(
+                subentry_type="llm",
+                data=endpoint | dict(llm or {}),
+                title="Scripted",
+                unique_id=None,
+                subentry_id="llm-1",
+            )
+        )
+    entry = MockConfigEntry(
+        domain=DOMAIN, title="Home Agent", data={}, options=dict(options or {}), subentries_data=subentries
+    )
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+    return entry
+
+
+async def say(
+    hass: HomeAssistant, text: str, conversation_id: str | None = None, **fields: Any
+) -> conversation.ConversationResult:
+    """Say something to Home Agent as its conversation entity hears it."""
+    return await conversation.async_converse(
+        hass,
+        text,
+        conversation_id,
+        fields.pop("context", Context()),
+        language=fields.pop("language", "en"),
+        agent_id=fields.pop("agent_id", "conversation.home_agent"),
+        **fields,
+    )
+
+
+def speech(result: conversation.ConversationResult) -> str:
+    """Return what is said."""
+    return str(result.response.speech["plain"]["speech"])

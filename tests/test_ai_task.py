@@ -1,0 +1,116 @@
+"""AI tasks: text, structured data, images, and errors that are raised instead of said."""
+
+from pathlib import Path
+from typing import Any
+
+from homeassistant.components import ai_task, conversation
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm, selector
+from homeassistant.setup import async_setup_component
+import probatio
+import pytest
+
+from tests.house import build_house, set_up
+from tests.llm_server import LLMServer, cut, server_error, text, tool_call
+
+ENTITY = "ai_task.scripted"
+STRUCTURE = probatio.Schema(
+    {
+        probatio.Required("name", description="Of the dog"): selector.TextSelector(),
+        probatio.Required("age"): selector.NumberSelector({"min": 0, "max": 30}),
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test."""
+    await build_house(hass)
+    assert await async_setup_component(hass, "ai_task", {})
+
+
+async def generate(hass: HomeAssistant, **fields: Any) -> Any:
+    result = await ai_task.async_generate_data(
+        hass, task_name="Test task", entity_id=ENTITY, instructions="Invent a dog", **fields
+    )
+    return result.data
+
+
+async def test_text(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("Rex, 4"))
+    assert await generate(hass) == "Rex, 4"
+    assert llm_server.request.last_user == "Invent a dog"
+
+
+@pytest.mark.parametrize("answer", ['{"name": "Rex", "age": 4}', '```json\n{"name": "Rex", "age": 4}\n```'])
+async def test_structure(hass: HomeAssistant, llm_server: LLMServer, answer: str) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(answer))
+    assert await generate(hass, structure=STRUCTURE) == {"name": "Rex", "age": 4}
+    wanted = llm_server.request.body["response_format"]["json_schema"]
+    assert (wanted["name"], wanted["strict"]) == ("test_task", True)
+    assert wanted["schema"]["properties"]["name"]["description"] == "Of the dog"
+
+
+@pytest.mark.parametrize("answer", ["A dog.", '{"name": "Rex"}', "[1]"], ids=["words", "missing", "wrong"])
+async def test_answer_without_the_structure_is_an_error(
+    hass: HomeAssistant, llm_server: LLMServer, answer: str
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(answer))
+    with pytest.raises(HomeAssistantError) as error:
+        await generate(hass, structure=STRUCTURE)
+    assert error.value.translation_key == "task_not_structured"
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        pytest.param((server_error(), server_error()), id="refused"),
+        pytest.param((cut(text("Rex")),), id="cut"),
+        pytest.param((text("Re", finish_reason="length"),), id="too long"),
+        pytest.param((text(""),), id="empty"),
+    ],
+)
+async def test_half_an_answer_is_an_error(hass: HomeAssistant, llm_server: LLMServer, replies: Any) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(*replies)
+    with pytest.raises(HomeAssistantError):
+        await generate(hass)
+
+
+async def test_image(hass: HomeAssistant, llm_server: LLMServer, tmp_path: Path, monkeypatch: Any) -> None:
+    await set_up(hass, llm_server)
+    picture = tmp_path / "dog.png"
+    picture.write_bytes(b"\x89PNG")
+
+    async def attachments(*_: Any) -> list[conversation.Attachment]:
+        return [conversation.Attachment(media_content_id="media-source://x", mime_type="image/png", path=picture)]
+
+    monkeypatch.setattr("homeassistant.components.ai_task.task._resolve_attachments", attachments)
+    llm_server.plan(text("A dog."))
+    assert await generate(hass, attachments=[{"media_content_id": "media-source://x"}]) == "A dog."
+    parts = llm_server.request.body["messages"][-1]["content"]
+    assert [part["type"] for part in parts] == ["text", "image_url"]
+    assert parts[1]["image_url"]["url"].startswith("data:image/png;base64,")
+
+
+async def test_tools_of_another_api_run_under_the_policy(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    class Weather(llm.Tool):
+        name = "weather"
+        integration = "test"
+
+        async def async_call(self, *_: Any) -> llm.ToolResult:
+            return llm.ToolResult(data={"temperature": 3})
+
+    class Api(llm.API):
+        async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+            return llm.APIInstance(api=self, api_prompt="", llm_context=llm_context, tools=[Weather()])
+
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("weather", {}), text("Cold."))
+    assert await generate(hass, llm_api=Api(hass=hass, id="test", name="Test")) == "Cold."
+    result = llm_server.request.body["messages"][-1]["content"]
+    assert result == '{"success":true,"result":{"temperature":3},"error":null}'

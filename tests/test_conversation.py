@@ -1,0 +1,424 @@
+"""Whole turns: what the person gets, what the house does, what the endpoint received."""
+
+import asyncio
+import json
+from typing import Any
+
+from homeassistant.components.conversation import trace
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import chat_session, issue_registry as ir
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from tests.house import build_house, say, set_up, speech
+from tests.llm_server import (
+    LLMServer,
+    chunks,
+    context_length,
+    cut,
+    delta,
+    model_not_found,
+    server_error,
+    text,
+    tool_call,
+    tool_calls,
+    unauthorized,
+)
+
+TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test."""
+    await build_house(hass)
+
+
+def part_of(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the turn part of a user message."""
+    content: str = message["content"]
+    assert content.startswith("<house>")
+    return dict(json.loads(content.removeprefix("<house>").partition("</house>")[0]))
+
+
+async def test_plain_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("Good morning."))
+    result = await say(hass, "hello")
+    assert speech(result) == "Good morning."
+    assert not result.continue_conversation
+    body = llm_server.request.body
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert body["messages"][1]["content"].endswith("\n\nhello")
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["ha_control", "ha_query"]
+
+
+async def test_tool_call_changes_the_house(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", TURN_ON), text("The bed light is on."))
+    assert hass.states.get("light.bed_light").state == "off"  # type: ignore[union-attr]
+    result = await say(hass, "bed light on")
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+    assert speech(result) == "The bed light is on."
+    answer = json.loads(llm_server.request.body["messages"][-1]["content"])
+    assert answer["success"] is True
+    assert answer["result"]["new_state"] == "on"
+
+
+async def test_states_are_told_so_a_question_takes_one_request(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("It is off."))
+    await say(hass, "is the bed light on?")
+    states = part_of(llm_server.request.body["messages"][-1])["states"]
+    assert states["light.bed_light"] == "off"
+    assert "light.office_rgbw_lights" not in states  # not exposed
+    assert len(llm_server.requests) == 1
+
+
+async def test_each_request_begins_with_the_whole_previous_one(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), tool_call("ha_control", TURN_ON), text("Two."), text("Three."))
+    conversation_id = (await say(hass, "first")).conversation_id
+    await say(hass, "second", conversation_id)
+    hass.states.async_set("switch.decorative_lights", "off")
+    await say(hass, "third", conversation_id)
+    bodies = [request.body for request in llm_server.requests]
+    for before, after in zip(bodies, bodies[1:], strict=False):
+        assert after["messages"][: len(before["messages"])] == before["messages"]
+        assert after["tools"] == before["tools"]
+    last = part_of(bodies[-1]["messages"][-1])
+    assert last["states"] == {"light.bed_light": "on brightness=71%", "switch.decorative_lights": "off"}
+    assert set(last) == {"time", "states"}
+
+
+async def test_stable_part_is_the_same_in_the_next_conversation(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), text("Two."))
+    await say(hass, "first")
+    hass.states.async_set("light.bed_light", "on")
+    await say(hass, "first")
+    first, second = (request.body for request in llm_server.requests)
+    assert first["messages"][0] == second["messages"][0]
+    assert first["tools"] == second["tools"]
+
+
+async def test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, profile={"max_calls_per_turn": 2})
+    llm_server.plan(tool_calls(*([("ha_control", TURN_ON)] * 4)), text("Done what I could."))
+    result = await say(hass, "everything on")
+    assert speech(result) == "Done what I could."
+    body = llm_server.request.body
+    results = [json.loads(message["content"])["success"] for message in body["messages"] if message["role"] == "tool"]
+    assert results == [True, True, False, False]
+    assert (body["tool_choice"], bool(body["tools"])) == ("none", True)
+
+
+async def test_model_that_calls_tools_when_it_may_not(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"max_calls_per_turn": 1})
+    llm_server.plan(tool_call("ha_control", TURN_ON), tool_call("ha_control", TURN_ON | {"action": "turn_off"}))
+    result = await say(hass, "on")
+    assert speech(result)
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+
+
+async def test_broken_arguments_go_back_to_the_model(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", '{"action": "turn_on", "entity_id": "light.bed'), text("Sorry."))
+    await say(hass, "on")
+    assert hass.states.get("light.bed_light").state == "off"  # type: ignore[union-attr]
+    assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is False
+
+
+async def test_unknown_tool_is_answered(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("launch_rocket", {}), text("I cannot."))
+    assert speech(await say(hass, "fly")) == "I cannot."
+
+
+async def test_stream_cut_after_words_keeps_them(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(cut(text("The first half")))
+    answer = speech(await say(hass, "tell me"))
+    assert answer.startswith("The first half\n\n")
+    assert len(answer) > len("The first half\n\n")
+    assert len(llm_server.requests) == 1
+
+
+async def test_stream_cut_after_a_tool_call_goes_on_and_runs_it_once(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server)
+    toggle = {"action": "toggle", "entity_id": "light.bed_light"}
+    llm_server.plan(cut(tool_call("ha_control", toggle)), text("Toggled."))
+    assert speech(await say(hass, "toggle it")) == "Toggled."
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+
+
+async def test_endpoint_that_fails_after_a_tool_ran(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", TURN_ON), server_error(), server_error())
+    result = await say(hass, "on")
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+    assert "Scripted" in speech(result)
+
+
+async def test_unreachable_endpoint_is_said_and_repaired_by_the_next_success(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server)
+    for _ in range(3):
+        llm_server.plan(server_error(503), server_error(503))
+        result = await say(hass, "hello")
+        assert result.response.error_code is not None
+        assert "Scripted" in speech(result)
+    llm_server.plan(text("Back again."))
+    assert speech(await say(hass, "hello")) == "Back again."
+    assert not [issue for issue in ir.async_get(hass).issues if issue[0] == DOMAIN]
+
+
+async def test_failed_rounds_are_not_sent_again(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), server_error(), server_error(), text("Three."))
+    conversation_id = (await say(hass, "first")).conversation_id
+    await say(hass, "second", conversation_id)
+    await say(hass, "third", conversation_id)
+    said = [str(message["content"]).rpartition("\n")[2] for message in llm_server.request.body["messages"][1:]]
+    assert said == ["first", "One.", "third"]
+
+
+async def test_wrong_key_starts_reauthentication(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    llm_server.plan(unauthorized())
+    result = await say(hass, "hello")
+    await hass.async_block_till_done()
+    assert "sk-" not in speech(result)
+    assert [flow["context"]["source"] for flow in hass.config_entries.flow.async_progress()] == ["reauth"]
+    await hass.config_entries.async_unload(entry.entry_id)
+
+
+async def test_model_that_was_removed_raises_an_issue(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(model_not_found())
+    assert (await say(hass, "hello")).response.error_code is not None
+    assert [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN] == ["model_missing_llm-1"]
+
+
+async def test_request_that_is_too_long_is_asked_again_with_less(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), context_length(), text("Two."))
+    conversation_id = (await say(hass, "first")).conversation_id
+    assert speech(await say(hass, "second", conversation_id)) == "Two."
+    _, too_long, shorter = llm_server.requests
+    assert len(shorter.raw) < len(too_long.raw)
+    assert shorter.last_user.endswith("second")
+    assert part_of(shorter.body["messages"][-1])["states"]  # what fell out of the history is told again
+
+
+async def test_request_that_stays_too_long_is_said(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(context_length(), context_length())
+    assert (await say(hass, "hello")).response.error_code is not None
+
+
+@pytest.mark.parametrize("reply", [text(""), chunks(delta(content=None), ending=True)], ids=["empty", "null"])
+async def test_silent_model_gets_a_sentence(hass: HomeAssistant, llm_server: LLMServer, reply: Any) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(reply)
+    assert speech(await say(hass, "hello"))
+
+
+async def test_answer_that_hit_the_limit_says_so(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("A very long st", finish_reason="length"))
+    assert speech(await say(hass, "hello")).startswith("A very long st\n\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "stays_open"),
+    [
+        ("Which room?", True),
+        ('Did you say "kitchen?"', True),
+        ("**Which one?**", True),
+        ("Done.", False),
+        ("أين؟", True),
+    ],
+)
+async def test_microphone_stays_open_for_a_question(
+    hass: HomeAssistant, llm_server: LLMServer, words: str, stays_open: bool
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(words))
+    assert (await say(hass, "hello")).continue_conversation is stays_open
+
+
+async def test_thinking_is_not_said(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("<think>They greet me.</think>Hello!", pieces=12))
+    assert speech(await say(hass, "hello")) == "Hello!"
+
+
+async def test_voice_hears_no_markdown_and_text_keeps_it(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    words = "**Bed light** is [on](http://x.test) 😀 at 21.5 °C."
+    llm_server.plan(text(words), text(words))
+    assert speech(await say(hass, "hello")) == words
+    assert speech(await say(hass, "hello", device_id="satellite")) == "Bed light is on at 21.5 °C."
+
+
+async def test_extra_system_prompt_stays_with_the_conversation(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), text("Two."))
+    result = await say(hass, "hello", extra_system_prompt="Speak like a pirate.")
+    await say(hass, "again", result.conversation_id)
+    for request in llm_server.requests:
+        assert request.body["messages"][0]["content"].endswith("Speak like a pirate.")
+
+
+async def test_concurrent_message_of_the_same_conversation_is_refused(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("First."), text("Second.", delay=0.3))
+    conversation_id = (await say(hass, "first")).conversation_id
+    slow = asyncio.ensure_future(say(hass, "second", conversation_id))
+    await asyncio.sleep(0.1)
+    refused = await say(hass, "third", conversation_id)
+    assert refused.response.error_code is not None
+    assert speech(await slow) == "Second."
+
+
+async def test_conversations_side_by_side(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.respond(lambda body: text(str(body["messages"][-1]["content"]).rpartition("\n")[2].upper(), delay=0.05))
+    answers = await asyncio.gather(*(say(hass, f"number {number}") for number in range(5)))
+    assert [speech(answer) for answer in answers] == [f"NUMBER {number}" for number in range(5)]
+
+
+async def test_cancelled_turn_leaves_the_conversation_usable(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), text("Never heard.", pause=1), text("Three."))
+    conversation_id = (await say(hass, "first")).conversation_id
+    task = asyncio.ensure_future(say(hass, "second", conversation_id))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert speech(await say(hass, "third", conversation_id)) == "Three."
+    said = [str(message["content"]).rpartition("\n")[2] for message in llm_server.request.body["messages"][1:]]
+    assert said == ["first", "One.", "third"]
+
+
+async def test_history_is_trimmed_in_whole_rounds_and_told_anew(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"history_max_messages": 4})
+    llm_server.respond(lambda body: text("ok"))
+    conversation_id = None
+    for number in range(6):
+        conversation_id = (await say(hass, f"m{number}", conversation_id)).conversation_id
+    counts = [len(request.body["messages"]) for request in llm_server.requests]
+    assert max(counts) == 1 + 4 + 1
+    trimmed = llm_server.requests[counts.index(4)].body["messages"]
+    assert [message["role"] for message in trimmed] == ["system", "user", "assistant", "user"]
+    assert "light.bed_light" in part_of(trimmed[-1])["states"]
+
+
+async def test_history_can_be_off(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"history_enabled": False})
+    llm_server.plan(text("One."), text("Two."))
+    await say(hass, "second", (await say(hass, "first")).conversation_id)
+    assert len(llm_server.request.body["messages"]) == 2
+
+
+async def test_context_can_be_off(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"context_mode": "off"})
+    llm_server.plan(text("One."))
+    await say(hass, "first")
+    assert "bed_light" not in llm_server.request.raw.decode()
+
+
+async def test_prompt_template_with_an_error_is_said_and_shown(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"prompt_additions": "{{ states.nonsense( }}"})
+    result = await say(hass, "hello")
+    assert result.response.error_code is not None
+    assert [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN] == [
+        "prompt_template_profile-1"
+    ]
+
+
+async def test_own_prompt_and_additions(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    own = {"use_default_prompt": False, "custom_prompt": "You are {{ profile_name }}.", "prompt_additions": "Be brief."}
+    await set_up(hass, llm_server, profile=own)
+    llm_server.plan(text("One."))
+    await say(hass, "hello")
+    assert llm_server.request.body["messages"][0]["content"].startswith("You are Home Agent.\n\nBe brief.\n\n## Home")
+
+
+async def test_empty_text_gets_a_sentence(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    assert (await say(hass, "  ")).response.error_code is not None
+
+
+async def test_streaming_off_is_the_same_turn(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"streaming": False})
+    llm_server.plan(tool_call("ha_control", TURN_ON), text("On."))
+    assert speech(await say(hass, "on")) == "On."
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+    assert not llm_server.request.body.get("stream")
+
+
+async def test_endpoint_without_tool_calling_gets_no_tools(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, llm={"tool_calling": False})
+    llm_server.plan(text("Hi."))
+    await say(hass, "hello")
+    assert "tools" not in llm_server.request.body
+    assert "ha_control" not in llm_server.request.raw.decode()
+
+
+async def test_the_user_is_behind_every_service_call(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any
+) -> None:
+    await set_up(hass, llm_server)
+    calls: list[Context] = []
+    hass.bus.async_listen("call_service", lambda event: calls.append(event.context))
+    llm_server.plan(tool_call("ha_control", TURN_ON), text("On."))
+    await say(hass, "on", context=Context(user_id=hass_admin_user.id))
+    assert calls[0].user_id == hass_admin_user.id
+    assert part_of(llm_server.requests[0].body["messages"][1])["user"] == hass_admin_user.name
+
+
+async def test_user_without_permission_changes_nothing(
+    hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: Any
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", TURN_ON), text("I may not."))
+    await say(hass, "on", context=Context(user_id=hass_read_only_user.id))
+    assert hass.states.get("light.bed_light").state == "off"  # type: ignore[union-attr]
+
+
+async def test_unlocking_needs_confirmation(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    unlock = {"action": "turn_off", "entity_id": "lock.kitchen_door", "parameters": {}}
+    llm_server.plan(tool_call("ha_control", unlock), text("I need your confirmation."))
+    await say(hass, "unlock the kitchen door, yes I confirm")
+    assert hass.states.get("lock.kitchen_door").state == "unlocked"  # type: ignore[union-attr]
+    assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is False
+
+
+async def test_traces_show_the_turn(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    trace.async_clear_traces()
+    llm_server.plan(tool_call("ha_control", TURN_ON), text("On."))
+    await say(hass, "on")
+    kinds = [event["event_type"] for event in trace.async_get_traces()[-1].as_dict()["events"]]
+    assert {"async_process", "agent_detail", "tool_call"} <= {str(kind) for kind in kinds}
+
+
+async def test_sessions_end_with_home_assistants(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    llm_server.plan(text("One."))
+    await say(hass, "hello")
+    assert entry.runtime_data.sessions._sessions
+    for session in hass.data[chat_session.DATA_CHAT_SESSION].values():
+        session.async_cleanup()
+    assert not entry.runtime_data.sessions._sessions

@@ -1,0 +1,132 @@
+"""The actions: what they return, whom they refuse."""
+
+from typing import Any
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import ServiceValidationError, Unauthorized
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from tests.house import build_house, set_up
+from tests.llm_server import LLMServer, text, tool_call
+
+TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test."""
+    await build_house(hass)
+
+
+async def call(hass: HomeAssistant, service: str, **data: Any) -> dict[str, Any]:
+    response = await hass.services.async_call(DOMAIN, service, data, blocking=True, return_response=True)
+    return dict(response or {})
+
+
+async def test_process_returns_the_answer_and_what_it_took(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", TURN_ON, usage=True), text("On.", usage=True))
+    answer = await call(hass, "process", text="bed light on")
+    assert (answer["answer"], answer["success"], answer["answered_by"]) == ("On.", True, "model")
+    assert [(item["tool_name"], item["success"]) for item in answer["tool_calls"]] == [("ha_control", True)]
+    assert answer["tokens"]["prompt"] > 0
+    assert answer["tokens"]["completion"] > 0
+    assert answer["duration_ms"] >= 0
+    assert answer["conversation_id"]
+
+
+async def test_process_keeps_the_conversation_of_a_caller(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), text("Two."))
+    for words in ("first", "second"):
+        assert (await call(hass, "process", text=words, conversation_id="doorbell"))["conversation_id"] == "doorbell"
+    assert len(llm_server.request.body["messages"]) == 4
+
+
+async def test_process_with_other_entities(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."))
+    await call(hass, "process", text="hello", context_entities=["switch.*", "light.office_rgbw_lights"])
+    message = llm_server.request.body["messages"][1]["content"]
+    assert "switch.decorative_lights" in message
+    assert "light.bed_light" not in message
+    assert "office" not in message  # not exposed, whoever names it
+
+
+@pytest.mark.parametrize("profile", ["Home Agent", "home agent", "profile-1", "conversation.home_agent"])
+async def test_profile_by_name_id_or_entity(hass: HomeAssistant, llm_server: LLMServer, profile: str) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."))
+    assert (await call(hass, "process", text="hello", profile=profile))["answer"] == "One."
+
+
+async def test_unknown_profile_is_refused_with_the_names(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    with pytest.raises(ServiceValidationError) as error:
+        await call(hass, "process", text="hello", profile="Jeeves")
+    assert error.value.translation_placeholders == {"profile": "Jeeves", "profiles": "Home Agent"}
+
+
+async def test_not_loaded_is_refused(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    await hass.config_entries.async_unload(entry.entry_id)
+    with pytest.raises(ServiceValidationError):
+        await call(hass, "process", text="hello")
+
+
+async def test_clear_history_starts_anew(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), text("Two."), text("Three."))
+    await call(hass, "process", text="first", conversation_id="a")
+    await call(hass, "process", text="first", conversation_id="b")
+    assert await call(hass, "clear_history", conversation_id="a") == {"cleared": 1}
+    await call(hass, "process", text="second", conversation_id="a")
+    assert len(llm_server.request.body["messages"]) == 2
+    assert await call(hass, "clear_history") == {"cleared": 2}
+
+
+async def test_execute_tool_runs_under_the_policy(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any
+) -> None:
+    await set_up(hass, llm_server)
+    context = Context(user_id=hass_admin_user.id)
+
+    async def execute(**parameters: Any) -> dict[str, Any]:
+        data = {"tool_name": "ha_control", "parameters": parameters}
+        response = await hass.services.async_call(
+            DOMAIN, "execute_tool", data, blocking=True, return_response=True, context=context
+        )
+        return dict(response or {})
+
+    assert (await execute(**TURN_ON))["success"] is True
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+    assert (await execute(action="turn_on", entity_id="light.office_rgbw_lights"))["success"] is False
+    assert (await execute(action="turn_off", entity_id="lock.kitchen_door"))["success"] is False
+
+
+async def test_execute_tool_is_for_admins(hass: HomeAssistant, hass_read_only_user: Any) -> None:
+    await set_up(hass)
+    with pytest.raises(Unauthorized):
+        await hass.services.async_call(
+            DOMAIN,
+            "execute_tool",
+            {"tool_name": "ha_control", "parameters": TURN_ON},
+            blocking=True,
+            return_response=True,
+            context=Context(user_id=hass_read_only_user.id),
+        )
+
+
+async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    with pytest.raises(ServiceValidationError) as error:
+        await call(hass, "execute_tool", tool_name="rm")
+    assert (error.value.translation_placeholders or {})["tools"] == "ha_control, ha_query"
+
+
+async def test_reload_context_reads_the_house_again(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    before = await entry.runtime_data.home.async_get()
+    await hass.services.async_call(DOMAIN, "reload_context", {}, blocking=True)
+    assert await entry.runtime_data.home.async_get() is not before
