@@ -36,6 +36,8 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
+    wire_parameters: JsonObjectType
+    """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
 
     @abstractmethod
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:

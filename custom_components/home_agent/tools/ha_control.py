@@ -1,0 +1,183 @@
+"""`ha_control`: change something in the house (S1-37)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, override
+
+from homeassistant.components.homeassistant.exposed_entities import async_should_expose
+from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
+from homeassistant.helpers import entity_registry as er, llm
+from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads_object
+import orjson
+import probatio
+
+from ..const import ASSISTANT
+from ..safety.plan import ActionClass, Plan, ServiceCall
+from ..turn import Turn
+from .arguments import LenientSchema, action, entity_ids, json_object
+from .base import HomeAgentTool, ToolRefusal
+from .capabilities import is_controllable, members, service_calls
+from .execute import async_execute
+from .names import HomeSource, Names
+from .parameters import refuse_targets
+from .sensitive import sensitivity
+from .targets import Found, Targets
+
+WIRE: JsonObjectType = {
+    "type": "object",
+    "properties": {
+        "action": {
+            "type": "string",
+            "description": "The action to perform (e.g., 'turn_on', 'turn_off', 'set_temperature')",
+            "enum": ["turn_on", "turn_off", "toggle", "set_value"],
+        },
+        "entity_id": {
+            "type": "string",
+            "description": "The entity ID to control (e.g., 'light.living_room')",
+        },
+        "parameters": {
+            "type": "object",
+            "description": "Additional parameters for the action (e.g., brightness, temperature)",
+        },
+    },
+    "required": ["action", "entity_id"],
+}
+
+
+def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Move parameters that stand beside `parameters` into it."""
+    known = {key: value for key, value in data.items() if key in ("action", "entity_id")}
+    beside = {key: value for key, value in data.items() if key not in ("action", "entity_id", "parameters")}
+    try:
+        refuse_targets(beside)
+    except ToolRefusal as err:
+        raise probatio.Invalid(str(err)) from err
+    return {**known, "parameters": {**beside, **json_object(data.get("parameters"))}}
+
+
+class HaControl(HomeAgentTool):
+    """Turns things on and off and sets them."""
+
+    name = "ha_control"
+    title = "Control the house"
+    description = "Control Home Assistant devices and services. Use this to turn on/off lights, adjust thermostats, lock doors, etc."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    parameters = LenientSchema(
+        {
+            probatio.Required("action"): action,
+            probatio.Required("entity_id"): entity_ids,
+            probatio.Required("parameters"): json_object,
+        },
+        _tidy,
+    )
+    wire_parameters = WIRE
+
+    def __init__(self, home: HomeSource) -> None:
+        """Take where the exposed home is read."""
+        self._names = Names(home)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the service calls; raises `ToolRefusal` for unknown targets and what they cannot do."""
+        wanted, given = args["action"], args["parameters"]
+
+        def able(entity_id: str) -> bool:
+            try:
+                return bool(service_calls(hass, wanted, entity_id, given))
+            except ToolRefusal:
+                return False
+
+        targets = Targets(
+            hass=hass, names=self._names, area_id=turn.area_id, able=able, plain_only=wanted != "set_value"
+        )
+        calls: list[ServiceCall] = []
+        for found in await targets.async_find_all(args["entity_id"]):
+            calls += _calls_for(hass, wanted, found, given)
+        chosen = tuple(dict.fromkeys(one for call in calls for one in call.entity_ids))
+        reason = next((why for call in calls if (why := sensitivity(hass, call))), None)
+        return Plan(
+            action=ActionClass.SENSITIVE if reason else ActionClass.WRITE,
+            targets=tuple(dict.fromkeys((*chosen, *_behind(hass, chosen), *_named_in(hass, calls)))),
+            calls=tuple(_merged(calls)),
+            reason=reason,
+        )
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Make the calls and return the states they led to; raises when not one of them worked."""
+        return await async_execute(hass, plan.calls, turn.context)
+
+
+def _calls_for(hass: HomeAssistant, wanted: str, found: Found, given: Mapping[str, object]) -> list[ServiceCall]:
+    """Return the calls for one text of the model; of a broad one, for those entities that can do it."""
+    calls: list[ServiceCall] = []
+    refused: ToolRefusal | None = None
+    for entity_id in found.entity_ids:
+        _check_group(hass, entity_id)
+        try:
+            calls += service_calls(hass, wanted, entity_id, given)
+        except ToolRefusal as err:
+            if not found.broad:
+                raise
+            refused = refused or (err if is_controllable(entity_id) else None)
+    if not calls:
+        raise refused or ToolRefusal(f"Nothing that matches '{found.text}' can be controlled.")
+    return calls
+
+
+def _check_group(hass: HomeAssistant, entity_id: str) -> None:
+    """Refuse a group that reaches what is not exposed, unless the group hides it: then it stands for its members."""
+    if any(not _reachable(hass, member) for member in members(hass, entity_id)):
+        raise ToolRefusal(f"{entity_id} cannot be controlled as a whole: not everything in it is exposed.")
+
+
+def _reachable(hass: HomeAssistant, entity_id: str) -> bool:
+    return async_should_expose(hass, ASSISTANT, entity_id) or _hidden(hass, entity_id)
+
+
+def _hidden(hass: HomeAssistant, entity_id: str) -> bool:
+    entry = er.async_get(hass).async_get(entity_id)
+    return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
+
+
+def _behind(hass: HomeAssistant, chosen: Iterable[str]) -> Iterable[str]:
+    """Return the members of groups, which the policy checks as well."""
+    for entity_id in chosen:
+        for member in members(hass, entity_id):
+            if async_should_expose(hass, ASSISTANT, member):
+                yield member
+
+
+def _named_in(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Iterable[str]:
+    """Return the entities that the variables of scripts name: a script may not be sent to what is not exposed."""
+    for call in calls:
+        yield from _entity_ids_in(hass, call.data.get("variables"))
+
+
+def _entity_ids_in(hass: HomeAssistant, value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield from (part for text in value.split(",") if _is_entity_id(hass, part := text.strip().casefold()))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _entity_ids_in(hass, item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _entity_ids_in(hass, item)
+
+
+def _is_entity_id(hass: HomeAssistant, text: str) -> bool:
+    """Return whether a text reads as an id of this house, existing or not: both have to get the same answer."""
+    if not valid_entity_id(text):
+        return False
+    return is_controllable(text) or bool(hass.states.async_entity_ids_count(split_entity_id(text)[0]))
+
+
+def _merged(calls: Iterable[ServiceCall]) -> list[ServiceCall]:
+    """Return equal calls on several entities as one, in the order of their first."""
+    merged: dict[tuple[str, str, bytes], dict[str, None]] = {}
+    for call in calls:
+        key = (call.domain, call.service, orjson.dumps(dict(call.data), option=orjson.OPT_SORT_KEYS))
+        merged.setdefault(key, {}).update(dict.fromkeys(call.entity_ids))
+    return [
+        ServiceCall(domain=domain, service=service, entity_ids=tuple(entities), data=json_loads_object(data))
+        for (domain, service, data), entities in merged.items()
+    ]

@@ -1,0 +1,253 @@
+"""What an entity was like over a period: from the recorder, or from long-term statistics where that was purged.
+
+Everything here that reads or counts runs in the recorder's executor.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Literal
+
+from homeassistant.components.recorder import history, statistics
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_UNIT_OF_MEASUREMENT, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers.recorder import get_instance
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonObjectType, JsonValueType
+
+from .aggregate import Point, average, changes, growth, is_numeric, thinned, time_in_states, values
+from .base import ToolRefusal
+from .periods import read_duration
+from .states import json_safe, local_time
+
+type Aggregate = Literal["avg", "min", "max", "sum", "count"]
+
+MAX_PERIOD = timedelta(days=30)
+DEFAULT_PERIOD = "24h"
+MAX_ENTITIES = 20
+MAX_POINTS = 50  # of all entities of one call together
+MIN_POINTS = 5
+MAX_LAST_CHANGES = 20
+STATISTICS_FROM = timedelta(days=1)  # shorter sums are counted from states: statistics are a few minutes behind
+
+_GAPS = (STATE_UNAVAILABLE, STATE_UNKNOWN)
+_METERS = ("total", "total_increasing")
+_METER_CLASSES = ("energy", "gas", "water")
+RECORDER = "recorder"
+STATISTICS = "long-term statistics"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One question about the past."""
+
+    start: datetime
+    end: datetime
+    aggregate: Aggregate | None
+    points: int
+    """How many points an answer without aggregate may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """What is known about one entity's past."""
+
+    points: tuple[Point, ...]
+    source: str
+    reaches_back: bool
+    low: float | None = None
+    """From statistics, whose points are hourly means."""
+    high: float | None = None
+
+
+def _no_limits(duration: object) -> timedelta:
+    return read_duration(duration if duration not in (None, "") else DEFAULT_PERIOD)
+
+
+async def async_history(
+    hass: HomeAssistant, states: Sequence[State], duration: object, aggregate: Aggregate | None
+) -> JsonObjectType:
+    """Return the past of these entities.
+
+    Raises `ToolRefusal` without a recorder, for a duration that is none, and for more entities than fit an answer.
+    """
+    asked = _no_limits(duration)
+    if "recorder" not in hass.config.components:
+        raise ToolRefusal("There is no history: the recorder of Home Assistant is not set up.")
+    if len(states) > MAX_ENTITIES:
+        raise ToolRefusal(f"{len(states)} entities match; history of at most {MAX_ENTITIES} fits one answer.")
+    end = dt_util.utcnow()
+    query = Query(
+        start=end - min(asked, MAX_PERIOD),
+        end=end,
+        aggregate=aggregate,
+        points=max(MAX_POINTS // len(states), MIN_POINTS),
+    )
+    rows = await get_instance(hass).async_add_executor_job(partial(_answers, hass, states, query))
+    result: JsonObjectType = {"from": local_time(query.start), "to": local_time(end), "entities": rows}
+    if asked > MAX_PERIOD:
+        result["note"] = f"History reaches back {MAX_PERIOD.days} days at most."
+    if aggregate == "sum" and (total := _total(rows)) is not None:
+        result["total"] = total
+    return result
+
+
+def _total(rows: list[JsonValueType]) -> float | None:
+    """Return the sum over several entities of one unit; None where that says nothing."""
+    answers = [row for row in rows if isinstance(row, dict)]
+    found = [value for row in answers if isinstance(value := row.get("value"), (int, float))]
+    return round(sum(found), 3) if len(found) > 1 and len({str(row.get("unit")) for row in answers}) == 1 else None
+
+
+def _answers(hass: HomeAssistant, states: Sequence[State], query: Query) -> list[JsonValueType]:
+    recorded = _recorded(hass, states, query)
+    return [_answer(hass, state, query, recorded.get(state.entity_id, ())) for state in states]
+
+
+def _answer(hass: HomeAssistant, state: State, query: Query, recorded: Sequence[Point]) -> JsonObjectType:
+    row: JsonObjectType = {"entity_id": state.entity_id, "name": state.name}
+    if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
+        row["unit"] = json_safe(unit)
+    past = _past(hass, state, query, recorded)
+    row["source"] = past.source
+    if not any(point.state for point in past.points):
+        return row | {"note": "Nothing was recorded in this period."}
+    if not past.reaches_back:
+        row["note"] = f"Recorded since {_local(past.points[0].at)} only."
+    if not is_numeric(past.points):
+        return row | _in_words(past.points, query)
+    return row | _in_numbers(hass, state, past, query)
+
+
+def _recorded(hass: HomeAssistant, states: Sequence[State], query: Query) -> dict[str, list[Point]]:
+    """Return the recorded states, with the current one at the end: the recorder writes a few seconds late."""
+    found = history.get_significant_states(
+        hass,
+        query.start,
+        query.end,
+        [state.entity_id for state in states],
+        significant_changes_only=False,
+        minimal_response=True,
+        no_attributes=True,
+        compressed_state_format=True,
+    )
+    return {state.entity_id: _points(found.get(state.entity_id, ()), state, query) for state in states}
+
+
+def _points(rows: Iterable[Any], state: State, query: Query) -> list[Point]:
+    start = query.start.timestamp()
+    points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
+    if not points or state.last_changed_timestamp > points[-1].at:
+        points.append(Point(max(state.last_changed_timestamp, start), _known(state.state)))
+    return points
+
+
+def _known(state: str) -> str:
+    return "" if state in _GAPS else state
+
+
+def _past(hass: HomeAssistant, state: State, query: Query, recorded: Sequence[Point]) -> _Past:
+    """Return the recorded states where they reach far enough, else long-term statistics, else what there is."""
+    oldest = get_instance(hass).states_manager.oldest_ts
+    reaches = oldest is not None and oldest <= query.start.timestamp()
+    if not reaches and query.aggregate != "count" and (found := _from_statistics(hass, state, query)):
+        return found
+    return _Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
+
+
+def _from_statistics(hass: HomeAssistant, state: State, query: Query) -> _Past | None:
+    """Return the hourly statistics, None when there are none or they begin no earlier than the states."""
+    entity_id = state.entity_id
+    found = statistics.statistics_during_period(
+        hass, query.start, query.end, {entity_id}, "hour", None, {"mean", "min", "max", "state"}
+    )
+    rows = found.get(entity_id)
+    if not rows:
+        return None
+    points = [
+        Point(row["start"], str(value))
+        for row in rows
+        if (value := row.get("mean") if row.get("mean") is not None else row.get("state")) is not None
+    ]
+    lows = [low for row in rows if (low := row.get("min")) is not None]
+    highs = [high for row in rows if (high := row.get("max")) is not None]
+    points.append(Point(max(state.last_changed_timestamp, points[-1].at + 1), _known(state.state)))
+    reaches = points[0].at <= query.start.timestamp() + timedelta(hours=1).total_seconds()
+    return _Past(tuple(points), STATISTICS, reaches, min(lows, default=None), max(highs, default=None))
+
+
+def _in_words(points: Sequence[Point], query: Query) -> JsonObjectType:
+    """Return what can be said about states that are not numbers."""
+    known = [point for point in points if point.state]
+    row: JsonObjectType = {
+        "changes": changes(points),
+        "seconds_in_state": {
+            str(json_safe(state)): round(seconds)
+            for state, seconds in list(time_in_states(points, query.end.timestamp()).items())[:MAX_LAST_CHANGES]
+        },
+        "last_changes": _listed(known[-min(MAX_LAST_CHANGES, query.points) :]),
+    }
+    if query.aggregate not in (None, "count"):
+        row["remark"] = f"Its states are not numbers, there is no {query.aggregate}."
+    return row
+
+
+def _in_numbers(hass: HomeAssistant, state: State, past: _Past, query: Query) -> JsonObjectType:
+    points = past.points
+    if query.aggregate is None:
+        return {
+            "changes": changes(points),
+            **{name: _rounded(_value(hass, state, past, query, name)) for name in ("avg", "min", "max")},
+            "history": _listed(thinned(points, query.points)),
+        }
+    if query.aggregate == "sum" and _is_meter(state):
+        value, source = _grown(hass, state, past, query)
+        return {"aggregate": "sum", "value": _rounded(value), "source": source}
+    return {"aggregate": query.aggregate, "value": _rounded(_value(hass, state, past, query, query.aggregate))}
+
+
+def _value(hass: HomeAssistant, state: State, past: _Past, query: Query, aggregate: str) -> float | None:
+    match aggregate:
+        case "avg":
+            return average(past.points, query.end.timestamp())
+        case "min":
+            return min((*values(past.points), *_or_nothing(past.low)))
+        case "max":
+            return max((*values(past.points), *_or_nothing(past.high)))
+        case "sum":
+            return sum(values(past.points))
+    return changes(past.points)
+
+
+def _or_nothing(value: float | None) -> tuple[float, ...]:
+    return () if value is None else (value,)
+
+
+def _is_meter(state: State) -> bool:
+    return state.attributes.get("state_class") in _METERS or state.attributes.get(ATTR_DEVICE_CLASS) in _METER_CLASSES
+
+
+def _grown(hass: HomeAssistant, state: State, past: _Past, query: Query) -> tuple[float | None, str]:
+    """Return by how much a meter grew, resets respected, and where that is known from."""
+    if past.source == STATISTICS or query.end - query.start >= STATISTICS_FROM:
+        found = statistics.statistic_during_period(hass, query.start, query.end, state.entity_id, {"change"}, None)
+        if (change := found.get("change")) is not None:
+            return change, STATISTICS
+    resets = state.attributes.get("state_class") != "total"
+    return growth(past.points, resets=resets), past.source
+
+
+def _listed(points: Iterable[Point]) -> list[JsonValueType]:
+    return [{"at": _local(point.at), "state": json_safe(point.state or STATE_UNKNOWN)} for point in points]
+
+
+def _local(timestamp: float) -> str:
+    return local_time(dt_util.utc_from_timestamp(timestamp))
+
+
+def _rounded(value: float | None) -> float | int | None:
+    if value is None:
+        return None
+    rounded = round(value, 3)
+    return int(rounded) if rounded.is_integer() else rounded

@@ -1,0 +1,150 @@
+"""Who is meant: names, areas and floors of the exposed home, ready to be looked up."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+import re
+from typing import Protocol
+import unicodedata
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, floor_registry as fr, intent
+
+from ..slices import in_slices
+
+_MIN_LIKENESS = 0.3  # of 1; below, a suggestion would only confuse
+_SHORTLIST = 12
+_PUNCTUATION = re.compile(r"[\s!-/:-@\[-`{-~«»„“”‚‘’…–—]+")
+
+
+class NamedEntity(Protocol):
+    """An exposed entity with its names."""
+
+    @property
+    def entity_id(self) -> str:
+        """Its id."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What people call it, its name first; never empty."""
+
+    @property
+    def area_id(self) -> str | None:
+        """Its own or its device's area."""
+
+
+class HomeView(Protocol):
+    """The exposed home at one moment; a changed home is another object."""
+
+    @property
+    def entities(self) -> Mapping[str, NamedEntity]:
+        """By entity id."""
+
+
+class HomeSource(Protocol):
+    """Where the home is read (context/home.py)."""
+
+    async def async_get(self) -> HomeView:
+        """Return the home as it is now."""
+
+
+def normalized(text: str) -> str:
+    """Return a name as names are compared: case-folded, without punctuation, single spaces."""
+    return _PUNCTUATION.sub(" ", unicodedata.normalize("NFC", text).casefold()).strip()
+
+
+@dataclass(slots=True)
+class _Index:
+    """Lookups of one view."""
+
+    view: HomeView
+    by_name: dict[str, list[str]] = field(default_factory=dict)
+    by_area: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Names:
+    """Looks up exposed entities; keeps its index until the home changes."""
+
+    def __init__(self, home: HomeSource) -> None:
+        """Read nothing yet."""
+        self._home = home
+        self._index: _Index | None = None
+
+    async def _async_index(self) -> _Index:
+        """Return the lookups of the home as it is now, built in slices."""
+        view = await self._home.async_get()
+        if self._index is None or self._index.view is not view:
+            index = _Index(view)
+            async for entity in in_slices(view.entities.values()):
+                for name in {normalized(name) for name in entity.names} - {""}:
+                    index.by_name.setdefault(name, []).append(entity.entity_id)
+                if entity.area_id is not None:
+                    index.by_area.setdefault(entity.area_id, []).append(entity.entity_id)
+            self._index = index
+        return self._index
+
+    async def async_view(self) -> HomeView:
+        """Return the exposed home."""
+        return await self._home.async_get()
+
+    async def async_named(self, text: str) -> list[str]:
+        """Return the entities with this name or alias."""
+        return list((await self._async_index()).by_name.get(normalized(text), ()))
+
+    async def async_in_place(self, hass: HomeAssistant, text: str) -> list[str] | None:
+        """Return the entities in the area or floor of this id, name or alias; None when there is no such place."""
+        by_area = (await self._async_index()).by_area
+        if (area_ids := find_place(hass, text)) is None:
+            return None
+        return [entity_id for area_id in area_ids for entity_id in by_area.get(area_id, ())]
+
+    async def async_near(self, text: str) -> list[str]:
+        """Return the entities whose name or id is most like the text, best first, at most a handful."""
+        view = await self._home.async_get()
+        wanted = normalized(text.rpartition(".")[2])
+        grams = _bigrams(wanted)
+        scored: list[tuple[float, str, str]] = []
+        async for entity in in_slices(view.entities.values()):
+            label, score = _nearest(grams, entity)
+            if score >= _MIN_LIKENESS:
+                scored.append((score, label, entity.entity_id))
+        shortlist = sorted(scored, key=lambda item: (-item[0], item[2]))[:_SHORTLIST]
+        domain = text.partition(".")[0] if "." in text else ""
+        best = sorted(shortlist, key=lambda item: -_likeness(wanted, item[1], same=item[2].startswith(f"{domain}.")))
+        return [entity_id for _, _, entity_id in best]
+
+
+def find_place(hass: HomeAssistant, text: str) -> list[str] | None:
+    """Return the areas that an area's or floor's id, name or alias stands for; None when it stands for none."""
+    areas = ar.async_get(hass)
+    candidates = (text.strip(), text.strip().casefold().replace("_", " "))
+    found = {area.id: None for name in candidates for area in intent.find_areas(name, areas)}
+    for name in candidates:
+        for floor in intent.find_floors(name, fr.async_get(hass)):
+            found |= dict.fromkeys(area.id for area in ar.async_entries_for_floor(areas, floor.floor_id))
+    return list(found) or None
+
+
+def _bigrams(text: str) -> frozenset[str]:
+    padded = f" {text} "
+    return frozenset(padded[start : start + 2] for start in range(len(padded) - 1))
+
+
+def _nearest(grams: frozenset[str], entity: NamedEntity) -> tuple[str, float]:
+    """Return which of the entity's names is most like the wanted one, and how much (Dice's coefficient)."""
+    return max(((label, _dice(grams, _bigrams(label))) for label in _labels(entity)), key=lambda item: item[1])
+
+
+def _labels(entity: NamedEntity) -> Iterable[str]:
+    yield normalized(entity.entity_id.partition(".")[2])
+    for name in entity.names:
+        yield normalized(name)
+
+
+def _dice(one: frozenset[str], other: frozenset[str]) -> float:
+    return 2 * len(one & other) / (len(one) + len(other))
+
+
+def _likeness(wanted: str, label: str, *, same: bool) -> float:
+    """Return how alike two names are; the wanted domain counts for a little."""
+    return SequenceMatcher(None, wanted, label).ratio() + (0.1 if same else 0)
