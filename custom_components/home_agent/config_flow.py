@@ -1,0 +1,126 @@
+"""Set-up in the UI: the hub, and reauth of the endpoint whose key was refused. The forms are in flows/."""
+
+from collections.abc import Mapping
+from typing import Any, override
+
+from homeassistant.config_entries import (
+    ConfigEntry,
+    ConfigFlow,
+    ConfigFlowResult,
+    ConfigSubentryData,
+    ConfigSubentryFlow,
+)
+from homeassistant.const import CONF_NAME
+from homeassistant.core import callback
+import probatio
+
+from .const import CONF_PRESET, DOMAIN, SUBENTRY_LLM, SUBENTRY_PROFILE
+from .flows.endpoint import EndpointForm
+from .flows.endpoint_schema import NO_MODEL, preset_fields
+from .flows.fields import NAME
+from .flows.llm_subentry import EndpointFlow
+from .flows.options import HomeAgentOptionsFlow
+from .flows.profile import ProfileFlow
+
+DEFAULT_NAME = "Home Agent"
+
+
+class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
+    """Set up the one hub of the house."""
+
+    VERSION = 1
+    MINOR_VERSION = 1
+
+    _form: EndpointForm
+    _name: str
+    _failed_id: str
+    """The endpoint that reauth is about."""
+
+    @classmethod
+    @callback
+    @override
+    def async_get_supported_subentry_types(cls, config_entry: ConfigEntry) -> dict[str, type[ConfigSubentryFlow]]:
+        """Return what the hub may have more of."""
+        return {SUBENTRY_LLM: EndpointFlow, SUBENTRY_PROFILE: ProfileFlow}
+
+    @staticmethod
+    @callback
+    @override
+    def async_get_options_flow(config_entry: ConfigEntry) -> HomeAgentOptionsFlow:
+        """Return the house's settings."""
+        return HomeAgentOptionsFlow()
+
+    @override
+    async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask for a name and what kind of endpoint there is, if any."""
+        if user_input is None:
+            return self.async_show_form(
+                step_id="user",
+                data_schema=probatio.Schema({_name_field(DEFAULT_NAME): NAME, **preset_fields(or_none=True)}),
+            )
+        self._name = user_input.get(CONF_NAME, "").strip() or DEFAULT_NAME
+        if user_input[CONF_PRESET] == NO_MODEL:
+            return self._create([])
+        self._form = EndpointForm(self.hass, {CONF_PRESET: user_input[CONF_PRESET]})
+        return await self.async_step_endpoint()
+
+    async def async_step_endpoint(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask for address and key, and connect."""
+        errors: dict[str, str] = {}
+        if user_input is not None and not (errors := await self._form.async_connect(user_input)):
+            return await self.async_step_model()
+        return self.async_show_form(step_id="endpoint", data_schema=self._form.connection_schema(), errors=errors)
+
+    async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask for model and parameters."""
+        errors: dict[str, str] = {}
+        if user_input is not None and not (errors := self._form.take_model(user_input)):
+            return self._create([_subentry(SUBENTRY_LLM, self._form.suggested_title(), self._form.data)])
+        return self.async_show_form(step_id="model", data_schema=self._form.model_schema(), errors=errors)
+
+    def _create(self, endpoints: list[ConfigSubentryData]) -> ConfigFlowResult:
+        """Create the hub with a first assistant, which inherits everything."""
+        subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, {})]
+        return self.async_create_entry(title=self._name, data={}, subentries=subentries)
+
+    async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Rename the hub; endpoints and assistants have forms of their own."""
+        entry = self._get_reconfigure_entry()
+        if user_input is not None:
+            return self.async_update_and_abort(entry, title=user_input.get(CONF_NAME, "").strip() or entry.title)
+        return self.async_show_form(
+            step_id="reconfigure", data_schema=probatio.Schema({_name_field(entry.title): NAME})
+        )
+
+    async def async_step_reauth(self, entry_data: Mapping[str, Any]) -> ConfigFlowResult:
+        """Repair the endpoint that `entry_data` names by its `subentry_id`."""
+        self._failed_id = entry_data.get("subentry_id", "")
+        if not (subentry := self._get_reauth_entry().subentries.get(self._failed_id)):
+            return self.async_abort(reason="endpoint_removed")
+        self.context["title_placeholders"] = {"name": subentry.title}
+        self._form = EndpointForm(self.hass, subentry.data)
+        return await self.async_step_reauth_confirm()
+
+    async def async_step_reauth_confirm(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask for a new key and try it."""
+        entry = self._get_reauth_entry()
+        if not (subentry := entry.subentries.get(self._failed_id)):
+            return self.async_abort(reason="endpoint_removed")
+        errors: dict[str, str] = {}
+        if user_input is not None and not (errors := await self._form.async_connect(user_input)):
+            self.hass.config_entries.async_update_subentry(entry, subentry, data=self._form.data)
+            return self.async_update_and_abort(entry)
+        return self.async_show_form(
+            step_id="reauth_confirm",
+            data_schema=self._form.key_schema(),
+            errors=errors,
+            description_placeholders={"endpoint": subentry.title},
+        )
+
+
+def _name_field(suggested: str) -> probatio.Marker:
+    return probatio.Optional(CONF_NAME, description={"suggested_value": suggested})
+
+
+def _subentry(subentry_type: str, title: str, data: dict[str, Any]) -> ConfigSubentryData:
+    return ConfigSubentryData(subentry_type=subentry_type, title=title, data=data, unique_id=None)

@@ -1,0 +1,101 @@
+"""What helps to find a fault, without keys, prompts or the names of things in the house."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from homeassistant.components.diagnostics import REDACTED, async_redact_data
+from homeassistant.components.homeassistant.exposed_entities import async_should_expose
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigSubentry
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.device_registry import DeviceEntry
+from openai import __version__ as openai_version
+from yarl import URL
+
+from .const import (
+    ASSISTANT,
+    CONF_ALWAYS_CONFIRM,
+    CONF_API_KEY,
+    CONF_BASE_URL,
+    CONF_CONTEXT_ENTITIES,
+    CONF_CUSTOM_PROMPT,
+    CONF_PROFILE_DEFAULTS,
+    CONF_PROMPT_ADDITIONS,
+    DOMAIN,
+    SUBENTRY_LLM,
+)
+from .profiles.profile import profile_from_data
+from .runtime import HomeAgentConfigEntry
+
+_TO_REDACT = {CONF_API_KEY}
+_TEXTS = (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS)
+_LISTS = (CONF_CONTEXT_ENTITIES, CONF_ALWAYS_CONFIRM)
+
+
+async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Any]:
+    """Return everything about the hub."""
+    return {
+        "openai_version": openai_version,
+        "exposed_entities": sum(
+            async_should_expose(hass, ASSISTANT, entity_id) for entity_id in hass.states.async_entity_ids()
+        ),
+        "entry": {"state": entry.state.value, "version": entry.version, "minor_version": entry.minor_version},
+        "options": _sizes(entry.options),
+        "subentries": [_subentry(entry, subentry) for subentry in entry.subentries.values()],
+    }
+
+
+async def async_get_device_diagnostics(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, device: DeviceEntry
+) -> dict[str, Any]:
+    """Return everything about one endpoint or one assistant."""
+    ids = {identifier for domain, identifier in device.identifiers if domain == DOMAIN}
+    return {
+        "subentries": [
+            _subentry(entry, subentry) for subentry in entry.subentries.values() if subentry.subentry_id in ids
+        ]
+    }
+
+
+def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str, Any]:
+    described = {"subentry_id": subentry.subentry_id, "type": subentry.subentry_type, "title": subentry.title}
+    if subentry.subentry_type == SUBENTRY_LLM:
+        return described | {"settings": _endpoint_settings(subentry), "seen": _seen(entry, subentry)}
+    return described | {"stored": _sizes(subentry.data), "settings": _profile_settings(entry, subentry)}
+
+
+def _endpoint_settings(subentry: ConfigSubentry) -> dict[str, Any]:
+    """Return an endpoint's settings; an address keeps neither a name and password nor a query."""
+    settings: dict[str, Any] = async_redact_data(dict(subentry.data), _TO_REDACT)
+    url = URL(settings[CONF_BASE_URL])
+    settings[CONF_BASE_URL] = str(url.with_user(None).with_query(None))
+    return settings
+
+
+def _profile_settings(entry: ConfigEntry, subentry: ConfigSubentry) -> dict[str, Any]:
+    """Return an assistant's settings as they apply."""
+    defaults = entry.options.get(CONF_PROFILE_DEFAULTS, {})
+    return _sizes(asdict(profile_from_data(subentry.subentry_id, subentry.title, defaults, subentry.data)))
+
+
+def _seen(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str, Any] | None:
+    """Return what an endpoint was seen to do since the hub was loaded."""
+    if entry.state is not ConfigEntryState.LOADED:
+        return None
+    endpoint = entry.runtime_data.endpoints.get(subentry.subentry_id)
+    return asdict(endpoint.stats) if endpoint else None
+
+
+def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with texts as their length and lists of entities as their count."""
+    described: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            described[key] = _sizes(value)
+        elif key in _TEXTS:
+            described[key] = f"{REDACTED} ({len(value)} characters)" if value else ""
+        elif key in _LISTS:
+            described[key] = len(value)
+        else:
+            described[key] = value
+    return described

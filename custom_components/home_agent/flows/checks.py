@@ -1,0 +1,89 @@
+"""What a form checks before it stores anything; a finding is an error key and the placeholders of its sentence."""
+
+from collections.abc import Mapping
+import re
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import TemplateError
+from homeassistant.helpers.template import Template
+from jinja2 import TemplateSyntaxError
+
+from ..const import (
+    CONF_CONTEXT_ENTITIES,
+    CONF_CUSTOM_PROMPT,
+    CONF_PROMPT_ADDITIONS,
+    CONF_USE_DEFAULT_PROMPT,
+)
+
+type Finding = tuple[str, dict[str, str]]
+
+_ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")
+_SAMPLE = {
+    "ha_name": "Home",
+    "user_name": "User",
+    "language": "en",
+    "area_id": None,
+    "device_id": None,
+    "profile_name": "Home Agent",
+}
+"""Values of what a prompt is rendered with (prompt/template.py)."""
+_TEMPLATE_FILES = ("<template>", "<unknown>")
+"""What Jinja calls the code of a template in a traceback; the line numbers there are the template's."""
+
+
+def tidy(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the input of a form in the types that are stored: whole numbers, rows without blanks."""
+    tidied: dict[str, Any] = {key: int(value) if isinstance(value, float) else value for key, value in settings.items()}
+    if rows := tidied.get(CONF_CONTEXT_ENTITIES):
+        tidied[CONF_CONTEXT_ENTITIES] = [_row(row) for row in ([rows] if isinstance(rows, dict) else rows)]
+    return tidied
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    attributes = [name for attribute in row.get("attributes") or () if (name := attribute.strip())]
+    return {"entity_id": row["entity_id"].strip().lower(), **({"attributes": attributes} if attributes else {})}
+
+
+def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
+    """Return what is wrong with an assistant's settings as they would apply."""
+    for row in settings.get(CONF_CONTEXT_ENTITIES) or ():
+        if not _ENTITY_PATTERN.fullmatch(row["entity_id"]):
+            return "entity_pattern", {"pattern": row["entity_id"]}
+    if not settings[CONF_USE_DEFAULT_PROMPT] and not settings[CONF_CUSTOM_PROMPT].strip():
+        return "custom_prompt_empty", {}
+    for key in (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS):
+        if problem := check_template(hass, settings[key]):
+            return f"{key}_invalid", problem
+    return None
+
+
+def check_template(hass: HomeAssistant, text: str) -> dict[str, str] | None:
+    """Return line and message of what keeps a template from rendering."""
+    try:
+        Template(text, hass).async_render(_SAMPLE, parse_result=False)
+    except TemplateError as err:
+        return {"line": _line(err.__cause__), "error": str(err)}
+    return None
+
+
+def _line(error: BaseException | None) -> str:
+    """Return the line of a template in which an error arose, `?` where Jinja does not say."""
+    if isinstance(error, TemplateSyntaxError):
+        return str(error.lineno)
+    line = "?"
+    traceback = error.__traceback__ if error else None
+    while traceback:
+        if traceback.tb_frame.f_code.co_filename in _TEMPLATE_FILES:
+            line = str(traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return line
+
+
+def name_is_taken(entry: ConfigEntry, subentry_type: str, name: str, except_id: str | None = None) -> bool:
+    """Return whether another subentry of the type goes by the name, however it is written."""
+    return any(
+        subentry.title.casefold() == name.casefold() and subentry.subentry_id != except_id
+        for subentry in entry.get_subentries_of_type(subentry_type)
+    )

@@ -1,0 +1,121 @@
+"""The settings of an assistant as form fields; a profile's form and the house's defaults show the same ones."""
+
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.helpers.selector import (
+    BooleanSelector,
+    NumberSelector,
+    NumberSelectorConfig,
+    NumberSelectorMode,
+    ObjectSelector,
+    ObjectSelectorConfig,
+    ObjectSelectorField,
+    SelectOptionDict,
+    Selector,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+    TemplateSelector,
+    TextSelector,
+    TextSelectorConfig,
+)
+
+from ..const import (
+    CONF_CONTEXT_ENTITIES,
+    CONF_CONTEXT_FORMAT,
+    CONF_CONTEXT_MODE,
+    CONF_CONTEXT_UPDATE_INTERVAL,
+    CONF_CUSTOM_PROMPT,
+    CONF_HISTORY_ENABLED,
+    CONF_HISTORY_MAX_MESSAGES,
+    CONF_HISTORY_MAX_TOKENS,
+    CONF_LLM,
+    CONF_LOCAL_FIRST,
+    CONF_MAX_CALLS_PER_TURN,
+    CONF_NATIVE_TOOLS,
+    CONF_PROMPT_ADDITIONS,
+    CONF_SPEECH,
+    CONF_STREAMING,
+    CONF_TOOL_TIMEOUT,
+    CONF_USE_DEFAULT_PROMPT,
+    LLM_DEFAULT,
+    LLM_NONE,
+    SUBENTRY_LLM,
+)
+
+type Fields = dict[str, Selector[Any]]
+
+
+class PromptSelector(TemplateSelector):
+    """A template editor that takes any text: the form itself says what is wrong with it and in which line."""
+
+    def __call__(self, data: Any) -> str:
+        """Return the text."""
+        return str(data)
+
+
+def number(minimum: float, maximum: float, *, unit: str | None = None, step: float = 1) -> NumberSelector:
+    """Return a box for a number."""
+    config = NumberSelectorConfig(min=minimum, max=maximum, step=step, mode=NumberSelectorMode.BOX)
+    if unit:
+        config["unit_of_measurement"] = unit
+    return NumberSelector(config)
+
+
+def choice(*options: str, translation_key: str) -> SelectSelector:
+    """Return a list to choose one of a few words from."""
+    return SelectSelector(
+        SelectSelectorConfig(options=list(options), translation_key=translation_key, mode=SelectSelectorMode.DROPDOWN)
+    )
+
+
+def endpoint_choice(entry: ConfigEntry) -> SelectSelector:
+    """Return a list of the house's endpoints, besides the first one, whichever that is, and none."""
+    options = [SelectOptionDict(value=value, label=value) for value in (LLM_DEFAULT, LLM_NONE)]
+    options += [
+        SelectOptionDict(value=subentry.subentry_id, label=subentry.title)
+        for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)
+    ]
+    return SelectSelector(
+        SelectSelectorConfig(options=options, translation_key="llm", mode=SelectSelectorMode.DROPDOWN)
+    )
+
+
+def assistant(entry: ConfigEntry) -> Fields:
+    """Return who answers."""
+    return {CONF_LLM: endpoint_choice(entry), CONF_LOCAL_FIRST: BooleanSelector()}
+
+
+PROMPT_ADDITIONS: Fields = {CONF_PROMPT_ADDITIONS: PromptSelector()}
+PROMPT: Fields = {CONF_USE_DEFAULT_PROMPT: BooleanSelector(), CONF_CUSTOM_PROMPT: PromptSelector()}
+CONTEXT: Fields = {
+    CONF_CONTEXT_MODE: choice("direct", "off", translation_key="context_mode"),
+    CONF_CONTEXT_FORMAT: choice("json", "natural_language", "hybrid", translation_key="context_format"),
+    CONF_CONTEXT_ENTITIES: ObjectSelector(
+        ObjectSelectorConfig(
+            fields={
+                "entity_id": ObjectSelectorField(required=True, selector={"text": {}}),
+                "attributes": ObjectSelectorField(selector={"text": {"multiple": True}}),
+            },
+            multiple=True,
+            label_field="entity_id",
+            translation_key="context_entities",
+        )
+    ),
+    CONF_CONTEXT_UPDATE_INTERVAL: number(0, 3600, unit="s"),
+}
+HISTORY: Fields = {
+    CONF_HISTORY_ENABLED: BooleanSelector(),
+    CONF_HISTORY_MAX_MESSAGES: number(1, 50),
+    CONF_HISTORY_MAX_TOKENS: number(100, 100_000),
+}
+TOOLS: Fields = {
+    CONF_NATIVE_TOOLS: BooleanSelector(),
+    CONF_MAX_CALLS_PER_TURN: number(1, 50),
+    CONF_TOOL_TIMEOUT: number(1, 300, unit="s"),
+}
+STREAMING: Fields = {CONF_STREAMING: BooleanSelector()}
+SPEECH: Fields = {CONF_SPEECH: choice("auto", "always", "never", translation_key="speech")}
+
+NAME = TextSelector(TextSelectorConfig())

@@ -1,0 +1,124 @@
+"""The house's own settings: defaults of all assistants, safety, what is logged and announced."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
+from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.selector import (
+    BooleanSelector,
+    EntitySelector,
+    EntitySelectorConfig,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+)
+import probatio
+
+from ..const import (
+    CONF_ALWAYS_CONFIRM,
+    CONF_DEBUG_LOGGING,
+    CONF_EMIT_EVENTS,
+    CONF_PROFILE_DEFAULTS,
+)
+from .checks import check_settings, tidy
+from .fields import CONTEXT, HISTORY, PROMPT, PROMPT_ADDITIONS, SPEECH, STREAMING, TOOLS, Fields, assistant
+from .profile import known_settings, markers
+from .sparse import inherited, overrides
+
+MENU = ("assistant", "prompt", "context", "history", "tools", "safety", "debug")
+_ENTITIES = "entities"
+_DOMAINS = "domains"
+_SWITCHES = {CONF_EMIT_EVENTS: True, CONF_DEBUG_LOGGING: False}
+"""Switches of the house and what they are at first."""
+
+
+class HomeAgentOptionsFlow(OptionsFlow):
+    """Change the house's settings, one form per topic."""
+
+    async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Let the owner choose a topic."""
+        return self.async_show_menu(step_id="init", menu_options=list(MENU))
+
+    async def async_step_assistant(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask who answers and how it is spoken."""
+        return self._defaults_form("assistant", assistant(self.config_entry) | SPEECH, user_input)
+
+    async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask for the prompt."""
+        return self._defaults_form("prompt", PROMPT | PROMPT_ADDITIONS, user_input)
+
+    async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask what the model is told of the house."""
+        return self._defaults_form("context", CONTEXT, user_input)
+
+    async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask how much of a conversation is remembered."""
+        return self._defaults_form("history", HISTORY, user_input)
+
+    async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask what the model may do in one turn."""
+        return self._defaults_form("tools", TOOLS, user_input)
+
+    async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask what needs the owner's yes besides what always does."""
+        if user_input is not None:
+            entities = self._entity_ids(user_input.get(_ENTITIES, []))
+            return self._store({CONF_ALWAYS_CONFIRM: sorted({*entities, *user_input.get(_DOMAINS, [])})})
+        stored = self.config_entry.options.get(CONF_ALWAYS_CONFIRM, [])
+        shown = {
+            _ENTITIES: [item for item in stored if "." in item],
+            _DOMAINS: [item for item in stored if "." not in item],
+        }
+        schema = probatio.Schema(markers(self._safety_fields(shown[_DOMAINS]), shown))
+        return self.async_show_form(step_id="safety", data_schema=schema)
+
+    async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask for streaming, events and logs."""
+        if user_input is not None:
+            switches = {key: user_input.get(key, default) for key, default in _SWITCHES.items()}
+            return self._store(switches | {CONF_PROFILE_DEFAULTS: self._defaults_after(STREAMING, user_input)})
+        fields = STREAMING | dict.fromkeys(_SWITCHES, BooleanSelector())
+        shown = inherited(self._defaults()) | _SWITCHES | self.config_entry.options
+        return self.async_show_form(step_id="debug", data_schema=probatio.Schema(markers(fields, shown)))
+
+    def _defaults(self) -> dict[str, Any]:
+        """Return what the house overrides of the built-in defaults."""
+        return known_settings(self.config_entry, self.config_entry.options.get(CONF_PROFILE_DEFAULTS, {}))
+
+    def _defaults_after(self, fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
+        return overrides(self._defaults(), inherited(), tidy(user_input), fields)
+
+    def _defaults_form(self, step_id: str, fields: Fields, user_input: dict[str, Any] | None) -> ConfigFlowResult:
+        """Show a form of defaults, or store what it sent."""
+        defaults = self._defaults()
+        errors: dict[str, str] = {}
+        placeholders: dict[str, str] = {}
+        if user_input is not None:
+            defaults = self._defaults_after(fields, user_input)
+            if not (finding := check_settings(self.hass, inherited(defaults))):
+                return self._store({CONF_PROFILE_DEFAULTS: defaults})
+            errors["base"], placeholders = finding
+        return self.async_show_form(
+            step_id=step_id,
+            data_schema=probatio.Schema(markers(fields, inherited(defaults))),
+            errors=errors,
+            description_placeholders=placeholders,
+        )
+
+    def _store(self, changes: Mapping[str, Any]) -> ConfigFlowResult:
+        return self.async_create_entry(data={**self.config_entry.options, **changes})
+
+    def _safety_fields(self, stored_domains: Iterable[str]) -> Fields:
+        domains = sorted({*self.hass.services.async_services(), *stored_domains})
+        return {
+            _ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
+            _DOMAINS: SelectSelector(
+                SelectSelectorConfig(options=domains, multiple=True, mode=SelectSelectorMode.DROPDOWN)
+            ),
+        }
+
+    def _entity_ids(self, chosen: Iterable[str]) -> list[str]:
+        """Return entity ids; the picker may also give ids of the registry."""
+        registry = er.async_get(self.hass)
+        return [entity_id for item in chosen if (entity_id := er.async_resolve_entity_id(registry, item))]

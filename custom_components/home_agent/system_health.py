@@ -1,0 +1,47 @@
+"""System health: are the endpoints there, and is there anything to talk about."""
+
+from typing import Any
+
+from aiohttp import ClientError, ClientTimeout
+from homeassistant.components.homeassistant.exposed_entities import async_should_expose
+from homeassistant.components.system_health import SystemHealthRegistration
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
+
+from .client.base import EndpointConfig
+from .const import ASSISTANT, DOMAIN
+from .runtime import HomeAgentConfigEntry
+
+_TIMEOUT = ClientTimeout(total=5)  # seconds
+
+
+@callback
+def async_register(hass: HomeAssistant, register: SystemHealthRegistration) -> None:
+    """Register the page and where to go from it."""
+    register.async_register_info(_async_info, f"/config/integrations/integration/{DOMAIN}")
+
+
+async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
+    """Return the lines of the page; those of endpoints are filled in when their servers have answered."""
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    exposed = sum(async_should_expose(hass, ASSISTANT, entity_id) for entity_id in hass.states.async_entity_ids())
+    info: dict[str, Any] = {"exposed_entities": exposed}
+    for entry in entries:
+        endpoints = entry.runtime_data.endpoints.values()
+        answered = [when for endpoint in endpoints if (when := endpoint.stats.last_success)]
+        info["profiles"] = len(entry.runtime_data.profiles)
+        info["last_success"] = max(answered, default=None)
+        info |= {endpoint.config.title: _async_reachable(hass, endpoint.config) for endpoint in endpoints}
+    return info
+
+
+async def _async_reachable(hass: HomeAssistant, config: EndpointConfig) -> str | dict[str, str]:
+    """Return whether a server answers, whatever it says; Home Assistant's own check cannot skip the certificate."""
+    session = async_get_clientsession(hass, verify_ssl=config.verify_ssl)
+    try:
+        async with session.get(config.base_url, timeout=_TIMEOUT, allow_redirects=False):
+            return "ok"
+    except TimeoutError:
+        return {"type": "failed", "error": "timeout"}
+    except ClientError:
+        return {"type": "failed", "error": "unreachable"}
