@@ -133,7 +133,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
 
     async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
         """Let the model answer into the chat log. Raises `LLMError`, `PromptTemplateError`."""
-        tools = native_tools(self.profile) if endpoint.config.tool_calling else []
+        tools = native_tools(self.profile, self.runtime.home) if endpoint.config.tool_calling else []
         chat_log.llm_api = turn_api(self.hass, turn, tools, self.runtime.policy).instance(llm_context_of(turn))
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)

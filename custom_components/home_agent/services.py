@@ -108,7 +108,7 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
         user=await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None,
         agent_id=_entity_id(call.hass, profile),
     )
-    tools = native_tools(profile)
+    tools = native_tools(profile, runtime.home)
     if call.data[ATTR_TOOL_NAME] not in {tool.name for tool in tools}:
         names = ", ".join(sorted(tool.name for tool in tools))
         raise _invalid("tool_not_found", tool=call.data[ATTR_TOOL_NAME], tools=names)

@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 import re
 from typing import Protocol
 import unicodedata
+from weakref import WeakKeyDictionary
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, floor_registry as fr, intent
@@ -62,26 +63,30 @@ class _Index:
     by_area: dict[str, list[str]] = field(default_factory=dict)
 
 
+# Tools are made anew for each turn; what they look up is kept as long as its home.
+_INDEXES: WeakKeyDictionary[HomeSource, _Index] = WeakKeyDictionary()
+
+
 class Names:
-    """Looks up exposed entities; keeps its index until the home changes."""
+    """Looks up exposed entities of a home."""
 
     def __init__(self, home: HomeSource) -> None:
         """Read nothing yet."""
         self._home = home
-        self._index: _Index | None = None
 
     async def _async_index(self) -> _Index:
         """Return the lookups of the home as it is now, built in slices."""
         view = await self._home.async_get()
-        if self._index is None or self._index.view is not view:
+        index = _INDEXES.get(self._home)
+        if index is None or index.view is not view:
             index = _Index(view)
             async for entity in in_slices(view.entities.values()):
                 for name in {normalized(name) for name in entity.names} - {""}:
                     index.by_name.setdefault(name, []).append(entity.entity_id)
                 if entity.area_id is not None:
                     index.by_area.setdefault(entity.area_id, []).append(entity.entity_id)
-            self._index = index
-        return self._index
+            _INDEXES[self._home] = index
+        return index
 
     async def async_view(self) -> HomeView:
         """Return the exposed home."""
