@@ -1,0 +1,55 @@
+"""Run a furnished Home Assistant with the checkout's integration and show its log. See scripts/develop."""
+
+import argparse
+import asyncio
+from pathlib import Path
+import shutil
+import sys
+
+from tests.e2e.harness import PASSWORD, USER, Hass
+from tests.e2e.house import furnish
+
+ROOT = Path(__file__).resolve().parents[1]
+PORT = 8123
+
+
+async def follow(log: Path) -> None:
+    """Print what is logged, for ever."""
+    with log.open(errors="replace") as lines:
+        while True:
+            if line := lines.readline():
+                print(line, end="", flush=True)
+            else:
+                await asyncio.sleep(0.2)
+
+
+async def main() -> None:
+    """Start Home Assistant and wait until it ends or is interrupted."""
+    parser = argparse.ArgumentParser(prog="scripts/develop")
+    parser.add_argument("--next", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--port", type=int, default=PORT)
+    arguments = parser.parse_args()
+    folder = ROOT / (".ha-develop-next" if arguments.next else ".ha-develop")
+    if arguments.fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    known = folder.exists()
+    hass = Hass(folder, name="Workshop", port=arguments.port)
+    (folder / "hass.out").unlink(missing_ok=True)
+    try:
+        await hass.start()
+        if not known:
+            await furnish(hass)
+        print(f"{hass.url}   user {USER}   password {PASSWORD}   log of Home Agent: debug", flush=True)
+        log = asyncio.create_task(follow(folder / "hass.out"))
+        await hass.process.wait()
+        log.cancel()
+    finally:
+        await hass.stop()
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        sys.exit(0)
