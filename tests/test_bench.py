@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
         pytest.param("turn on the light", 4, id="a blank belongs to the word behind it"),
         pytest.param("thermostat", 2, id="long words are cut"),
         pytest.param("1234567", 3, id="digits by three"),
-        pytest.param('{"a":1}', 5, id="punctuation"),
+        pytest.param('{"a":1}', 5, id="marks"),
         pytest.param("a\n\nb", 3, id="line breaks"),
         pytest.param("wohnzimmer_überall", 4, id="other letters"),
     ],
@@ -88,7 +88,7 @@ def test_the_conversation_is_judged_until_its_history_is_cut() -> None:
     figures = dialogue_figures(_raw(_step(1), _step(2, 0.4, 900, trimmed=True), _step(2, new=60), _step(3, 0.8, 7)))
     assert figures["share"] == 1
     assert figures["trimmed_in_turn"] == 3
-    assert figures["new_tokens"] == [40, 960]
+    assert (figures["new_tokens"], figures["result_tokens"]) == ([40, 900], 60)
     assert (figures["next_share"], figures["next_stable"], figures["next_new_tokens"]) == (0.8, True, 7)
 
 
@@ -99,7 +99,7 @@ def test_a_rewritten_history_is_not_taken_for_a_cut_one() -> None:
 def _figures(ms: float, *, share: float = 1, block: float = 1, requests: int = 1, new: int = 100) -> Figures:
     timings = {"cpu_ms": ms, "added_ms": ms, "request_ms": ms}
     dialogue = {
-        "prompt_tokens": [1000], "stable_tokens": 900, "share": share, "new_tokens": [new], "trimmed_in_turn": None,
+        "prompt_tokens": [1000], "stable_tokens": 900, "share": share, "new_tokens": [new], "result_tokens": 60, "trimmed_in_turn": None,
         "next_share": 0.9, "next_stable": True, "next_new_tokens": 9,
     }  # fmt: skip
     return {
@@ -155,7 +155,11 @@ def test_the_document_has_its_marks() -> None:
 def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     finished = subprocess.run(
-        [ROOT / "scripts/bench", *"--agents home_agent,ollama --sizes 24 --rounds 1 --turns 1 --json".split(), figures],
+        [
+            ROOT / "scripts/bench",
+            *["--agents", "home_agent,ollama", "--sizes", "24", "--rounds", "1", "--turns", "1", "--json"],
+            figures,
+        ],
         env={**os.environ, "VENV": sys.prefix},
         capture_output=True,
         text=True,

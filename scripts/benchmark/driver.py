@@ -176,13 +176,16 @@ def dialogue_figures(raw: dict[str, Any]) -> dict[str, Any]:
     opening = next(step for step in raw["steps"] if step["turn"] == last)
     trimmed = next((step["turn"] for step in inside if step["trimmed"]), None)
     kept = [step for step in inside if trimmed is None or step["turn"] < trimmed]
-    new = [sum(step["new_tokens"] for step in inside if step["turn"] == turn) for turn in range(1, last)]
+    opened: dict[int, int] = {}
+    for step in inside:
+        opened.setdefault(step["turn"], step["new_tokens"])  # later requests of a turn carry a tool's result
     return {
         "prompt_tokens": raw["prompt_tokens"],
         "prompt_chars": raw["prompt_chars"],
         "stable_tokens": raw["stable_tokens"],
         "share": min(step["share"] for step in kept) if kept else None,
-        "new_tokens": new,
+        "new_tokens": list(opened.values()),
+        "result_tokens": sum(step["new_tokens"] for step in inside) - sum(opened.values()),
         "trimmed_in_turn": None if trimmed is None else trimmed + 1,
         "next_share": opening["share"],
         "next_stable": opening["stable"],

@@ -122,10 +122,12 @@ class House:
         )
         if device.area_id is None:
             dr.async_get(self.hass).async_update_device(device.id, area_id=area.id)
+        friendly = f"{name} {kind.name}" if kind.name else name
         entity = er.async_get(self.hass).async_get_or_create(
             kind.domain,
             "bench",
-            f"{name} {kind.name}",
+            friendly,
+            suggested_object_id=friendly,
             config_entry=entry,
             device_id=device.id,
             has_entity_name=True,
@@ -138,7 +140,6 @@ class House:
             unit_of_measurement=kind.attributes.get("unit_of_measurement"),
             get_initial_options=lambda: {"conversation": {"should_expose": True}},
         )
-        friendly = f"{name} {kind.name}" if kind.name else name
         state = self._random.choice(kind.states)
         self.hass.states.async_set(entity.entity_id, state, {**kind.attributes, "friendly_name": friendly})
         self.entities.append((kind, entity.entity_id))

@@ -191,8 +191,10 @@ class Connection:
             await self._stream("text/event-stream", openai_pieces(text, call, number), record)
         else:
             answer = openai_whole(text, call, number)
-            await asyncio.sleep(self._pace)
+            count = len(tokens_of(text))
+            await asyncio.sleep(self._pace * count)
             record["done"] = monotonic_ns()
+            record["tokens"] = [record["done"]] * count
             self._whole(answer)
 
     @property
