@@ -105,7 +105,7 @@ async def test_stable_part_is_the_same_in_the_next_conversation(hass: HomeAssist
 async def test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words(
     hass: HomeAssistant, llm_server: LLMServer
 ) -> None:
-    await set_up(hass, llm_server, profile={"max_calls_per_turn": 2})
+    await set_up(hass, llm_server, profile={"max_calls_per_turn": 2}, llm={"preset": "vllm"})
     llm_server.plan(tool_calls(*([("ha_control", TURN_ON)] * 4)), text("Done what I could."))
     result = await say(hass, "everything on")
     assert speech(result) == "Done what I could."
@@ -318,7 +318,7 @@ async def test_history_is_trimmed_in_whole_rounds_and_told_anew(hass: HomeAssist
         conversation_id = (await say(hass, f"m{number}", conversation_id)).conversation_id
     counts = [len(request.body["messages"]) for request in llm_server.requests]
     assert max(counts) == 1 + 4 + 1
-    trimmed = llm_server.requests[counts.index(4)].body["messages"]
+    trimmed = llm_server.requests[counts.index(4, 2)].body["messages"]
     assert [message["role"] for message in trimmed] == ["system", "user", "assistant", "user"]
     assert "light.bed_light" in part_of(trimmed[-1])["states"]
 
@@ -398,10 +398,10 @@ async def test_user_without_permission_changes_nothing(
 
 async def test_unlocking_needs_confirmation(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
-    unlock = {"action": "turn_off", "entity_id": "lock.kitchen_door", "parameters": {}}
+    unlock = {"action": "turn_off", "entity_id": "lock.front_door", "parameters": {}}
     llm_server.plan(tool_call("ha_control", unlock), text("I need your confirmation."))
-    await say(hass, "unlock the kitchen door, yes I confirm")
-    assert hass.states.get("lock.kitchen_door").state == "unlocked"  # type: ignore[union-attr]
+    await say(hass, "unlock the front door, yes I confirm")
+    assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
     assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is False
 
 

@@ -102,7 +102,7 @@ async def test_execute_tool_runs_under_the_policy(
     assert (await execute(**TURN_ON))["success"] is True
     assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
     assert (await execute(action="turn_on", entity_id="light.office_rgbw_lights"))["success"] is False
-    assert (await execute(action="turn_off", entity_id="lock.kitchen_door"))["success"] is False
+    assert (await execute(action="turn_off", entity_id="lock.front_door"))["success"] is False
 
 
 async def test_execute_tool_is_for_admins(hass: HomeAssistant, hass_read_only_user: Any) -> None:

@@ -141,7 +141,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         budget = budget_for(endpoint.config, self.profile)
         briefing = Briefing(self.hass, turn, session, chat_log, budget, endpoint.client.estimator)
         await briefing.async_prepare(self.runtime.home, self.runtime.stable, words)
-        chat_log.async_trace({"messages": list(chat_log.content), "tools": tools})
+        chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
         agent = Agent(
             hass=self.hass,
             endpoint=endpoint,
