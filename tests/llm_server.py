@@ -43,6 +43,8 @@ class Request:
     body: JSON
     arrived: float
     """`time.perf_counter()`."""
+    peer: tuple[str, int] = ("", 0)
+    """The client's end of the connection."""
 
     @property
     def last_user(self) -> str:
@@ -223,6 +225,8 @@ class LLMServer:
         """Plan nothing."""
         self.models: Reply | list[str] = list(models)
         """What /v1/models answers."""
+        self.key_reply: Reply | None = None
+        """What /v1/key answers, where OpenRouter tells whether a key is good."""
         self.requests: list[Request] = []
         """Chat completions so far."""
         self.model_requests: list[Request] = []
@@ -267,6 +271,7 @@ class LLMServer:
         """Listen on 127.0.0.1; port 0 takes a free one."""
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_get("/{prefix:.*}models", self._on_models)
+        app.router.add_get("/{prefix:.*}key", self._on_key)
         app.router.add_post("/{prefix:.*}chat/completions", self._on_chat)
         app.router.add_get("/_requests", self._on_requests)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
@@ -284,6 +289,9 @@ class LLMServer:
 
     async def _on_requests(self, request: web.Request) -> web.Response:
         return web.json_response([{"arrived": item.arrived, "body": item.body} for item in self.requests])
+
+    async def _on_key(self, request: web.Request) -> web.Response:
+        return _whole(self.key_reply or Reply(body=b"{}", content_type="application/json"))
 
     async def _on_models(self, request: web.Request) -> web.StreamResponse:
         self.model_requests.append(await _recorded(request))
@@ -347,6 +355,7 @@ async def _recorded(request: web.Request) -> Request:
         raw=data,
         body=json.loads(data) if data else {},
         arrived=time.perf_counter(),
+        peer=request.transport.get_extra_info("peername") if request.transport else ("", 0),
     )
 
 

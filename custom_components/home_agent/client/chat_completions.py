@@ -11,7 +11,7 @@ from homeassistant.core import HomeAssistant
 from openai import APIStatusError, AsyncStream
 import orjson
 
-from ..errors import LLMError
+from ..errors import LLMConnectionError, LLMError
 from .base import ChatRequest, EndpointConfig, Reply
 from .connection import Connection, drain, read
 from .dialect import Dialect
@@ -70,10 +70,11 @@ class ChatCompletionsClient:
                 async for chunk in chunks:
                     for delta in answer.feed(chunk):
                         yield delta
-        except LLMError:
-            for delta in answer.finish(complete=False):
-                yield delta
-            raise
+        except LLMError as err:
+            if not (isinstance(err, LLMConnectionError) and reply.finish_reason):  # else only the farewell is missing
+                for delta in answer.finish(complete=False):
+                    yield delta
+                raise
         for delta in answer.finish():
             yield delta
         self._begins_inside_thinking = answer.thinking.stray_close
@@ -95,7 +96,7 @@ class ChatCompletionsClient:
     async def _chunks(self, response: AsyncStream[object]) -> AsyncGenerator[dict[str, Any]]:
         """Yield the chunks of a response. A whole answer is one chunk, whether a stream was asked for or not."""
         content_type = response.response.headers.get("Content-Type", "").lower()
-        async with aclosing(read(response, self._errors)) as data:
+        async with response, aclosing(read(response, self._errors)) as data:
             if "html" in content_type:
                 raise self._errors.response_error(content_type)
             if content_type.startswith("application/json"):

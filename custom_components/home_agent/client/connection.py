@@ -51,14 +51,16 @@ class Connection:
         self._prepared = False
 
     async def get(self, path: str) -> object:
-        """Return the JSON at a path, or the text where it is none. Raises `LLMError`."""
+        """Return the JSON at a path, or the text of anything else. Raises `LLMError`."""
         await self._begin()
         try:
             return await self._client.get(
                 path, cast_to=object, options={"headers": self._headers, "timeout": self._timeout}
             )
-        except (OpenAIError, ValueError) as err:
+        except OpenAIError as err:
             raise self._errors.from_exception(err) from err
+        except ValueError as err:  # it says it is JSON and is not
+            raise self._errors.response_error(path) from err
 
     async def post(self, path: str, content: bytes) -> AsyncStream[object]:
         """Send JSON and return the open response.
@@ -90,14 +92,12 @@ class Connection:
 
 
 async def read(response: AsyncStream[object], errors: ErrorMap) -> AsyncGenerator[bytes]:
-    """Yield a response's bytes as they arrive and close it at the end. Raises `LLMError`."""
+    """Yield a response's bytes as they arrive. Raises `LLMError`."""
     try:
         async for data in response.response.aiter_bytes():
             yield data
     except Exception as err:  # of httpx or httpx2, whichever the client is made of
         raise errors.from_exception(err) from err
-    finally:
-        await response.close()
 
 
 async def drain(data: AsyncGenerator[bytes]) -> None:

@@ -40,7 +40,8 @@ _MODEL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _KEY = re.compile(
-    r"(invalid|incorrect|missing|expired).{0,30}api[ _-]?key|api[ _-]?key.{0,30}(invalid|expired)", re.IGNORECASE
+    r"(invalid|incorrect|missing|expired).{0,30}api[ _-]?key|api[ _-]?key.{0,30}(not valid|invalid|expired)",
+    re.IGNORECASE,
 )
 _CREDIT = re.compile(r"insufficient[_ ](quota|credits?|balance)|exceeded your current quota", re.IGNORECASE)
 _SECRET = re.compile(r"\bbearer\s+\S+|\b(?:sk|pk|gsk|xai|key|AIza)[-_][\w*.-]{6,}|\b[A-Za-z0-9*]{32,}\b", re.IGNORECASE)

@@ -1,0 +1,62 @@
+"""Thinking and answer in one text, cut anywhere."""
+
+import pytest
+
+from custom_components.home_agent.client.thinking import ThinkingSplitter
+
+
+def split(*pieces: str, begins_inside: bool = False) -> tuple[str, str]:
+    """Return thinking and answer."""
+    splitter = ThinkingSplitter(begins_inside=begins_inside)
+    spans = [span for piece in pieces for span in splitter.feed(piece)] + splitter.finish()
+    assert all(span.text for span in spans)
+    return tuple("".join(s.text for s in spans if s.thinking is kind) for kind in (True, False))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("text", "thinking", "answer"),
+    [
+        ("It is on.", "", "It is on."),
+        ("<think>Hm.</think>\n\nIt is on.", "Hm.", "It is on."),
+        ("\n<think>\nHm. 1 < 2</think>It is on.", "\nHm. 1 < 2", "It is on."),
+        ("On.<think>Hm.</think> Off.<think>Ah.</think>", "Hm.Ah.", "On. Off."),
+        ("<think></think>It is on.", "", "It is on."),
+        ("1 < 2 and <b>bold</b> <thin", "", "1 < 2 and <b>bold</b> <thin"),
+        ("<think>Hm. </thin", "Hm. </thin", ""),
+    ],
+    ids=["none", "first", "blank before", "twice", "empty", "look-alikes", "unclosed"],
+)
+def test_every_way_of_cutting_gives_the_same(text: str, thinking: str, answer: str) -> None:
+    assert split(text) == (thinking, answer)
+    assert split(*text) == (thinking, answer)
+    for cut in range(len(text)):
+        assert split(text[:cut], text[cut:]) == (thinking, answer)
+
+
+def test_text_is_passed_on_at_once() -> None:
+    splitter = ThinkingSplitter()
+    assert [span.text for span in splitter.feed("It is")] == ["It is"]
+    assert [span.text for span in splitter.feed(" on <")] == [" on "]
+    assert [span.text for span in splitter.feed("3 lights")] == ["<3 lights"]
+
+
+def test_an_answer_that_begins_inside_thinking_is_told_apart() -> None:
+    for pieces in (["Hm.</think>It is on."], list("Hm.</think>It is on.")):
+        assert split(*pieces, begins_inside=True) == ("Hm.", "It is on.")
+    assert split("<think>Hm.</think>", "It is on.", begins_inside=True) == ("Hm.", "It is on.")
+    assert split("It is", " on.", begins_inside=True) == ("", "It is on.")
+
+
+def test_a_closing_tag_alone_is_remembered_and_not_said() -> None:
+    splitter = ThinkingSplitter()
+    first = splitter.feed("Hm. ")
+    rest = splitter.feed("So.</think>It is on.")
+    assert splitter.stray_close
+    assert "".join(span.text for span in [*first, *rest]) == "Hm. So.It is on."
+    assert split("Hm.</think>It is on.") == ("Hm.", "It is on.")
+
+
+def test_nothing_is_held_back_once_the_server_separates_thinking_itself() -> None:
+    splitter = ThinkingSplitter(begins_inside=True)
+    splitter.begins_outside()
+    assert [span.text for span in splitter.feed("It is")] == ["It is"]
