@@ -23,6 +23,12 @@ async def async_text(hass: HomeAssistant, language: str, key: str, **placeholder
     return await _async_sentence(hass, DOMAIN, language, key, placeholders)
 
 
+async def async_has_text(hass: HomeAssistant, language: str, key: str) -> bool:
+    """Return whether the sentence `key` exists in the language, or in English when that is the language."""
+    sentence, translated = await _async_lookup(hass, DOMAIN, language, key)
+    return translated and sentence != key
+
+
 async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssistantError) -> str:
     """Return what an error says; errors without a translation key have only their own words."""
     if error.translation_domain is None or error.translation_key is None:
@@ -35,16 +41,22 @@ async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssist
 async def _async_sentence(
     hass: HomeAssistant, domain: str, language: str, key: str, placeholders: Mapping[str, str]
 ) -> str:
-    """Look a sentence up in the language, in the language without its region, in English."""
+    sentence, _ = await _async_lookup(hass, domain, language, key)
+    return sentence.format_map(_Placeholders(placeholders))
+
+
+async def _async_lookup(hass: HomeAssistant, domain: str, language: str, key: str) -> tuple[str, bool]:
+    """Return a sentence and whether it is in the language asked for: the language, without its region, English."""
     path = f"component.{domain}.{_CATEGORY}.{key}.message"
     language = language or hass.config.language
+    base = language.partition("-")[0]
     english = (await async_get_translations(hass, LOCALE_EN, _CATEGORY, [domain])).get(path, key)
-    sentence = english
-    for candidate in dict.fromkeys((language, language.partition("-")[0])):
+    for candidate in dict.fromkeys((language, base)):
+        sentence = (await async_get_translations(hass, candidate, _CATEGORY, [domain])).get(path, key)
         # Home Assistant lays a language over English: whatever reads like English has no translation.
-        if (sentence := (await async_get_translations(hass, candidate, _CATEGORY, [domain])).get(path, key)) != english:
-            break
-    return sentence.format_map(_Placeholders(placeholders))
+        if sentence != english:
+            return sentence, True
+    return english, base == LOCALE_EN
 
 
 class _Placeholders(dict[str, str]):

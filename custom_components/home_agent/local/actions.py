@@ -1,0 +1,169 @@
+"""What a recognised sentence would do: an intent and its slots become a plan, before Home Assistant handles it.
+
+Home Assistant calls services from inside its intent handlers and asks nobody. The targets are found here the way its
+handlers find them, at the moment they are about to; nothing awaits between this and the handler.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import HomeAssistant, State
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import intent
+import probatio
+
+from ..const import ASSISTANT
+from ..errors import ToolError
+from ..safety.permission import is_exposed
+from ..safety.plan import ActionClass, Plan, ServiceCall
+from ..tools.sensitive import sensitivity
+from ..turn import Turn
+
+CLEAN_AREA = "HassVacuumCleanArea"
+TIMERS = frozenset(
+    {
+        intent.INTENT_START_TIMER, intent.INTENT_CANCEL_TIMER, intent.INTENT_CANCEL_ALL_TIMERS,
+        intent.INTENT_INCREASE_TIMER, intent.INTENT_DECREASE_TIMER, intent.INTENT_PAUSE_TIMER,
+        intent.INTENT_UNPAUSE_TIMER, intent.INTENT_TIMER_STATUS,
+    }
+)  # fmt: skip
+"""Their names and areas are those of timers."""
+QUESTIONS = frozenset({intent.INTENT_GET_STATE, intent.INTENT_GET_TEMPERATURE, "HassGetWeather"})
+"""They change nothing; what they read is known from their answer."""
+
+_OWN_SERVICES = {
+    ("lock", "turn_on"): "lock",
+    ("lock", "turn_off"): "unlock",
+    ("cover", "turn_on"): "open_cover",
+    ("cover", "turn_off"): "close_cover",
+    ("valve", "turn_on"): "open_valve",
+    ("valve", "turn_off"): "close_valve",
+    ("button", "turn_on"): "press",
+    ("input_button", "turn_on"): "press",
+}
+"""What Home Assistant's handler of on and off makes of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """The sentence fits, the house does not."""
+
+    reason: intent.MatchFailedReason
+    constraints: intent.MatchTargetsConstraints
+    certain: bool
+    """Whether the handler cannot find anything either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognised:
+    """An intent with its slots."""
+
+    name: str
+    slots: Mapping[str, Any]
+
+
+def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | Mismatch:
+    """Return what handling the intent comes to. Raises `ToolError` when nobody can tell who would be asking."""
+    _check_delayed(turn, recognised)
+    handler = next((item for item in intent.async_get(hass) if item.intent_type == recognised.name), None)
+    if handler is None or recognised.name in TIMERS or recognised.name in QUESTIONS:
+        return Plan(action=ActionClass.WRITE)
+    constraints = _constraints(handler, recognised)
+    if not constraints.has_constraints:
+        return Plan(action=ActionClass.WRITE)
+    preferences = intent.MatchTargetsPreferences(area_id=turn.area_id)
+    match = intent.async_match_targets(hass, constraints, preferences)
+    if match.is_match:
+        return _plan(hass, turn, recognised, handler, match.states)
+    return Mismatch(
+        reason=_reason(hass, constraints, preferences),
+        constraints=constraints,
+        certain=isinstance(handler, intent.DynamicServiceIntentHandler),
+    )
+
+
+def _check_delayed(turn: Turn, recognised: Recognised) -> None:
+    """Refuse a delayed command of a user with limits: it comes back later, and then nobody is known to have asked."""
+    command = recognised.slots.get("conversation_command")
+    if command and turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_CONTROL):
+        raise ToolError("not_allowed", target=str(command))
+
+
+def _constraints(handler: intent.IntentHandler, recognised: Recognised) -> intent.MatchTargetsConstraints:
+    """Return which entities the handler will look for; for handlers of other kinds, at least those."""
+    slots = recognised.slots
+    name = slots.get("name")
+    constraints = intent.MatchTargetsConstraints(
+        name=None if name == "all" else name,
+        area_name=None if recognised.name == CLEAN_AREA else slots.get("area"),
+        floor_name=slots.get("floor"),
+        domains=_set_of(slots.get("domain")) or handler.platforms,
+        device_classes=_set_of(slots.get("device_class")),
+        assistant=ASSISTANT,
+    )
+    if isinstance(handler, intent.DynamicServiceIntentHandler):
+        constraints.name = None if name == "all" else name
+        constraints.domains = _set_of(slots.get("domain")) or handler.required_domains
+        constraints.features = handler.required_features
+        constraints.states = handler.required_states
+    elif handler.platforms == {"climate"}:
+        constraints.single_target = True
+    return constraints
+
+
+def _reason(
+    hass: HomeAssistant, constraints: intent.MatchTargetsConstraints, preferences: intent.MatchTargetsPreferences
+) -> intent.MatchFailedReason:
+    """Return why nothing matches among what is exposed; why nothing else does would tell that it exists."""
+    exposed = [state for state in hass.states.async_all(constraints.domains) if is_exposed(hass, state.entity_id)]
+    if not exposed:
+        return intent.MatchFailedReason.DOMAIN
+    match = intent.async_match_targets(hass, constraints, preferences, states=exposed)
+    return match.no_match_reason or intent.MatchFailedReason.DOMAIN
+
+
+def _set_of(value: Any) -> set[str] | None:
+    return set(probatio.EnsureList()(value)) if value else None
+
+
+def _plan(
+    hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler, states: Iterable[State]
+) -> Plan:
+    calls = tuple(_calls(hass, turn, recognised, handler, states))
+    reason = next((why for call in calls if (why := sensitivity(hass, call))), None)
+    return Plan(
+        action=ActionClass.SENSITIVE if reason else ActionClass.WRITE,
+        targets=tuple(state.entity_id for state in states),
+        calls=calls,
+        reason=reason,
+    )
+
+
+def _calls(
+    hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler, states: Iterable[State]
+) -> Iterable[ServiceCall]:
+    """Yield the service calls of a handler that says which they are."""
+    if not isinstance(handler, intent.DynamicServiceIntentHandler):
+        return
+    slots = {name: {"value": value} for name, value in recognised.slots.items()}
+    asked = intent.Intent(hass, ASSISTANT, recognised.name, slots, None, turn.context, turn.language, ASSISTANT)
+    data = {
+        slot.service_data_name or name: recognised.slots[name]
+        for name, slot in (handler.required_slots | handler.optional_slots).items()
+        if name in recognised.slots
+    }
+    for state in states:
+        try:
+            domain, service = handler.get_domain_and_service(asked, state)
+        except HomeAssistantError:
+            continue  # the handler will say so itself
+        own = _OWN_SERVICES.get((state.domain, service))
+        yield ServiceCall(
+            domain=state.domain if own else domain,
+            service=own or service,
+            entity_ids=(state.entity_id,),
+            data={key: value for key, value in data.items() if key != ATTR_ENTITY_ID},
+        )
