@@ -1,5 +1,7 @@
 """Which models an endpoint offers, and what is wrong with it when it does not say."""
 
+import socket
+
 from homeassistant.core import HomeAssistant
 import pytest
 
@@ -71,15 +73,23 @@ async def test_what_is_wrong_is_told_apart(
     assert type(caught.value) is expected
 
 
-@pytest.mark.parametrize(
-    "address", ["http://127.0.0.1:1", "http://home-agent.invalid/v1"], ids=["refused", "no such name"]
-)
-async def test_an_endpoint_that_is_not_there_is_not_reachable(
-    hass: HomeAssistant, socket_enabled: None, address: str
-) -> None:
+async def test_an_endpoint_that_is_off_is_not_reachable(hass: HomeAssistant, socket_enabled: None) -> None:
     with pytest.raises(LLMConnectionError) as caught:
-        await async_list_models(hass, address)
+        await async_list_models(hass, "http://127.0.0.1:1")
     assert type(caught.value) is LLMConnectionError
+
+
+async def test_a_name_that_does_not_exist_is_not_reachable(
+    hass: HomeAssistant, socket_enabled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_args: object, **_options: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(LLMConnectionError) as caught:
+        await async_list_models(hass, "http://home-agent.invalid/v1")
+    assert type(caught.value) is LLMConnectionError
+    assert "Name or service not known" in (caught.value.translation_placeholders or {})["detail"]
 
 
 async def test_an_endpoint_that_is_silent_times_out(

@@ -1,5 +1,6 @@
 """Chunks out of bytes, however they are cut and whatever servers put between them."""
 
+from collections.abc import Sequence
 import json
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from custom_components.home_agent.client.sse import ChunkParser
 
 
-def parse(*reads: bytes) -> list[object]:
+def parse(*reads: bytes) -> Sequence[object]:
     parser = ChunkParser()
     return [chunk for data in reads for chunk in parser.feed(data)] + list(parser.finish())
 
