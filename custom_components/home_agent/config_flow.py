@@ -104,8 +104,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     async def async_step_reauth_confirm(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a new key and try it."""
         entry = self._get_reauth_entry()
-        if not (subentry := entry.subentries.get(self._failed_id)):
-            return self.async_abort(reason="endpoint_removed")
+        subentry = entry.subentries[self._failed_id]  # removing it would have ended this flow
         errors: dict[str, str] = {}
         if user_input is not None and not (errors := await self._form.async_connect(user_input)):
             self.hass.config_entries.async_update_subentry(entry, subentry, data=self._form.data)

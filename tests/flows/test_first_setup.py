@@ -1,0 +1,242 @@
+"""The first set-up: from nothing to a hub with an assistant."""
+
+from typing import Any
+
+from homeassistant.config_entries import SOURCE_USER, ConfigEntryState
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType, InvalidData
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from tests.flows.forms import Result, fields, options, shown
+from tests.house import set_up
+from tests.llm_server import LLMServer, Reply, error, html, rate_limited, server_error, silence, unauthorized
+
+
+async def to_endpoint(hass: HomeAssistant, preset: str = "custom") -> Result:
+    """Return the form of the endpoint."""
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    return await send(hass, result, name="Jarvis", preset=preset)
+
+
+async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
+    """Send a form; return what comes next."""
+    return await hass.config_entries.flow.async_configure(form["flow_id"], data)
+
+
+async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.models = ["nomic-embed", "qwen3:8b"]
+    form = await to_endpoint(hass)
+    assert (form["step_id"], form["errors"]) == ("endpoint", {})
+    form = await send(hass, form, base_url=f" {llm_server.url}/ ", api_key="sk-mine")
+    assert form["step_id"] == "model"
+    assert options(form, "model") == ["qwen3:8b", "nomic-embed"]
+    result = await send(
+        hass, form, model="qwen3:8b", temperature=0.7, max_tokens=500.0, advanced={"context_window": 8192.0}
+    )
+    await hass.async_block_till_done()
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    entry = result["result"]
+    assert (entry.title, dict(entry.data), dict(entry.options)) == ("Jarvis", {}, {})
+    assert entry.state is ConfigEntryState.LOADED
+    llm, profile = entry.subentries.values()
+    assert (profile.subentry_type, profile.title, dict(profile.data)) == ("profile", "Jarvis", {})
+    assert (llm.subentry_type, llm.title) == ("llm", "qwen3:8b (127.0.0.1)")
+    assert dict(llm.data) == {
+        "preset": "custom",
+        "base_url": llm_server.base_url,
+        "api_key": "sk-mine",
+        "verify_ssl": True,
+        "model": "qwen3:8b",
+        "temperature": 0.7,
+        "max_tokens": 500,
+        "context_window": 8192,
+        "tool_calling": True,
+        "remote": False,
+    }
+    assert isinstance(llm.data["max_tokens"], int)
+    assert llm_server.model_requests[0].headers["Authorization"] == "Bearer sk-mine"
+    assert hass.states.get("conversation.jarvis")
+
+
+async def test_no_model_yet_is_a_choice(hass: HomeAssistant) -> None:
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    assert shown(result) == {"name": "Home Agent"}
+    result = await send(hass, result, preset="no_model")
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["title"] == "Home Agent"
+    assert [subentry.subentry_type for subentry in result["result"].subentries.values()] == ["profile"]
+
+
+async def test_only_one_hub(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "single_instance_allowed")
+
+
+@pytest.mark.parametrize(
+    ("preset", "needs_key", "expected"),
+    [
+        pytest.param("openai", True, {"remote": True, "context_window": 128_000}, id="openai"),
+        pytest.param("azure", True, {"remote": True, "context_window": 128_000}, id="azure"),
+        pytest.param("openrouter", True, {"remote": True, "context_window": 128_000}, id="openrouter"),
+        pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": 16384}, id="ollama"),
+        pytest.param("lm_studio", False, {"remote": False, "context_window": 16384}, id="lm_studio"),
+        pytest.param("localai", False, {"remote": False, "context_window": 16384}, id="localai"),
+        pytest.param("llama_cpp", False, {"remote": False, "context_window": 16384}, id="llama_cpp"),
+        pytest.param("vllm", False, {"remote": False, "context_window": 16384}, id="vllm"),
+        pytest.param("custom", False, {"remote": False, "context_window": 16384}, id="custom"),
+    ],
+)
+async def test_presets_fill_in_what_is_usual(
+    hass: HomeAssistant, llm_server: LLMServer, preset: str, needs_key: bool, expected: dict[str, Any]
+) -> None:
+    form = await to_endpoint(hass, preset)
+    assert fields(form)["api_key"].get("required", False) is needs_key
+    assert ("api_version" in fields(form)) is (preset == "azure")
+    assert "suggested_value" not in (fields(form)["api_key"].get("description") or {})
+    versions = {"api_version": "2024-10-21"} if preset == "azure" else {}
+    form = await send(hass, form, base_url=llm_server.base_url, api_key="sk-mine", **versions)
+    assert form["step_id"] == "model"
+    values = shown(form)
+    assert {key: values.get(key) for key in expected} == expected
+    assert ("keep_alive" in fields(form)) is (preset in {"ollama", "custom"})
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        pytest.param(unauthorized(), "invalid_auth", id="wrong key"),
+        pytest.param(html(), "not_openai", id="a web page"),
+        pytest.param(error(404, "Not Found"), "not_openai", id="no list of models"),
+        pytest.param(Reply(body=b"{}", content_type="application/json"), "not_openai", id="some other JSON"),
+        pytest.param(server_error(), "server_error", id="server error"),
+        pytest.param(rate_limited(), "rate_limited", id="too many requests"),
+        pytest.param(silence(), "timeout_connect", id="silence"),
+    ],
+)
+async def test_failures_are_told_apart_and_can_be_skipped(
+    hass: HomeAssistant, llm_server: LLMServer, impatient: None, models: Reply, expected: str
+) -> None:
+    llm_server.models = models
+    form = await to_endpoint(hass)
+    assert "use_anyway" not in fields(form)
+    form = await send(hass, form, base_url=llm_server.base_url, api_key="sk-mine")
+    assert (form["step_id"], form["errors"]) == ("endpoint", {"base": expected})
+    assert shown(form)["base_url"] == llm_server.base_url
+    assert "api_key" not in shown(form)
+    form = await send(hass, form, base_url=llm_server.base_url, use_anyway=True)
+    assert form["step_id"] == "model"
+    assert options(form, "model") == []
+    result = await send(hass, form, model=" typed ")
+    await hass.async_block_till_done()
+    data = next(iter(result["result"].subentries.values())).data
+    assert (data["model"], data["api_key"]) == ("typed", "sk-mine")
+
+
+async def test_second_try_with_another_key_goes_on(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.models = unauthorized()
+    form = await send(hass, await to_endpoint(hass, "openai"), base_url=llm_server.base_url, api_key="sk-wrong")
+    assert form["errors"] == {"base": "invalid_auth"}
+    llm_server.models = ["scripted"]
+    form = await send(hass, form, base_url=llm_server.base_url, api_key="sk-right")
+    assert form["step_id"] == "model"
+    assert llm_server.model_requests[-1].headers["Authorization"] == "Bearer sk-right"
+
+
+async def test_nobody_listens(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await llm_server.stop()
+    form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
+    assert form["errors"] == {"base": "cannot_connect"}
+
+
+async def test_certificate_nobody_vouches_for(hass: HomeAssistant, tls_server: LLMServer) -> None:
+    form = await send(hass, await to_endpoint(hass), base_url=tls_server.base_url)
+    assert form["errors"] == {"base": "certificate"}
+    form = await send(hass, form, base_url=tls_server.base_url, verify_ssl=False)
+    assert form["step_id"] == "model"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param("ftp://host/v1", id="another scheme"),
+        pytest.param("http://", id="no host"),
+        pytest.param("http://host:port/v1", id="port in words"),
+        pytest.param("http://[::1/v1", id="broken"),
+        pytest.param("http://me:secret@host/v1", id="user and password"),
+        pytest.param("http://me@host/v1", id="user"),
+    ],
+)
+async def test_addresses_that_cannot_be_used(hass: HomeAssistant, address: str) -> None:
+    form = await send(hass, await to_endpoint(hass), base_url=address)
+    assert (form["step_id"], form["errors"]) == ("endpoint", {"base_url": "invalid_url"})
+
+
+@pytest.mark.parametrize(
+    ("address", "remote"),
+    [
+        pytest.param("https://api.example.com/v1", True, id="a name on the internet"),
+        pytest.param("http://8.8.8.8/v1", True, id="a number on the internet"),
+        pytest.param("http://192.168.1.5:8000/v1", False, id="a number at home"),
+        pytest.param("http://ollama:11434/v1", False, id="a name without a domain"),
+        pytest.param("http://box.local/v1", False, id="a name at home"),
+    ],
+)
+async def test_other_servers_are_guessed_remote_by_address(
+    hass: HomeAssistant, llm_server: LLMServer, impatient: None, address: str, remote: bool
+) -> None:
+    form = await send(hass, await to_endpoint(hass), base_url=address)
+    form = await send(hass, form, base_url=address, use_anyway=True)
+    assert shown(form)["remote"] is remote
+
+
+@pytest.mark.parametrize(
+    ("sent", "errors"),
+    [
+        pytest.param({"model": "  "}, {"model": "model_missing"}, id="no model"),
+        pytest.param({"model": "m", "advanced": {"keep_alive": "a while"}}, {"base": "keep_alive_format"}, id="words"),
+        pytest.param({"model": "m", "advanced": {"keep_alive": "5 m"}}, {"base": "keep_alive_format"}, id="a blank"),
+    ],
+)
+async def test_model_form_keeps_what_was_entered_when_something_is_wrong(
+    hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, Any], errors: dict[str, str]
+) -> None:
+    form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
+    form = await send(hass, form, **sent, temperature=0.3)
+    assert (form["step_id"], form["errors"]) == ("model", errors)
+    assert shown(form)["temperature"] == 0.3
+
+
+@pytest.mark.parametrize("value", ["-1", "5m", "1h30m", "1.5h", "300"])
+async def test_times_that_ollama_takes(hass: HomeAssistant, llm_server: LLMServer, value: str) -> None:
+    form = await send(hass, await to_endpoint(hass, "ollama"), base_url=llm_server.base_url)
+    result = await send(hass, form, model="m", advanced={"keep_alive": value})
+    await hass.async_block_till_done()
+    assert next(iter(result["result"].subentries.values())).data["keep_alive"] == value
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param({"temperature": 2.5}, id="temperature"),
+        pytest.param({"top_p": 1.5}, id="top P"),
+        pytest.param({"max_tokens": 0}, id="max tokens"),
+    ],
+)
+async def test_numbers_out_of_range_are_refused(
+    hass: HomeAssistant, llm_server: LLMServer, sent: dict[str, float]
+) -> None:
+    form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
+    with pytest.raises(InvalidData):
+        await send(hass, form, model="m", **sent)
+
+
+async def test_hub_is_renamed(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await entry.start_reconfigure_flow(hass)
+    assert shown(form) == {"name": "Home Agent"}
+    result = await send(hass, form, name="The house")
+    assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
+    assert entry.title == "The house"
+    await hass.async_block_till_done()

@@ -1,0 +1,162 @@
+"""Assistants: adding and changing them, and what they inherit."""
+
+from typing import Any
+
+from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType, InvalidData
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.flows.profile import SECTIONS
+from custom_components.home_agent.profiles.profile import DEFAULTS, KEYS
+from tests.flows.forms import Result, fields, options, shown
+from tests.house import set_up
+from tests.llm_server import LLMServer
+
+
+async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
+    """Send a form; return what comes next."""
+    return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+
+
+async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
+    """Return the form of a new assistant."""
+    return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context={"source": SOURCE_USER})
+
+
+async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
+    """Return the form of the assistant that is there."""
+    return await hass.config_entries.subentries.async_init(
+        (entry.entry_id, "profile"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
+    )
+
+
+def as_shown(form: Result) -> dict[str, Any]:
+    """Return what is sent when nothing in a form is touched."""
+    values = shown(form)
+    sent = {key: value for key, value in values.items() if not any(key in section for section in SECTIONS.values())}
+    return sent | {name: {key: values[key] for key in section if key in values} for name, section in SECTIONS.items()}
+
+
+async def test_form_has_every_setting(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    assert set(fields(await add(hass, entry))) == KEYS | {"name"}
+
+
+async def test_assistant_with_nothing_but_a_name_inherits_everything(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    result = await send(hass, await add(hass, entry), name=" Butler ")
+    await hass.async_block_till_done()
+    assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Butler")
+    assert dict(list(entry.subentries.values())[-1].data) == {}
+    assert hass.states.get("conversation.butler")
+
+
+async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> None:
+    options_of_house = {"profile_defaults": {"history_max_messages": 4, "prompt_additions": "Be brief."}}
+    entry = await set_up(hass, options=options_of_house, profile={"tool_timeout": 7})
+    form = await change(hass, entry)
+    assert shown(form)["name"] == "Home Agent"
+    assert shown(form)["history_max_messages"] == 4
+    assert shown(form)["tool_timeout"] == 7
+    assert shown(form)["max_calls_per_turn"] == DEFAULTS.max_calls_per_turn
+    result = await send(hass, form, **as_shown(form))
+    await hass.async_block_till_done()
+    assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
+    assert dict(entry.subentries["profile-1"].data) == {"tool_timeout": 7}
+
+
+async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, profile={"tool_timeout": 7, "max_calls_per_turn": 9, "speech": "never"})
+    form = await change(hass, entry)
+    await send(
+        hass,
+        form,
+        name="Home Agent",
+        local_first=True,
+        tools={"max_calls_per_turn": 12.0},
+        context={"context_entities": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
+    )
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {
+        "speech": "never",  # its section was not sent
+        "local_first": True,
+        "max_calls_per_turn": 12,
+        "context_entities": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}],
+    }
+    profile = entry.runtime_data.profiles["profile-1"]
+    assert (profile.tool_timeout, profile.local_first) == (DEFAULTS.tool_timeout, True)
+    assert profile.context_entities[0].pattern == "climate.*"
+
+
+async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, profile={"llm": "removed"})
+    form = await change(hass, entry)
+    assert options(form, "llm") == ["default", "none", "llm-1"]
+    assert shown(form)["llm"] == "default"
+    await send(hass, form, **as_shown(form))
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {}
+    await send(hass, await change(hass, entry), name="Home Agent", llm="llm-1")
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {"llm": "llm-1"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "errors"),
+    [
+        pytest.param({"name": "home agent"}, {"name": "name_taken"}, id="name taken"),
+        pytest.param({"name": "  "}, {"name": "name_missing"}, id="no name"),
+        pytest.param(
+            {"name": "B", "prompt_additions": "one\n{{ two"}, {"base": "prompt_additions_invalid"}, id="additions"
+        ),
+        pytest.param(
+            {"name": "B", "prompt": {"custom_prompt": "{% if %}"}}, {"base": "custom_prompt_invalid"}, id="prompt"
+        ),
+        pytest.param(
+            {"name": "B", "prompt": {"use_default_prompt": False}}, {"base": "custom_prompt_empty"}, id="no prompt"
+        ),
+        pytest.param(
+            {"name": "B", "context": {"context_entities": [{"entity_id": "no"}]}}, {"base": "entity_pattern"}, id="row"
+        ),
+    ],
+)
+async def test_wrong_input_is_shown_again(hass: HomeAssistant, sent: dict[str, Any], errors: dict[str, str]) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **sent, history={"history_max_messages": 3})
+    assert (form["step_id"], form["errors"]) == ("user", errors)
+    assert shown(form)["history_max_messages"] == 3
+    assert len(entry.subentries) == 1
+
+
+async def test_error_in_a_template_names_the_line(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await change(hass, entry), name="Home Agent", prompt_additions="one\n{{ two")
+    assert form["step_id"] == "reconfigure"
+    assert form["description_placeholders"]["line"] == "2"
+    assert shown(form)["prompt_additions"] == "one\n{{ two"
+
+
+async def test_own_name_may_stay(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    result = await send(hass, await change(hass, entry), name="HOME AGENT")
+    await hass.async_block_till_done()
+    assert result["reason"] == "reconfigure_successful"
+    assert entry.subentries["profile-1"].title == "HOME AGENT"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        pytest.param({"history": {"history_max_messages": 51}}, id="too many messages"),
+        pytest.param({"tools": {"max_calls_per_turn": 0}}, id="no calls"),
+        pytest.param({"context": {"context_format": "xml"}}, id="unknown format"),
+        pytest.param({"context": {"context_entities": [{"attributes": []}]}}, id="row without entity"),
+    ],
+)
+async def test_values_outside_the_form_are_refused(hass: HomeAssistant, section: dict[str, Any]) -> None:
+    entry = await set_up(hass)
+    form = await add(hass, entry)
+    with pytest.raises(InvalidData):
+        await send(hass, form, name="B", **section)

@@ -1,0 +1,85 @@
+"""Diagnostics: enough to find a fault, nothing that is nobody's business."""
+
+import json
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import device_registry as dr
+from homeassistant.helpers.json import ExtendedJSONEncoder
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics, async_get_device_diagnostics
+from tests.house import EXPOSED, build_house, say, set_up
+from tests.llm_server import LLMServer, text
+
+SECRETS = ("sk-house-key", "me:pw", "private prompt", "token=1")
+
+
+async def talked_to(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
+    """Return a hub with one answer behind it."""
+    await build_house(hass)
+    entry = await set_up(
+        hass,
+        llm_server,
+        profile={"context_entities": [{"entity_id": "light.*"}], "prompt_additions": "A private prompt."},
+        options={"always_confirm": ["cover"], "profile_defaults": {"custom_prompt": "Another private prompt."}},
+    )
+    llm_server.plan(text("Good morning.", usage={"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}))
+    await say(hass, "something private prompt said")
+    return entry
+
+
+def plain(diagnostics: dict[str, Any]) -> dict[str, Any]:
+    """Return the diagnostics as they are downloaded."""
+    downloaded: dict[str, Any] = json.loads(json.dumps(diagnostics, cls=ExtendedJSONEncoder))
+    return downloaded
+
+
+async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await talked_to(hass, llm_server)
+    told = plain(await async_get_config_entry_diagnostics(hass, entry))
+    assert told["exposed_entities"] == len(EXPOSED)
+    assert told["openai_version"]
+    assert told["entry"] == {"state": "loaded", "version": 1, "minor_version": 1}
+    assert told["options"] == {
+        "always_confirm": 1,
+        "profile_defaults": {"custom_prompt": "**REDACTED** (23 characters)"},
+    }
+    profile, endpoint = told["subentries"]
+    assert profile["stored"] == {"context_entities": 1, "prompt_additions": "**REDACTED** (17 characters)"}
+    assert profile["settings"]["max_calls_per_turn"] == 5
+    assert profile["settings"]["custom_prompt"] == "**REDACTED** (23 characters)"
+    assert endpoint["settings"]["api_key"] == "**REDACTED**"
+    assert endpoint["settings"]["base_url"] == llm_server.base_url
+    assert endpoint["seen"]["usage"] == {"input_tokens": 40, "output_tokens": 2, "cached_tokens": 0}
+    assert (endpoint["seen"]["requests"], endpoint["seen"]["failures_in_a_row"]) == (1, 0)
+    assert endpoint["seen"]["last_success"]
+    assert not [secret for secret in SECRETS if secret in json.dumps(told)]
+
+
+async def test_address_keeps_no_secrets(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, llm={"base_url": "http://me:pw@127.0.0.1:9/v1?token=1"})
+    told = plain(await async_get_config_entry_diagnostics(hass, entry))
+    assert told["subentries"][1]["settings"]["base_url"] == "http://127.0.0.1:9/v1"
+
+
+async def test_hub_that_is_not_loaded(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    await hass.config_entries.async_unload(entry.entry_id)
+    told = plain(await async_get_config_entry_diagnostics(hass, entry))
+    assert told["entry"]["state"] == "not_loaded"
+    assert told["subentries"][1]["seen"] is None
+
+
+async def test_device_is_one_endpoint_or_one_assistant(
+    hass: HomeAssistant, device_registry: dr.DeviceRegistry, llm_server: LLMServer
+) -> None:
+    entry = await set_up(hass, llm_server)
+    devices = {
+        subentry_id: next(device for device in device_registry.devices if (DOMAIN, subentry_id) in device.identifiers)
+        for subentry_id in entry.subentries
+    }
+    for subentry_id, device in devices.items():
+        told = plain(await async_get_device_diagnostics(hass, entry, device))
+        assert [item["subentry_id"] for item in told["subentries"]] == [subentry_id]

@@ -1,0 +1,53 @@
+"""System health."""
+
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import get_system_health_info
+
+from custom_components.home_agent import system_health
+from custom_components.home_agent.const import DOMAIN
+from tests.house import EXPOSED, build_house, say, set_up
+from tests.llm_server import LLMServer, text
+
+
+async def health(hass: HomeAssistant) -> dict[str, Any]:
+    """Return the page."""
+    assert await async_setup_component(hass, "system_health", {})
+    await hass.async_block_till_done()
+    info: dict[str, Any] = await get_system_health_info(hass, DOMAIN)
+    return info
+
+
+async def test_endpoint_that_answers(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await build_house(hass)
+    await set_up(hass, llm_server)
+    before = await health(hass)
+    assert (before["profiles"], before["exposed_entities"], before["last_success"]) == (1, len(EXPOSED), None)
+    llm_server.plan(text("Good morning."))
+    await say(hass, "hello")
+    after = await health(hass)
+    assert after["last_success"]
+    assert await after["Scripted"] == await before["Scripted"] == "ok"
+
+
+async def test_endpoint_that_is_away(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    await llm_server.stop()
+    assert await (await health(hass))["Scripted"] == {"type": "failed", "error": "unreachable"}
+
+
+async def test_endpoint_that_is_silent(
+    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system_health, "_TIMEOUT", system_health.ClientTimeout(total=0.00001))
+    await set_up(hass, llm_server)
+    assert await (await health(hass))["Scripted"] == {"type": "failed", "error": "timeout"}
+
+
+async def test_without_a_hub(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    await hass.config_entries.async_unload(entry.entry_id)
+    assert set(await health(hass)) == {"exposed_entities"}
