@@ -6,11 +6,12 @@ relies on it keeps a reserve.
 """
 
 _SYMBOLS = b"\"'{}[]():,.;=<>_/-\n0123456789"
+_ASCII = bytes(range(0x80))
+# First bytes of characters in UTF-8
 _TWO_BYTES = bytes(range(0xC2, 0xE0))
 _CYRILLIC = bytes(range(0xD0, 0xD4))
 _THREE_BYTES = bytes(range(0xE0, 0xF0))
 _FOUR_BYTES = bytes(range(0xF0, 0xF5))
-_CONTINUATION = bytes(range(0x80, 0xC0))
 
 # Tokens per character
 _LETTER = 0.235
@@ -32,11 +33,11 @@ def raw_estimate(data: bytes) -> float:
     tokens = symbols * _SYMBOL
     if data.isascii():
         return tokens + (total - symbols) * _LETTER
-    two, cyrillic, three, four, rest = (
-        total - len(data.translate(None, kind))
-        for kind in (_TWO_BYTES, _CYRILLIC, _THREE_BYTES, _FOUR_BYTES, _CONTINUATION)
+    other = data.translate(None, _ASCII)
+    two, cyrillic, three, four = (
+        len(other) - len(other.translate(None, kind)) for kind in (_TWO_BYTES, _CYRILLIC, _THREE_BYTES, _FOUR_BYTES)
     )
-    tokens += (total - symbols - two - three - four - rest) * _LETTER
+    tokens += (total - symbols - len(other)) * _LETTER
     tokens += (two - cyrillic) * _TWO_BYTE_LETTER + cyrillic * _CYRILLIC_LETTER
     return tokens + three * _IDEOGRAPH + four * _EMOJI
 
