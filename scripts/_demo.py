@@ -13,7 +13,7 @@ import textwrap
 
 from tests.e2e.api import ApiError
 from tests.e2e.harness import PASSWORD, USER, Hass
-from tests.e2e.house import START, add_home_agent, furnish
+from tests.e2e.house import add_home_agent, furnish, reset
 from tests.e2e.process import free_port
 
 FOLDER = Path(__file__).resolve().parents[1] / ".ha-demo"
@@ -134,8 +134,7 @@ async def prepare(hass: Hass, arguments: argparse.Namespace, terminal: Terminal)
     terminal.step("starting Home Assistant")
     await hass.start()
     if agents := await hass.agents():
-        for entity_id, state in START.items():
-            await hass.call(f"light.turn_{state}", entity_id)
+        await reset(hass)
         return agents[0]
     terminal.step("furnishing the house: rooms, lights, locks, covers")
     await furnish(hass)

@@ -1,34 +1,80 @@
-"""A Home Assistant per test session for the tests that leave it as they found it, and one of one's own for the others."""
+"""Two Home Assistants per session, as booting takes seconds: one configured, and one to configure anew in each test."""
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
+from collections.abc import AsyncGenerator, Generator
 
 import pytest
+from pytest_asyncio import fixture as async_fixture
 
 from tests.llm_server import LLMServer
 
-from .harness import Hass
-from .house import furnish
+from .harness import RUNNING, Hass
+from .house import add_home_agent, furnish, reset
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything here."""
-    for item in items:
-        item.add_marker(pytest.mark.e2e)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what Home Assistant logged lately beside a failure."""
+    report = yield
+    if report.failed:
+        report.sections += [(f"log of {hass.url}", hass.process.log[-4000:]) for hass in RUNNING]
+    return report
 
 
-@pytest.fixture
-async def own_hass(tmp_path: Path) -> AsyncGenerator[Hass]:
-    """A furnished Home Assistant for this test alone, without Home Agent; its log must stay clean."""
-    async with Hass(tmp_path / "config").running() as hass:
+@async_fixture(scope="session")
+async def shared_server() -> AsyncGenerator[LLMServer]:
+    """The endpoint that `shared_hass` is configured with."""
+    server = LLMServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@async_fixture(scope="session")
+async def shared_hass(shared_server: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Hass]:
+    """A furnished Home Assistant, Home Agent with an endpoint in it."""
+    async with Hass(tmp_path_factory.mktemp("shared")).running() as hass:
+        await furnish(hass)
+        await add_home_agent(hass, url=shared_server.base_url, model="scripted", key="sk-e2e-secret")
+        yield hass
+
+
+@async_fixture
+async def llm_server(shared_server: LLMServer) -> AsyncGenerator[LLMServer]:
+    """The endpoint, nothing planned; every planned reply must be asked for, and nothing else."""
+    shared_server.requests.clear()
+    yield shared_server
+    shared_server.assert_done()
+
+
+@async_fixture
+async def hass(shared_hass: Hass, llm_server: LLMServer) -> AsyncGenerator[Hass]:
+    """The shared Home Assistant, its lights as they were; its log must stay clean."""
+    await reset(shared_hass)
+    yield shared_hass
+    shared_hass.assert_clean_log()
+
+
+@async_fixture(scope="session")
+async def bare_hass(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Hass]:
+    """A furnished Home Assistant without Home Agent."""
+    async with Hass(tmp_path_factory.mktemp("bare")).running() as hass:
         await furnish(hass)
         yield hass
-    hass.assert_clean_log()
 
 
-@pytest.fixture
-async def llm_server() -> AsyncGenerator[LLMServer]:
-    """A scripted endpoint on loopback; every planned reply must be asked for, and nothing else."""
+@async_fixture
+async def own_hass(bare_hass: Hass) -> AsyncGenerator[Hass]:
+    """A Home Assistant to add Home Agent to, which is removed afterwards; its log must stay clean."""
+    await reset(bare_hass)
+    yield bare_hass
+    for entry in await bare_hass.entries():
+        await bare_hass.remove_entry(entry["entry_id"])
+    bare_hass.assert_clean_log()
+
+
+@async_fixture
+async def own_server() -> AsyncGenerator[LLMServer]:
+    """An endpoint for this test alone."""
     server = LLMServer()
     await server.start()
     yield server

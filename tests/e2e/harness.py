@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-import json
 from pathlib import Path
 from typing import Any, Self
 
@@ -105,6 +104,10 @@ class Flow:
         return await self.submit(next_step_id=option)
 
 
+RUNNING: list[Hass] = []
+"""Those that run at the moment, for whoever explains a failure."""
+
+
 class Hass(Api):
     """A Home Assistant process and its owner."""
 
@@ -133,21 +136,24 @@ class Hass(Api):
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Self]:
         """Run it for the length of a block."""
+        RUNNING.append(self)
         try:
             await self.start()
             yield self
         finally:
+            RUNNING.remove(self)
             await self.stop()
 
     def allow_log(self, text: str) -> None:
-        """Let entries with this text be logged from here on."""
+        """Let entries with this text be logged until the log is checked."""
         self._allowed.append(text)
 
     def assert_clean_log(self) -> None:
         """Fail when we logged an error or a warning that was not allowed, or the event loop was blocked."""
         problems = self.process.problems(self._log_checked)
-        self._log_checked = len(self.process.log)
         unexpected = [entry for entry in problems if not any(text in entry for text in self._allowed)]
+        self._log_checked = len(self.process.log)
+        self._allowed.clear()
         assert not unexpected, "\n".join(unexpected)
 
     # The house
@@ -245,15 +251,24 @@ class Hass(Api):
         ours = [flow["flow_id"] for flow in waiting if flow["handler"] == DOMAIN]
         return [Flow(self, path, await self.get(f"{path}/{flow_id}")) for flow_id in ours]
 
-    async def entry(self) -> dict[str, Any]:
-        """Return our config entry."""
-        [entry] = await self.get(f"/api/config/config_entries/entry?domain={DOMAIN}")
-        return dict(entry)
+    async def entries(self) -> list[dict[str, Any]]:
+        """Return our config entries; there is one, or none."""
+        found: list[dict[str, Any]] = await self.get(f"/api/config/config_entries/entry?domain={DOMAIN}")
+        return found
+
+    async def entry_id(self) -> str:
+        """Return the id of our config entry."""
+        [entry] = await self.entries()
+        entry_id: str = entry["entry_id"]
+        return entry_id
+
+    async def remove_entry(self, entry_id: str) -> None:
+        """Remove a config entry."""
+        await self.request("DELETE", f"/api/config/config_entries/entry/{entry_id}")
 
     async def subentries(self, kind: str) -> list[dict[str, Any]]:
         """Return the subentries of this type of our entry."""
-        entry_id = (await self.entry())["entry_id"]
-        found = await self.command("config_entries/subentries/list", entry_id=entry_id)
+        found = await self.command("config_entries/subentries/list", entry_id=await self.entry_id())
         return [subentry for subentry in found if subentry["subentry_type"] == kind]
 
     async def agents(self) -> list[str]:
@@ -266,7 +281,3 @@ class Hass(Api):
         """Return the files under .storage that contain this text."""
         files = (self.process.folder / ".storage").iterdir()
         return sorted(file.name for file in files if file.is_file() and text in file.read_text(errors="replace"))
-
-    def stored_json(self, name: str) -> JSON:
-        """Return the content of a file under .storage."""
-        return json.loads((self.process.folder / ".storage" / name).read_text())

@@ -19,7 +19,7 @@ START = {"light.kitchen_lights": "off", "light.bed_light": "on", "light.ceiling_
 
 
 async def furnish(hass: Hass) -> None:
-    """Give the rooms their devices, and bring the house into the state that every conversation starts from."""
+    """Give the rooms their devices, expose the house, and reset it."""
     areas = {area["name"]: area["area_id"] for area in await hass.command("config/area_registry/list")}
     entities = {item["entity_id"]: item for item in await hass.command("config/entity_registry/list")}
     for room, entity_ids in ROOMS.items():
@@ -27,7 +27,12 @@ async def furnish(hass: Hass) -> None:
             areas[room] = (await hass.command("config/area_registry/create", name=room))["area_id"]
         for entity_id in entity_ids:
             await place(hass, entities[entity_id], areas[room])
-    await hass.expose(*ALSO_EXPOSED)
+    await reset(hass)
+
+
+async def reset(hass: Hass) -> None:
+    """Bring the house into the state that every conversation starts from."""
+    await hass.expose(*ALSO_EXPOSED, *START)
     for entity_id, state in START.items():
         await hass.call(f"light.turn_{state}", entity_id)
 

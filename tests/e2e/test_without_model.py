@@ -1,0 +1,48 @@
+"""Added without a model, Home Agent answers what Home Assistant's own sentences can."""
+
+from .harness import Hass
+from .house import add_home_agent
+
+
+async def test_house_without_a_model_does_and_answers_and_refuses(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+
+    await own_hass.say("turn on the kitchen lights", agent=agent)
+    assert await own_hass.state("light.kitchen_lights") == "on"
+
+    answer = await own_hass.say("Is the bed light on?", agent=agent)
+    assert answer.kind == "query_answer"
+    assert "yes" in answer.speech.lower()
+
+    answer = await own_hass.say("Schalte das Licht im Schlafzimmer aus", agent=agent, language="de")
+    assert answer.speech
+
+    answer = await own_hass.say("write me a poem", agent=agent)
+    assert answer.kind == "error"
+    assert "connect a model" in answer.speech
+
+    answer = await own_hass.say("write me a poem", agent=agent, language="de")
+    assert "Modell" in answer.speech
+    assert own_hass.process.log.count("write me a poem") == 0
+
+
+async def test_lock_is_not_opened_on_a_sentence_alone(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    answer = await own_hass.say("unlock the front door", agent=agent)
+    assert "confirm" in answer.speech
+    assert await own_hass.state("lock.front_door") == "locked"
+
+
+async def test_hidden_entity_does_not_exist(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    await own_hass.expose("light.kitchen_lights", exposed=False)
+    hidden = await own_hass.say("turn on the kitchen lights", agent=agent)
+    missing = await own_hass.say("turn on the cellar lights", agent=agent)
+    assert await own_hass.state("light.kitchen_lights") == "off"
+    assert hidden.kind == missing.kind == "error"
+
+
+async def test_second_hub_is_refused(own_hass: Hass) -> None:
+    await add_home_agent(own_hass)
+    flow = await own_hass.config_flow()
+    assert flow.step["reason"] == "single_instance_allowed"
