@@ -5,9 +5,11 @@ import json
 from typing import Any
 
 from homeassistant.components.conversation import trace
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import chat_session, issue_registry as ir
 import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import DOMAIN
 from tests.house import build_house, say, set_up, speech
@@ -379,11 +381,10 @@ async def test_the_user_is_behind_every_service_call(
     hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any
 ) -> None:
     await set_up(hass, llm_server)
-    calls: list[Context] = []
-    hass.bus.async_listen("call_service", lambda event: calls.append(event.context))
+    calls = async_capture_events(hass, EVENT_CALL_SERVICE)
     llm_server.plan(tool_call("ha_control", TURN_ON), text("On."))
     await say(hass, "on", context=Context(user_id=hass_admin_user.id))
-    assert calls[0].user_id == hass_admin_user.id
+    assert [call.context.user_id for call in calls] == [hass_admin_user.id]
     assert part_of(llm_server.requests[0].body["messages"][1])["user"] == hass_admin_user.name
 
 

@@ -167,3 +167,17 @@ async def test_update_interval_holds_states_back(
 async def test_mode_off_tells_time_and_place_only(conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
     assert "states" not in await conversation.tell(profile=Profile(name="A", context_mode="off"))
+
+
+async def test_what_the_user_names_is_told_beyond_the_budget(
+    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
+) -> None:
+    for number in range(50):
+        add_entity(f"light.l{number:02}", "on", name=f"Lamp {number}")
+    add_entity("sensor.z", "7", name="Wine cellar")
+    add_entity("sensor.secret", "8", name="Wine secret", exposed=False)
+    told = await conversation.tell(budget=40, text="How warm is the wine cellar? And the Wine secret?")
+    assert told["states"]["sensor.z"] == "7"
+    assert "sensor.secret" not in told["states"]
+    hass.states.async_set("sensor.z", "9", {"friendly_name": "Wine cellar"})
+    assert (await conversation.tell(budget=40, text="And the WINE CELLAR now?"))["states"] == {"sensor.z": "9"}

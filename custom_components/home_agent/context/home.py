@@ -6,8 +6,9 @@ possible.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+import re
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates, async_should_expose
@@ -29,6 +30,7 @@ _FIRST = (
 )  # fmt: skip
 _ORDER = {domain: number for number, domain in enumerate(_FIRST)}
 
+_WORD = re.compile(r"\w+")
 _ENTITY_CHANGES = {"aliases", "area_id", "device_id", "entity_id", "name", "original_name", "has_entity_name"}
 _DEVICE_CHANGES = {"area_id", "name", "name_by_user"}
 
@@ -65,6 +67,18 @@ class HomeSnapshot:
     """By entity id; what people control most comes first, then by id."""
     areas: Mapping[str, HomeArea] = field(default_factory=dict)
     """By area id, sorted by floor level and name; areas without an exposed entity included."""
+    first_words: Mapping[str, Sequence[tuple[str, HomeEntity]]] = field(default_factory=dict)
+    """Every name with its entity, casefolded, by the first word of the name."""
+
+    def mentioned(self, text: str) -> list[HomeEntity]:
+        """Return the entities whose whole name stands in the text; takes as long as the text has words."""
+        spoken = " ".join(words_of(text))
+        found: dict[str, HomeEntity] = {}
+        for word in dict.fromkeys(spoken.split()):
+            for name, entity in self.first_words.get(word, ()):
+                if f" {name} " in f" {spoken} ":
+                    found[entity.entity_id] = entity
+        return list(found.values())
 
 
 class Home:
@@ -149,11 +163,20 @@ def _device_changed(data: Mapping[str, Any]) -> bool:
 async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
     registry = er.async_get(hass)
     entities: dict[str, HomeEntity] = {}
+    first_words: dict[str, list[tuple[str, HomeEntity]]] = {}
     async for entity_id in in_slices(sorted(hass.states.async_entity_ids(), key=_order)):
         if (state := hass.states.get(entity_id)) is None or not async_should_expose(hass, ASSISTANT, entity_id):
             continue
-        entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
-    return HomeSnapshot(entities, _areas(hass))
+        entity = entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
+        for name in entity.names:
+            if words := words_of(name):
+                first_words.setdefault(words[0], []).append((" ".join(words), entity))
+    return HomeSnapshot(entities, _areas(hass), first_words)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text as they are compared: casefolded, without punctuation."""
+    return _WORD.findall(text.casefold())
 
 
 def _order(entity_id: str) -> tuple[int, str]:

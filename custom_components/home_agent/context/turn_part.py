@@ -5,6 +5,7 @@ one only what is different, so a turn costs a few dozen tokens however large the
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from homeassistant.auth.permissions.const import POLICY_READ
@@ -21,6 +22,7 @@ from .home import HomeEntity, HomeSnapshot
 from .session import Selection, Session, Told, TurnPart
 
 GONE = "gone"
+MAX_MENTIONED = 20
 LINE_OVERHEAD = 6  # characters of JSON around an id and its state
 
 
@@ -46,6 +48,8 @@ async def async_turn_part(
             selection = await _async_select(hass, turn, snapshot, budget, estimate)
         elif selection is None or selection.snapshot is not snapshot or not known:
             session.selection = selection = await _async_select(hass, turn, snapshot, budget, estimate)
+        if selection.left_out:
+            selection = replace(selection, entities=[*selection.entities, *_mentioned(turn, snapshot)])
         lines = await _async_lines(hass, turn, snapshot, selection, known, part.told)
         left_out = selection.left_out if not known else 0
         session.states_told_at = hass.loop.time()
@@ -112,6 +116,13 @@ async def _async_candidates(turn: Turn, snapshot: HomeSnapshot) -> tuple[list[Ho
     return entities, attributes
 
 
+def _mentioned(turn: Turn, snapshot: HomeSnapshot) -> list[HomeEntity]:
+    """Return what the user named: told even where not everything can be, so that a question takes one request."""
+    may_read = turn.user.permissions.check_entity if turn.user else None
+    named = [item for item in snapshot.mentioned(turn.text) if not may_read or may_read(item.entity_id, POLICY_READ)]
+    return named[:MAX_MENTIONED]
+
+
 async def _async_lines(
     hass: HomeAssistant,
     turn: Turn,
@@ -125,6 +136,8 @@ async def _async_lines(
     listed: set[str] = set()
     async for entity in in_slices(selection.entities):
         entity_id = entity.entity_id
+        if entity_id in listed:
+            continue
         listed.add(entity_id)
         before = known.get(entity_id)
         state = hass.states.get(entity_id)
