@@ -76,7 +76,7 @@ class Briefing:
                 budget.states,
                 self._estimate,
             )
-        except Exception:  # a state that cannot be told must not cost the answer
+        except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the house could not be told")
             part = TurnPart(content=self._question, text="")
         self._session.parts.append(part)

@@ -49,7 +49,8 @@ async def async_turn_part(
         elif selection is None or selection.snapshot is not snapshot or not known:
             session.selection = selection = await _async_select(hass, turn, snapshot, budget, estimate)
         if selection.left_out:
-            selection = replace(selection, entities=[*selection.entities, *_mentioned(turn, snapshot)])
+            told_before = [snapshot.entities[entity_id] for entity_id in known if entity_id in snapshot.entities]
+            selection = replace(selection, entities=[*selection.entities, *told_before, *_mentioned(turn, snapshot)])
         lines = await _async_lines(hass, turn, snapshot, selection, known, part.told)
         left_out = selection.left_out if not known else 0
         session.states_told_at = hass.loop.time()
