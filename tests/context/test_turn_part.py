@@ -182,3 +182,15 @@ async def test_what_the_user_names_is_told_beyond_the_budget(
     hass.states.async_set("sensor.z", "9", {"friendly_name": "Wine cellar"})
     assert (await conversation.tell(budget=40, text="And now?"))["states"] == {"sensor.z": "9"}
     assert "states" not in await conversation.tell(budget=40, text="The WINE CELLAR?")
+
+
+async def test_areas_that_are_named_or_near_are_told_beyond_the_budget(
+    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
+) -> None:
+    for number in range(50):
+        add_entity(f"light.l{number:02}", "on", name=f"Lamp {number}")
+    add_entity("sensor.attic_t", "7", name="Temperature", area="Attic")
+    add_entity("sensor.cellar_t", "8", name="Temperature", area="Wine Cellar")
+    cellar = ar.async_get(hass).async_get_area_by_name("Wine Cellar").id  # type: ignore[union-attr]
+    told = await conversation.tell(budget=40, text="Is it warm in the attic?", area_id=cellar)
+    assert (told["states"]["sensor.attic_t"], told["states"]["sensor.cellar_t"]) == ("7", "8")

@@ -67,18 +67,22 @@ class HomeSnapshot:
     """By entity id; what people control most comes first, then by id."""
     areas: Mapping[str, HomeArea] = field(default_factory=dict)
     """By area id, sorted by floor level and name; areas without an exposed entity included."""
-    first_words: Mapping[str, Sequence[tuple[str, HomeEntity]]] = field(default_factory=dict)
-    """Every name with its entity, casefolded, by the first word of the name."""
+    first_words: Mapping[str, Sequence[tuple[str, Sequence[HomeEntity]]]] = field(default_factory=dict)
+    """Every name of an entity or an area with what it stands for, casefolded, by the first word of the name."""
 
     def mentioned(self, text: str) -> list[HomeEntity]:
-        """Return the entities whose whole name stands in the text; takes as long as the text has words."""
+        """Return the entities that the text names, then those of the areas it names.
+
+        A name counts when all of it stands in the text. Takes as long as the text has words, however large the house is.
+        """
         spoken = " ".join(words_of(text))
-        found: dict[str, HomeEntity] = {}
-        for word in dict.fromkeys(spoken.split()):
-            for name, entity in self.first_words.get(word, ()):
-                if f" {name} " in f" {spoken} ":
-                    found[entity.entity_id] = entity
-        return list(found.values())
+        found = [
+            entities
+            for word in dict.fromkeys(spoken.split())
+            for name, entities in self.first_words.get(word, ())
+            if f" {name} " in f" {spoken} "
+        ]
+        return list({item.entity_id: item for entities in sorted(found, key=len) for item in entities}.values())
 
 
 class Home:
@@ -163,15 +167,28 @@ def _device_changed(data: Mapping[str, Any]) -> bool:
 async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
     registry = er.async_get(hass)
     entities: dict[str, HomeEntity] = {}
-    first_words: dict[str, list[tuple[str, HomeEntity]]] = {}
+    by_area: dict[str, list[HomeEntity]] = {}
+    first_words: dict[str, list[tuple[str, Sequence[HomeEntity]]]] = {}
     async for entity_id in in_slices(sorted(hass.states.async_entity_ids(), key=_order)):
         if (state := hass.states.get(entity_id)) is None or not async_should_expose(hass, ASSISTANT, entity_id):
             continue
         entity = entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
-        for name in entity.names:
-            if words := words_of(name):
-                first_words.setdefault(words[0], []).append((" ".join(words), entity))
-    return HomeSnapshot(entities, _areas(hass), first_words)
+        _index(first_words, entity.names, (entity,))
+        if entity.area_id:
+            by_area.setdefault(entity.area_id, []).append(entity)
+    areas = _areas(hass)
+    for area_id, members in by_area.items():
+        if area_id in areas:
+            _index(first_words, areas[area_id].names, members)
+    return HomeSnapshot(entities, areas, first_words)
+
+
+def _index(
+    first_words: dict[str, list[tuple[str, Sequence[HomeEntity]]]], names: Sequence[str], entities: Sequence[HomeEntity]
+) -> None:
+    for name in names:
+        if words := words_of(name):
+            first_words.setdefault(words[0], []).append((" ".join(words), entities))
 
 
 def words_of(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from .home import HomeEntity, HomeSnapshot
 from .session import Selection, Session, Told, TurnPart
 
 GONE = "gone"
-MAX_MENTIONED = 20
+MAX_MENTIONED = 40
 LINE_OVERHEAD = 6  # characters of JSON around an id and its state
 
 
@@ -103,7 +103,7 @@ async def _async_candidates(turn: Turn, snapshot: HomeSnapshot) -> tuple[list[Ho
     if turn.user and not turn.user.permissions.access_all_entities(POLICY_READ):
         may_read = turn.user.permissions.check_entity
     if not rows and may_read is None:
-        return list(snapshot.entities.values()), {}
+        return _nearest_first(list(snapshot.entities.values()), turn.area_id), {}
     entities: list[HomeEntity] = []
     attributes: dict[str, tuple[str, ...]] = {}
     async for entity in in_slices(snapshot.entities.values()):
@@ -114,11 +114,16 @@ async def _async_candidates(turn: Turn, snapshot: HomeSnapshot) -> tuple[list[Ho
             entities.append(entity)
         if matching:
             attributes[entity.entity_id] = matching[-1]
-    return entities, attributes
+    return _nearest_first(entities, turn.area_id), attributes
+
+
+def _nearest_first(entities: list[HomeEntity], area_id: str | None) -> list[HomeEntity]:
+    """Put the area of the asking device first: where not everything fits, it is what matters."""
+    return sorted(entities, key=lambda entity: entity.area_id != area_id) if area_id else entities
 
 
 def _mentioned(turn: Turn, snapshot: HomeSnapshot) -> list[HomeEntity]:
-    """Return what the user named: told even where not everything can be, so that a question takes one request."""
+    """Return what the user named, by entity or by area: told even where not everything fits."""
     may_read = turn.user.permissions.check_entity if turn.user else None
     named = [item for item in snapshot.mentioned(turn.text) if not may_read or may_read(item.entity_id, POLICY_READ)]
     return named[:MAX_MENTIONED]
