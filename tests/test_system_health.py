@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from aiohttp import ClientTimeout
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 import pytest
@@ -42,7 +43,7 @@ async def test_endpoint_that_is_away(hass: HomeAssistant, llm_server: LLMServer)
 async def test_endpoint_that_is_silent(
     hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_health, "_TIMEOUT", system_health.ClientTimeout(total=0.00001))
+    monkeypatch.setattr(system_health, "_TIMEOUT", ClientTimeout(total=0.00001))
     await set_up(hass, llm_server)
     assert await (await health(hass))["Scripted"] == {"type": "failed", "error": "timeout"}
 

@@ -38,7 +38,7 @@ from ..errors import (
 from .endpoint_schema import ADVANCED, AZURE, CONF_USE_ANYWAY, connection_schema, fields_of, key_schema, model_schema
 from .sparse import is_empty, lifted
 
-_ERRORS: tuple[tuple[type[LLMError], str], ...] = (
+ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMAuthError, "invalid_auth"),
     (LLMTimeoutError, "timeout_connect"),
     (LLMCertificateError, "certificate"),
@@ -115,7 +115,7 @@ class EndpointForm:
             if submitted.get(CONF_USE_ANYWAY):
                 return {}
             self._may_skip_check = True
-            return {"base": next(key for error, key in _ERRORS if isinstance(err, error))}
+            return {"base": next(key for error, key in ERRORS if isinstance(err, error))}
         return {}
 
     def _address(self, submitted: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,289 @@
+"""What Home Assistant's own checker asks of texts: nothing missing, nothing left over, the same in every language.
+
+The checker (hassfest) is not installed anywhere, so its rules that concern us are here.
+"""
+
+import ast
+from collections.abc import Iterator
+import json
+from pathlib import Path
+import re
+from string import Formatter
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.translation import async_get_translations
+from homeassistant.loader import async_get_integration
+from homeassistant.util.yaml import load_yaml_dict
+import probatio
+import pytest
+
+from custom_components.home_agent import errors, issues, sensor, services
+from custom_components.home_agent.client.presets import PRESETS
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.flows import endpoint, fields
+from custom_components.home_agent.flows.endpoint import EndpointForm
+from custom_components.home_agent.flows.endpoint_schema import NO_MODEL
+from custom_components.home_agent.flows.options import MENU
+from custom_components.home_agent.flows.profile import SECTIONS
+from custom_components.home_agent.profiles.profile import KEYS
+
+PACKAGE = Path(errors.__file__).parent
+LANGUAGES = ("en", "de")
+TEXTS: dict[str, dict[str, Any]] = {
+    language: json.loads((PACKAGE / "translations" / f"{language}.json").read_text(encoding="utf-8"))
+    for language in LANGUAGES
+}
+EN = TEXTS["en"]
+SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url"}
+MODEL_ERRORS = {"model_missing", "keep_alive_format"}
+SETTINGS_ERRORS = {"entity_pattern", "custom_prompt_empty", "custom_prompt_invalid", "prompt_additions_invalid"}
+ERRORS = ("HomeAgentError", "ToolError", "ContextError", "PromptTemplateError", "ConversationBusy")
+
+
+def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return the texts by their dotted path."""
+    found: dict[str, str] = {}
+    for key, value in texts.items():
+        path = f"{prefix}{key}"
+        found |= flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
+    return found
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the placeholders of a text."""
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def calls() -> Iterator[ast.Call]:
+    """Yield every call in our code."""
+    for source in SOURCES.values():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call):
+                yield node
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the name of what is called."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def strings_of_code() -> set[str]:
+    """Return every string constant in our code."""
+    return {
+        node.value
+        for source in SOURCES.values()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def test_languages_have_the_same_texts_and_placeholders() -> None:
+    english, german = flat(EN), flat(TEXTS["de"])
+    assert english.keys() == german.keys()
+    assert {path: placeholders(text) for path, text in english.items()} == {
+        path: placeholders(text) for path, text in german.items()
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_texts_keep_to_the_rules(language: str) -> None:
+    texts = flat(TEXTS[language])
+    assert not [path for path, text in texts.items() if text != text.strip() or not text]
+    assert not [path for path, text in texts.items() if re.search(r"https?://|<\w+[^>]*>|</", text)]
+    assert not [path for path, text in texts.items() if re.search(r"""['"„“]\{\w+\}['"“”]""", text)]
+    assert not [path for path in texts if not re.fullmatch(r"[a-z0-9_.]+", path)]
+    assert not [path for path, text in texts.items() if "[%key" in text]
+
+
+def test_german_is_not_english() -> None:
+    german = flat(TEXTS["de"])
+    same_in_both = {path for path, text in flat(EN).items() if german[path] == text}
+    allowed = re.compile(
+        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$"
+    )
+    assert not [path for path in same_in_both if not allowed.search(path)]
+
+
+def test_sentences_fill_in_what_the_code_gives() -> None:
+    """Look at each place that makes an error with a key of its own."""
+    wrong = []
+    for call in calls():
+        name = called_name(call)
+        if not (name in ERRORS or name.startswith("LLM")) or not (call.args and isinstance(call.args[0], ast.Constant)):
+            continue
+        key, given = call.args[0].value, {keyword.arg for keyword in call.keywords}
+        sentence = EN["exceptions"].get(key)
+        if sentence is None or placeholders(sentence["message"]) - given:
+            wrong.append((key, given))
+    assert not wrong
+
+
+def test_every_class_of_error_has_a_sentence() -> None:
+    keys = {item.key for item in vars(errors).values() if isinstance(item, type) and hasattr(item, "key")}
+    assert keys <= EN["exceptions"].keys()
+
+
+def test_every_sentence_is_used() -> None:
+    assert not EN["exceptions"].keys() - strings_of_code()
+
+
+def test_keys_of_notices_have_a_sentence() -> None:
+    used = {
+        key.value
+        for call in calls()
+        for name, index in (("_notice", 0), ("_invalid", 0), ("async_text", 2))
+        if called_name(call) == name and isinstance(key := call.args[index], ast.Constant)
+    }
+    assert used
+    assert used <= EN["exceptions"].keys()
+
+
+def test_issues() -> None:
+    keys = {
+        value
+        for name, value in vars(issues).items()
+        if name.isupper() and not name.startswith(("_", "LLM_")) and name != "DOMAIN"
+    }
+    assert EN["issues"].keys() == keys
+    assert all(set(issue) == {"title", "description"} for issue in EN["issues"].values())
+
+
+def test_sensors() -> None:
+    keys = {str(description.translation_key) for description in sensor.SENSORS}
+    icons = json.loads((PACKAGE / "icons.json").read_text(encoding="utf-8"))
+    assert EN["entity"]["sensor"].keys() == keys == icons["entity"]["sensor"].keys()
+
+
+async def test_actions(hass: HomeAssistant) -> None:
+    services.async_register_services(hass)
+    described = load_yaml_dict(PACKAGE / "services.yaml")
+    icons = json.loads((PACKAGE / "icons.json").read_text(encoding="utf-8"))
+    registered = hass.services.async_services_for_domain(DOMAIN)
+    assert registered.keys() == described.keys() == EN["services"].keys() == icons["services"].keys()
+    for name, action in registered.items():
+        taken = (
+            {str(marker) for marker in action.schema.schema} if isinstance(action.schema, probatio.Schema) else set()
+        )
+        listed = ((described[name] or {}).get("fields") or {}).keys()
+        assert taken == listed == EN["services"][name].get("fields", {}).keys()
+        required = {str(key) for key in action.schema.schema if isinstance(key, probatio.Required)}  # type: ignore[union-attr]
+        assert required == {key for key in listed if described[name]["fields"][key].get("required")}
+
+
+def names_of(schema: probatio.Schema) -> set[str]:
+    """Return the fields of a form, sections apart."""
+    return {str(marker) for marker, value in schema.schema.items() if not hasattr(value, "options")}
+
+
+def check_step(step: dict[str, Any], asked: set[str]) -> None:
+    """Check that a form's texts are those of its fields."""
+    assert step["data"].keys() == asked
+    assert step["data_description"].keys() <= asked
+
+
+@pytest.mark.parametrize("flow", ["config", "llm"])
+async def test_forms_of_an_endpoint(hass: HomeAssistant, flow: str) -> None:
+    texts = EN["config"] if flow == "config" else EN["config_subentries"]["llm"]
+    connection, parameters, advanced = set[str](), set[str](), set[str]()
+    for preset in PRESETS:
+        form = EndpointForm(hass, {"preset": preset})
+        connection |= names_of(form.connection_schema())
+        parameters |= names_of(form.model_schema(name="" if flow == "llm" else None))
+        advanced |= names_of(form.model_schema().schema["advanced"].schema)
+    check_step(texts["step"]["endpoint"], connection | {"use_anyway"})
+    check_step(texts["step"]["model"], parameters)
+    check_step(texts["step"]["model"]["sections"]["advanced"], advanced)
+    check_step(texts["step"]["user"], {"preset"} | ({"name"} if flow == "config" else set()))
+
+
+@pytest.mark.parametrize("step", ["user", "reconfigure"])
+def test_form_of_an_assistant(step: str) -> None:
+    texts = EN["config_subentries"]["profile"]["step"][step]
+    in_sections = {key for section in SECTIONS.values() for key in section}
+    check_step(texts, {*KEYS, "name"} - in_sections)
+    assert texts["sections"].keys() == SECTIONS.keys()
+    for name, section in SECTIONS.items():
+        check_step(texts["sections"][name], set(section))
+
+
+def test_forms_of_the_house() -> None:
+    steps = EN["options"]["step"]
+    assert steps.keys() == {"init", *MENU}
+    assert list(steps["init"]["menu_options"]) == list(MENU)
+    settings = [steps[name]["data"].keys() for name in MENU]
+    assert set().union(*settings) == KEYS | {"entities", "domains", "emit_events", "debug_logging"}
+    assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in MENU)
+
+
+@pytest.mark.parametrize(
+    ("section", "shown"),
+    [
+        pytest.param(EN["config"], CONNECTION_ERRORS | MODEL_ERRORS, id="set-up"),
+        pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
+        pytest.param(
+            EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="assistant"
+        ),
+        pytest.param(EN["options"], SETTINGS_ERRORS, id="house"),
+    ],
+)
+def test_errors_of_forms(section: dict[str, Any], shown: set[str]) -> None:
+    assert section["error"].keys() == shown
+    assert {key for key in shown if not key.endswith("_invalid")} <= strings_of_code()
+
+
+def test_reasons_to_end_a_form() -> None:
+    given = {
+        keyword.value.value
+        for call in calls()
+        if called_name(call) == "async_abort"
+        for keyword in call.keywords
+        if keyword.arg == "reason" and isinstance(keyword.value, ast.Constant)
+    }
+    assert EN["config"]["abort"].keys() == given
+
+
+def test_choices() -> None:
+    texts = EN["selector"]
+    assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
+    assert texts["llm"]["options"].keys() == {"default", "none"}
+    for group in (fields.CONTEXT, fields.SPEECH):
+        for selector in group.values():
+            config = selector.config
+            if "options" in config:
+                assert texts[config["translation_key"]]["options"].keys() == set(config["options"])
+            elif "fields" in config:
+                assert texts[config["translation_key"]]["fields"].keys() == config["fields"].keys()
+
+
+def test_system_health() -> None:
+    written = re.findall(r'info\["(\w+)"\]|info: dict\[str, Any\] = \{"(\w+)"', SOURCES[Path("system_health.py")])
+    assert EN["system_health"]["info"].keys() == {key for pair in written for key in pair if key}
+
+
+@pytest.mark.parametrize("kind", ["entry_type", "initiate_flow"])
+def test_subentries_are_named(kind: str) -> None:
+    assert all(kind in subentry for subentry in EN["config_subentries"].values())
+    assert all(
+        subentry["initiate_flow"].keys() == {"user", "reconfigure"} for subentry in EN["config_subentries"].values()
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_home_assistant_loads_them(hass: HomeAssistant, language: str) -> None:
+    await async_get_integration(hass, DOMAIN)
+    loaded = await async_get_translations(hass, language, "exceptions", [DOMAIN])
+    message = TEXTS[language]["exceptions"]["llm_auth"]["message"]
+    assert loaded[f"component.{DOMAIN}.exceptions.llm_auth.message"] == message
+
+
+def test_manifest() -> None:
+    manifest = json.loads((PACKAGE / "manifest.json").read_text(encoding="utf-8"))
+    assert list(manifest) == ["domain", "name", *sorted(manifest.keys() - {"domain", "name"})]
+    assert manifest["domain"] == DOMAIN == PACKAGE.name
+    assert manifest["integration_type"] == "service"
+    assert manifest["documentation"].startswith("https://")
