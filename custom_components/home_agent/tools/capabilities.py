@@ -62,7 +62,8 @@ def abilities(hass: HomeAssistant, entity_id: str) -> list[str]:
     result = [action for action in ACTIONS[:3] if _can_switch(subject, table, action)]
     if settings := _settings(subject, table):
         result.append(f"set_value ({', '.join(settings)})")
-    covered = {*table.on, *table.off, *table.toggle, *table.values}
+    switches = [_switch(subject, table, action) for action in ACTIONS[:3]]
+    covered = {*ACTIONS, *table.values, *(item.id for item in switches if item is not None)}
     if commands := [item.id for item in table.actions if item.id not in covered and item.possible(subject)]:
         result.append(f"command ({', '.join(commands)})")
     return result
@@ -170,6 +171,8 @@ def _commanded(table: Domain, action: str, given: dict[str, object]) -> tuple[st
     """Read `{"command": "stop"}` as the action it names, unless the domain has a parameter of that name."""
     if "command" not in given or any("command" in item.fields for item in table.actions):
         return action, given
+    if action not in ACTIONS and table.action(action) is None:
+        return action, given  # unknown anyway
     if action not in ("set_value", "turn_on"):
         raise ToolRefusal(f"{action} does not go together with a command.")
     command = str(given.pop("command")).strip().casefold().replace(" ", "_")

@@ -50,7 +50,7 @@ async def _async_make(hass: HomeAssistant, calls: Iterable[ServiceCall], context
             )
         except (HomeAssistantError, probatio.Invalid) as err:
             before = f" ({', '.join(done[entity_id])} was done before)" if entity_id in done else ""
-            failed[entity_id] = f"{err or type(err).__name__}{before}"
+            failed[entity_id] = f"{str(err) or type(err).__name__}{before}"
         else:
             done.setdefault(entity_id, []).append(call.service)
 

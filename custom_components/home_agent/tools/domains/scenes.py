@@ -28,10 +28,13 @@ AUTOMATION = Domain(
 )
 
 
+_RUN = {"run": "turn_on", "start": "turn_on", "execute": "turn_on"}
+
+
 def _run(subject: Subject, action: str, given: dict[str, object]) -> Sequence[Step] | None:
     """Start the script with the variables that its owner declared as fields."""
     variables = given.get("variables", given)
-    if action != "turn_on" or not given:
+    if _RUN.get(action, action) != "turn_on" or not given:
         return None
     if not isinstance(variables, dict):
         raise ToolRefusal("variables of a script have to be an object.")
@@ -62,6 +65,6 @@ SCRIPT = Domain(
     on=("turn_on",),
     off=("turn_off",),
     toggle=("toggle",),
-    words={"run": "turn_on", "start": "turn_on", "execute": "turn_on", "stop": "turn_off"},
+    words={**_RUN, "stop": "turn_off"},
     build=_run,
 )

@@ -1,0 +1,267 @@
+"""Something is changed in a real house, and the result says what came of it."""
+
+import asyncio
+from typing import Any
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, Event, HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
+from homeassistant.helpers import entity_registry as er
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
+
+from custom_components.home_agent.const import ASSISTANT
+from custom_components.home_agent.safety.plan import ActionClass
+from custom_components.home_agent.tools.base import ToolRefusal
+from custom_components.home_agent.tools.execute import MAX_RESULTS
+from custom_components.home_agent.turn import Turn
+
+from .conftest import Ask, MakePlan, Put
+
+DIMMABLE = {"supported_color_modes": ["brightness"]}
+
+
+@pytest.mark.usefixtures("demo_house")
+async def test_half_brightness_is_128_and_on(hass: HomeAssistant, control: Ask) -> None:
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
+    result = await control("turn_on", "light.bed_light", {"brightness_pct": 50})
+    assert (result["entity_id"], result["new_state"], result["brightness"]) == ("light.bed_light", "on", 128)
+    state = hass.states.get("light.bed_light")
+    assert state is not None
+    assert (state.state, state.attributes["brightness"]) == ("on", 128)
+
+
+@pytest.mark.usefixtures("demo_house")
+@pytest.mark.parametrize(
+    ("action", "entity_id", "parameters", "new_state", "attribute", "value"),
+    [
+        ("turn_off", "Kitchen Lights", {}, "off", None, None),
+        ("turn_on", "light.bed_light", {"color_name": "red"}, "on", "rgb_color", [255, 0, 0]),
+        ("set_value", "climate.heatpump", {"temperature": "23 °C"}, "heat", "temperature", 23),
+        ("set_value", "climate.hvac", {"hvac_mode": "OFF"}, "off", None, None),
+        ("set_value", "media_player.walkman", {"volume": 30}, "playing", "volume_level", 0.3),
+        ("set_value", "media_player.walkman", {"command": "pause"}, "paused", None, None),
+        ("turn_on", "fan.living_room_fan", {"percentage": 66}, "on", "percentage", 66),
+        ("toggle", "switch.ac", {}, "on", None, None),
+        ("lock", "lock.kitchen_door", {}, "locked", None, None),
+    ],
+)
+async def test_what_is_done_is_told(
+    hass: HomeAssistant,
+    control: Ask,
+    action: str,
+    entity_id: str,
+    parameters: dict[str, Any],
+    new_state: str,
+    attribute: str | None,
+    value: object,
+) -> None:
+    await hass.services.async_call("switch", "turn_off", {"entity_id": "switch.ac"}, blocking=True)
+    result = await control(action, entity_id, parameters)
+    assert result["new_state"] == new_state
+    assert attribute is None or result[attribute] == value
+
+
+@pytest.mark.usefixtures("demo_house")
+async def test_every_call_carries_the_context_of_the_turn(
+    hass: HomeAssistant, control: Ask, turn: Turn, hass_admin_user: MockUser
+) -> None:
+    turn.context = Context(user_id=hass_admin_user.id)
+    calls: list[Event[Any]] = async_capture_events(hass, "call_service")
+    await control("turn_off", "light.*")
+    assert len(calls) > 3
+    assert {call.context for call in calls} == {turn.context}
+    state = hass.states.get("light.bed_light")
+    assert state is not None
+    assert state.context is turn.context
+
+
+@pytest.mark.usefixtures("demo_house")
+async def test_several_entities_are_one_planned_call_and_a_list(
+    hass: HomeAssistant, control: Ask, planned: MakePlan
+) -> None:
+    plan = await planned("turn_off", "light.bed_light, light.kitchen_lights")
+    assert [(call.service, call.entity_ids) for call in plan.calls] == [
+        ("turn_off", ("light.bed_light", "light.kitchen_lights"))
+    ]
+    assert plan.targets == ("light.bed_light", "light.kitchen_lights")
+    assert plan.action is ActionClass.WRITE
+    result = await control("turn_off", "light.bed_light, light.kitchen_lights")
+    assert result["count"] == 2
+    assert [row["new_state"] for row in result["entities"]] == ["off", "off"]
+
+
+@pytest.mark.parametrize(
+    ("entity_id", "state", "attributes", "action", "reason"),
+    [
+        ("lock.a", "locked", {}, "turn_off", "unlock"),
+        ("cover.a", "closed", {"device_class": "garage", "supported_features": 3}, "turn_on", "open_door"),
+        ("cover.a", "closed", {"device_class": "garage", "supported_features": 3}, "toggle", "open_door"),
+        ("valve.a", "closed", {"supported_features": 3}, "turn_on", "open_valve"),
+        ("alarm_control_panel.a", "armed_away", {}, "turn_off", "disarm"),
+    ],
+)
+async def test_sensitive_plans_say_why(
+    planned: MakePlan, put: Put, entity_id: str, state: str, attributes: dict[str, Any], action: str, reason: str
+) -> None:
+    await put(entity_id, state, **attributes)
+    plan = await planned(action, entity_id)
+    assert (plan.action, plan.reason) == (ActionClass.SENSITIVE, reason)
+
+
+async def test_of_a_wildcard_only_what_can_do_it(planned: MakePlan, put: Put) -> None:
+    await put("light.a", "on", **DIMMABLE)
+    await put("light.b", "on", supported_color_modes=["onoff"])
+    await put("light.c", "unavailable", **DIMMABLE)
+    await put("light.d", "on", exposed=False, **DIMMABLE)
+    plan = await planned("set_value", "light.*", {"brightness_pct": 10})
+    assert plan.targets == ("light.a",)
+
+
+async def test_a_wildcard_of_which_nothing_can_do_it_says_why(planned: MakePlan, put: Put) -> None:
+    await put("light.b", "on", supported_color_modes=["onoff"])
+    with pytest.raises(ToolRefusal, match=r"light\.b does not take brightness_pct"):
+        await planned("set_value", "light.*", {"brightness_pct": 10})
+    await put("sensor.a", "1")
+    with pytest.raises(ToolRefusal, match=r"Nothing that matches 'sensor\.\*' can be controlled"):
+        await planned("turn_on", "sensor.*")
+
+
+async def test_one_unknown_target_and_nothing_is_planned(planned: MakePlan, put: Put) -> None:
+    await put("light.a")
+    with pytest.raises(ToolRefusal, match=r"No exposed entity matches 'light\.ghost'"):
+        await planned("turn_on", "light.a, light.ghost")
+
+
+@pytest.mark.parametrize("key", ["entity_id", "device_id", "area_id", "target"])
+async def test_parameters_cannot_move_the_call_elsewhere(planned: MakePlan, put: Put, key: str) -> None:
+    await put("light.a")
+    await put("light.secret", exposed=False)
+    with pytest.raises(ToolRefusal, match="not allowed inside parameters"):
+        await planned("turn_on", "light.a", {key: "light.secret"})
+
+
+async def test_a_group_with_something_unexposed_is_refused(hass: HomeAssistant, planned: MakePlan, put: Put) -> None:
+    await put("light.secret", exposed=False)
+    await put("light.open")
+    for entity_id in ("group.a", "light.a"):
+        await put(entity_id, "on")
+        hass.states.async_set(entity_id, "on", {"entity_id": ["light.open", "light.secret"]})
+        with pytest.raises(ToolRefusal, match=f"{entity_id} cannot be controlled as a whole"):
+            await planned("turn_off", entity_id)
+
+
+async def test_members_that_a_group_hides_are_reached_through_it(
+    hass: HomeAssistant, planned: MakePlan, put: Put
+) -> None:
+    hidden = er.async_get(hass).async_get_or_create(
+        "light", "test", "1", suggested_object_id="hidden", hidden_by=er.RegistryEntryHider.INTEGRATION
+    )
+    await put(hidden.entity_id, exposed=False)
+    await put("light.open")
+    await put("light.room")
+    hass.states.async_set("light.room", "on", {"entity_id": [hidden.entity_id, "light.open"]})
+    plan = await planned("turn_off", "light.room")
+    assert plan.targets == ("light.room", "light.open")
+
+
+async def test_a_group_is_controlled_through_its_members(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    assert await async_setup_component(hass, "input_boolean", {"input_boolean": {"a": None, "b": None}})
+    for entity_id in ("input_boolean.a", "input_boolean.b"):
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    await put("group.both", "off")
+    hass.states.async_set("group.both", "off", {"entity_id": ["input_boolean.a", "input_boolean.b"]})
+    result = await control("turn_on", "group.both")
+    assert [row["new_state"] for row in result["entities"]] == ["on", "on"]
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("light.secret", ("light.secret",)),
+        ("light.ghost", ("light.ghost",)),
+        (["light.a, Light.Secret"], ("light.a", "light.secret")),
+        ("hello. you", ()),
+        ("example.com", ()),
+    ],
+)
+async def test_entities_in_the_variables_of_a_script_are_targets(
+    hass: HomeAssistant, planned: MakePlan, put: Put, value: object, named: tuple[str, ...]
+) -> None:
+    script = {"sequence": [], "fields": {"what": {}}}
+    assert await async_setup_component(hass, "script", {"script": {"run": script}})
+    async_expose_entity(hass, ASSISTANT, "script.run", True)
+    await put("light.a")
+    plan = await planned("turn_on", "script.run", {"what": value})
+    assert plan.targets == ("script.run", *named)
+
+
+def broken(hass: HomeAssistant, *entity_ids: str, error: Exception) -> list[ServiceCall]:
+    """Let light.turn_on fail for some entities."""
+    calls: list[ServiceCall] = []
+
+    async def turn_on(call: ServiceCall) -> None:
+        calls.append(call)
+        if call.data["entity_id"] in entity_ids:
+            raise error
+        hass.states.async_set(call.data["entity_id"], "on", {"new": len(calls)})
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    return calls
+
+
+async def test_one_that_fails_does_not_hide_the_others(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    for name in "abc":
+        await put(f"light.{name}", "off")
+    calls = broken(hass, "light.b", error=ServiceValidationError("The bulb is broken"))
+    result = await control("turn_on", "light.*")
+    assert len(calls) == 3
+    assert [row["entity_id"] for row in result["entities"]] == ["light.a", "light.c"]
+    assert result["failed"] == [{"entity_id": "light.b", "error": "The bulb is broken"}]
+
+
+async def test_when_everything_fails_it_is_an_error(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    await put("light.a", "off")
+    broken(hass, "light.a", error=HomeAssistantError("No power"))
+    with pytest.raises(ToolRefusal, match=r"light\.a: No power"):
+        await control("turn_on", "light.a")
+
+
+async def test_what_was_done_before_a_failure_is_told(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    await put("media_player.a", "off", supported_features=128 + 2048, source_list=["TV"])
+    async_mock_service(hass, "media_player", "turn_on")
+    async_mock_service(hass, "media_player", "select_source", raise_exception=HomeAssistantError())
+    with pytest.raises(ToolRefusal, match=r"HomeAssistantError \(turn_on was done before\)"):
+        await control("turn_on", "media_player.a", {"source": "TV"})
+
+
+async def test_a_state_that_comes_later_is_waited_for(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    await put("switch.slow", "off")
+    hass.services.async_register("switch", "turn_on", lambda _call: None)
+    asyncio.get_running_loop().call_later(0.05, hass.states.async_set, "switch.slow", "on")
+    assert (await control("turn_on", "switch.slow"))["new_state"] == "on"
+
+
+async def test_a_state_that_never_comes_is_told_as_it_is(
+    hass: HomeAssistant, control: Ask, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("custom_components.home_agent.tools.execute.SETTLE", 0.01)
+    await put("switch.dead", "off")
+    hass.services.async_register("switch", "turn_on", lambda _call: None)
+    assert (await control("turn_on", "switch.dead"))["new_state"] == "off"
+
+
+async def test_an_entity_that_vanishes_while_it_is_switched(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    await put("switch.a", "off")
+    hass.services.async_register("switch", "turn_on", lambda _call: hass.states.async_remove("switch.a"))
+    assert await control("turn_on", "switch.a") == {"entity_id": "switch.a", "new_state": None, "note": "It is gone."}
+
+
+async def test_long_results_are_cut(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    for number in range(MAX_RESULTS + 5):
+        await put(f"light.l{number}", "off")
+    broken(hass, error=HomeAssistantError())
+    result = await control("turn_on", "light.*")
+    assert (result["count"], len(result["entities"])) == (MAX_RESULTS + 5, MAX_RESULTS)
+    assert result["note"].startswith("5 more")
