@@ -45,7 +45,7 @@ def area_of(hass: HomeAssistant, device_id: str | None, satellite_id: str | None
     if satellite_id and (entry := er.async_get(hass).async_get(satellite_id)):
         if entry.area_id:
             return entry.area_id
-        device_id = device_id or entry.device_id
+        device_id = entry.device_id
     if device_id and (device := dr.async_get(hass).async_get(device_id)):
         return dr.async_get_effective_area_id(hass, device)
     return None

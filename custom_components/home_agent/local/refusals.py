@@ -4,19 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from hassil.models import UnmatchedTextEntity
-from hassil.recognize import MISSING_ENTITY
+from hassil.recognize import MISSING_ENTITY, RecognizeResult
 from home_assistant_intents import ErrorKey
-from homeassistant.components.conversation import ConversationInput
-from homeassistant.components.conversation.default_agent import DefaultAgent
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import HomeAssistantError, TemplateError
 from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
 from ..const import DOMAIN, SUBENTRY_LLM
-from ..texts import async_error_text, async_has_text, async_text
+from ..errors import ToolError
+from ..texts import async_has_text, async_text
 from ..turn import Turn
 from .actions import Mismatch
+from .sentence import Sentence
 
 type Wording = tuple[str, Mapping[str, Any]]
 """A key of Home Assistant's own error sentences, which exist in all its languages, and what its template needs."""
@@ -30,41 +29,39 @@ _UNKNOWN = {
 _DUPLICATE_TARGETS = "duplicate_targets"
 
 
-async def async_explain(
-    hass: HomeAssistant, agent: DefaultAgent, turn: Turn, user_input: ConversationInput
-) -> intent.IntentResponse:
-    """Return why a sentence was not recognised. A name that is not exposed is as unknown as one that does not exist."""
-    if unknown := await _async_unknown(agent, user_input):
+async def async_explain(sentence: Sentence, nearest: RecognizeResult | None) -> intent.IntentResponse:
+    """Return why a sentence was not recognised; `nearest` is what comes closest to it."""
+    turn = sentence.turn
+    if nearest and (unknown := _unknown(nearest)):
         slot, name = unknown
         own_key, placeholder = _UNKNOWN[slot]
-        wording: Wording = (own_key, {placeholder: name})
-        speech = await _async_say(hass, agent, turn, "local_unknown_name", wording, name=name)
-        return _error(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-    key = "local_not_understood_with_model" if _has_model(hass) else "local_not_understood"
-    speech = await _async_say(hass, agent, turn, key, _NOT_UNDERSTOOD)
-    return _error(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
+        speech = await _async_say(sentence, "local_unknown_name", (own_key, {placeholder: name}), name=name)
+        return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
+    key = "local_not_understood_with_model" if _has_model(sentence.hass) else "local_not_understood"
+    speech = await _async_say(sentence, key, _NOT_UNDERSTOOD)
+    return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
 
 
-async def async_explain_mismatch(
-    hass: HomeAssistant, agent: DefaultAgent, turn: Turn, mismatch: Mismatch
-) -> intent.IntentResponse:
+async def async_explain_mismatch(sentence: Sentence, mismatch: Mismatch) -> intent.IntentResponse:
     """Return why there was nothing to act on, in Home Assistant's own words."""
-    speech = await _async_own_words(hass, agent, turn, wording_of(mismatch)) or await _async_own_words(
-        hass, agent, turn, _NOT_UNDERSTOOD
-    )
-    return _error(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
+    speech = await async_own_words(sentence, wording_of(mismatch))
+    return error_response(sentence.turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
 
 
-async def async_refuse(hass: HomeAssistant, turn: Turn, refusal: HomeAssistantError) -> intent.IntentResponse:
+async def async_refuse(hass: HomeAssistant, turn: Turn, refusal: ToolError) -> intent.IntentResponse:
     """Return the policy's refusal, with names instead of entity ids."""
     placeholders = dict(refusal.translation_placeholders or {})
     if target := placeholders.get("target"):
         placeholders["target"] = ", ".join(_name_of(hass, entity_id) for entity_id in target.split(", "))
-    if refusal.translation_domain == DOMAIN and refusal.translation_key:
-        speech = await async_text(hass, turn.language, refusal.translation_key, **placeholders)
-    else:
-        speech = await async_error_text(hass, turn.language, refusal)
-    return _error(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
+    speech = await async_text(hass, turn.language, refusal.translation_key or refusal.key, **placeholders)
+    return error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
+
+
+def error_response(turn: Turn, code: intent.IntentResponseErrorCode, speech: str) -> intent.IntentResponse:
+    """Return a response that says why not."""
+    response = intent.IntentResponse(language=turn.language)
+    response.async_set_error(code, speech)
+    return response
 
 
 def wording_of(mismatch: Mismatch) -> Wording:
@@ -94,42 +91,39 @@ def wording_of(mismatch: Mismatch) -> Wording:
     return f"no_{kind}", subject
 
 
-async def _async_unknown(agent: DefaultAgent, user_input: ConversationInput) -> tuple[str, str] | None:
-    """Return which name of the sentence the house does not know, and whether it is an area's, a floor's or a device's."""
-    result = await agent.async_recognize_intent(user_input)
-    if result is None:
-        return None
+async def async_own_words(sentence: Sentence, wording: Wording) -> str:
+    """Return Home Assistant's own sentence; in a language without it, that nothing was understood, else ""."""
+    intents = await sentence.agent.async_get_or_load_intents(sentence.turn.language)
+    if intents is None:
+        return ""
+    key, values = wording
+    template = intents.error_responses.get(key) or intents.error_responses.get(ErrorKey.NO_INTENT) or ""
+    return str(Template(template, sentence.hass).async_render(dict(values), parse_result=False))
+
+
+async def _async_say(sentence: Sentence, key: str, wording: Wording, **placeholders: str) -> str:
+    """Return our sentence, or Home Assistant's own where ours is not translated yet."""
+    hass, language = sentence.hass, sentence.turn.language
+    if not await async_has_text(hass, language, key) and (own := await async_own_words(sentence, wording)):
+        return own
+    return await async_text(hass, language, key, **placeholders)
+
+
+def _unknown(nearest: RecognizeResult) -> tuple[str, str] | None:
+    """Return the name that the house does not know, and whether it is an area's, a floor's or a device's."""
     for slot in _UNKNOWN:
-        unmatched = result.unmatched_entities.get(slot)
+        unmatched = nearest.unmatched_entities.get(slot)
         if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY and unmatched.text.strip():
-            return slot, unmatched.text.strip()
-    # Everything matched, and yet not strictly: the name is one that is not exposed.
-    if not result.unmatched_entities and (hidden := result.entities.get("name")):
-        return "name", hidden.text_clean
+            return None if _asks_about_anything(nearest) else (slot, unmatched.text.strip())
+    # Everything fits, and yet it was not recognised: the name is one that is not exposed.
+    if not nearest.unmatched_entities and (hidden := nearest.entities.get("name")):
+        return None if _asks_about_anything(nearest) else ("name", hidden.text_clean)
     return None
 
 
-async def _async_say(
-    hass: HomeAssistant, agent: DefaultAgent, turn: Turn, key: str, wording: Wording, **placeholders: str
-) -> str:
-    """Return our sentence, or Home Assistant's own where ours is not translated yet."""
-    if not await async_has_text(hass, turn.language, key) and (
-        speech := await _async_own_words(hass, agent, turn, wording)
-    ):
-        return speech
-    return await async_text(hass, turn.language, key, **placeholders)
-
-
-async def _async_own_words(hass: HomeAssistant, agent: DefaultAgent, turn: Turn, wording: Wording) -> str:
-    """Return Home Assistant's own sentence, "" when the language has none."""
-    intents = await agent.async_get_or_load_intents(turn.language)
-    key, values = wording
-    if intents is None or not (template := intents.error_responses.get(key)):
-        return ""
-    try:
-        return str(Template(template, hass).async_render(dict(values), parse_result=False))
-    except TemplateError:
-        return ""
+def _asks_about_anything(nearest: RecognizeResult) -> bool:
+    """Return whether it is "what is ...", which fits any question: nobody asked about a device called "love"."""
+    return nearest.intent.name == intent.INTENT_GET_STATE and not set(nearest.entities) - {"name"}
 
 
 def _name_of(hass: HomeAssistant, entity_id: str) -> str:
@@ -140,9 +134,3 @@ def _name_of(hass: HomeAssistant, entity_id: str) -> str:
 def _has_model(hass: HomeAssistant) -> bool:
     """Return whether the owner has connected a model at all."""
     return any(entry.get_subentries_of_type(SUBENTRY_LLM) for entry in hass.config_entries.async_loaded_entries(DOMAIN))
-
-
-def _error(turn: Turn, code: intent.IntentResponseErrorCode, speech: str) -> intent.IntentResponse:
-    response = intent.IntentResponse(language=turn.language)
-    response.async_set_error(code, speech)
-    return response

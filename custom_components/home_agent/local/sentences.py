@@ -5,33 +5,28 @@ automations come first, then the built-in sentences, each through the same polic
 intent and its result; the words of the answer are the caller's to add.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import time
-from typing import Any
 
 from hassil.recognize import RecognizeResult
 from homeassistant.components import conversation
 from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.components.conversation.agent_manager import get_agent_manager
-from homeassistant.components.conversation.default_agent import DefaultAgent
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent
 
 from ..errors import ToolError
-from ..safety.audit import MASK, async_record
-from ..safety.plan import ActionClass, Plan
 from ..safety.policy import Policy
-from ..turn import ToolCallRecord, Turn
-from .actions import QUESTIONS, TIMERS, Mismatch, Recognised, plan_of
+from ..turn import Turn
+from .free_wording import async_answer_freely
+from .gate import Gate
 from .refusals import async_explain, async_explain_mismatch, async_refuse
+from .report import async_report, async_report_trigger
+from .sentence import Sentence
 
 LEFT_TO_MODEL = frozenset({intent.INTENT_GET_STATE, intent.INTENT_RESPOND, "HassMediaSearchAndPlay"})
-"""A model knows the states, has manners of its own and asks back; Home Assistant's pipeline leaves these out as well."""
-TRIGGER = "trigger_sentence"
-
-_HOUSE_WORDS = frozenset({"name", "area", "floor", "domain", "device_class", "state"})
-"""Slots that hold words of the house; others may hold words of the user."""
+"""A model knows the states and has manners of its own; Home Assistant's pipeline leaves nearly the same to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,143 +41,88 @@ class LocalAnswer:
 
 
 async def async_answer(
-    hass: HomeAssistant,
-    turn: Turn,
-    user_input: ConversationInput,
-    chat_log: ChatLog,
-    policy: Policy,
-    *,
-    final: bool,
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, policy: Policy, *, final: bool
 ) -> LocalAnswer | None:
     """Return the answer of the house.
 
     With `final` there always is one: what is not understood is answered with what would help. Otherwise None leaves the
     sentence to a model, and the chat log is as it was.
     """
-    if (speech := await conversation.async_handle_sentence_triggers(hass, user_input, chat_log)) is not None:
-        return _triggered(hass, turn, speech)
-    before = len(chat_log.content)
-    gate = _Gate(hass, turn, policy, final=final)
-    response = await _async_handle(hass, user_input, chat_log, gate)
-    if gate.refusal is not None or response is None:
-        del chat_log.content[before:]  # a model must not see a call it did not make, nobody a state they may not read
-    if gate.recognised is not None and (response is not None or gate.refusal is not None):
-        _record(hass, turn, gate.recognised, response, gate)
-    if gate.refusal is not None:
-        return _answer(await async_refuse(hass, turn, gate.refusal), refusal=gate.refusal)
-    if response is not None:
-        return _answer(response)
-    return _answer(await _async_explain(hass, turn, user_input, gate)) if final else None
-
-
-class _Gate:
-    """Decides on a recognised sentence right before Home Assistant handles it, and remembers what it was.
-
-    Home Assistant calls it between recognising and handling, without waiting in between; True keeps its hands off.
-    """
-
-    def __init__(self, hass: HomeAssistant, turn: Turn, policy: Policy, *, final: bool) -> None:
-        self._hass = hass
-        self._turn = turn
-        self._policy = policy
-        self._final = final
-        self.recognised: Recognised | None = None
-        self.refusal: HomeAssistantError | None = None
-        self.mismatch: Mismatch | None = None
-        self.started = time.perf_counter()
-
-    def __call__(self, result: RecognizeResult) -> bool:
-        """Return whether the sentence must not be handled."""
-        if not self._final and result.intent.name in LEFT_TO_MODEL:
-            return True
-        slots = {entity.name: entity.value for entity in result.entities_list}
-        self.recognised = Recognised(name=result.intent.name, slots=slots)
-        self._turn.calls_started += 1
-        try:
-            match plan_of(self._hass, self._turn, self.recognised):
-                case Mismatch() as mismatch:
-                    self.mismatch = mismatch
-                    return mismatch.certain
-                case Plan() as plan:
-                    self._policy.authorize(self._turn, plan)
-        except ToolError as err:
-            self.refusal = err
-        return self.refusal is not None
-
-    def check_answer(self, response: intent.IntentResponse) -> None:
-        """Refuse an answer about entities that the user may not read."""
-        if self.recognised is None or self.recognised.name not in QUESTIONS:
-            return
-        read = tuple(state.entity_id for state in (*response.matched_states, *response.unmatched_states))
-        try:
-            self._policy.authorize(self._turn, Plan(action=ActionClass.READ, targets=read))
-        except ToolError as err:
-            self.refusal = err
-
-
-async def _async_handle(
-    hass: HomeAssistant, user_input: ConversationInput, chat_log: ChatLog, gate: _Gate
-) -> intent.IntentResponse | None:
-    """Let Home Assistant recognise and handle the sentence; None when it has nothing to say to it."""
-    try:
-        response = await conversation.async_handle_intents(hass, user_input, chat_log, intent_filter=gate)
-    except intent.IntentError:  # slots or an intent that nobody here handles
+    agent = get_agent_manager(hass).default_agent
+    assert agent is not None  # the conversation integration, which called us, sets it up
+    sentence = Sentence(hass=hass, turn=turn, user_input=user_input, chat_log=chat_log, agent=agent)
+    gate = Gate(hass, turn, policy)
+    outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence)
+    if outcome is None:
+        outcome = await _async_handle_strictly(sentence, gate, frozenset() if final else LEFT_TO_MODEL)
+    if outcome is None and final:
+        outcome = await _async_last_resort(sentence, gate)
+    if outcome is None:
         return None
-    if response is not None:
-        gate.check_answer(response)
+    if isinstance(outcome, ToolError):
+        answer = _answer(await async_refuse(hass, turn, outcome))
+        return replace(answer, needs_confirmation=outcome.translation_key == "needs_confirmation")
+    return _answer(outcome)
+
+
+async def _async_trigger(sentence: Sentence) -> intent.IntentResponse | None:
+    """Let an automation of the owner answer that has this sentence as its trigger."""
+    started = time.perf_counter()
+    speech = await conversation.async_handle_sentence_triggers(sentence.hass, sentence.user_input, sentence.chat_log)
+    if speech is None:
+        return None
+    async_report_trigger(sentence.hass, sentence.turn, started)
+    response = intent.IntentResponse(language=sentence.turn.language)
+    response.async_set_speech(speech)
     return response
 
 
-async def _async_explain(
-    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, gate: _Gate
-) -> intent.IntentResponse:
-    agent = get_agent_manager(hass).default_agent
-    assert isinstance(agent, DefaultAgent)
+async def _async_handle_strictly(
+    sentence: Sentence, gate: Gate, left_out: frozenset[str]
+) -> intent.IntentResponse | ToolError | None:
+    """Handle what one of Home Assistant's sentences fits; None when none does, with the chat log as it was."""
+    log, started = sentence.chat_log, time.perf_counter()
+    before = len(log.content)
+
+    def keep_off(result: RecognizeResult) -> bool:
+        """Decide between recognising and handling; Home Assistant waits for nothing in between."""
+        if result.intent.name in left_out:
+            return True
+        return not gate.opens(result.intent.name, {entity.name: entity.value for entity in result.entities_list})
+
+    try:
+        response = await conversation.async_handle_intents(
+            sentence.hass, sentence.user_input, log, intent_filter=keep_off
+        )
+    except intent.IntentError:  # a value that the intent does not take, or an intent that nobody handles
+        response = None
+    if response is not None:
+        gate.check_answer(response)
+    outcome = gate.refusal or response
+    if outcome is not response or outcome is None:
+        del log.content[before:]  # a model must not see a call it did not make, nobody a state they may not read
+    if outcome is not None and gate.recognised is not None:
+        async_report(sentence.hass, sentence.turn, gate.recognised, outcome, started)
+    return outcome
+
+
+async def _async_last_resort(sentence: Sentence, gate: Gate) -> intent.IntentResponse | ToolError:
+    """Try the second recogniser, else say why there is no answer and what would help."""
     if gate.mismatch is not None:
-        return await async_explain_mismatch(hass, agent, turn, gate.mismatch)
-    return await async_explain(hass, agent, turn, user_input)
+        return await async_explain_mismatch(sentence, gate.mismatch)
+    # Home Assistant remembers per text that the strict search found nothing, and then does not search further.
+    text = f"{sentence.user_input.text} "
+    nearest = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
+    is_custom = nearest is not None and (nearest.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE)
+    if not is_custom and (outcome := await async_answer_freely(sentence, gate)) is not None:
+        return outcome
+    if gate.mismatch is not None:
+        return await async_explain_mismatch(sentence, gate.mismatch)
+    return await async_explain(sentence, nearest)
 
 
-def _triggered(hass: HomeAssistant, turn: Turn, speech: str) -> LocalAnswer:
-    """Return what the owner's automation says."""
-    turn.calls_started += 1
-    async_record(hass, turn, ToolCallRecord(tool_name=TRIGGER, parameters={}, success=True, duration_ms=0), None)
-    response = intent.IntentResponse(language=turn.language)
-    response.async_set_speech(speech)
-    return _answer(response)
-
-
-def _answer(response: intent.IntentResponse, refusal: HomeAssistantError | None = None) -> LocalAnswer:
-    return LocalAnswer(
-        response=response,
-        speech=response.speech.get("plain", {}).get("speech") or "",
-        understood=response.error_code
-        not in (intent.IntentResponseErrorCode.NO_INTENT_MATCH, intent.IntentResponseErrorCode.NO_VALID_TARGETS),
-        needs_confirmation=refusal is not None and refusal.translation_key == "needs_confirmation",
-    )
-
-
-def _record(
-    hass: HomeAssistant, turn: Turn, recognised: Recognised, response: intent.IntentResponse | None, gate: _Gate
-) -> None:
-    """Keep what was done or refused: names and ids, no words."""
-    error: str | None = type(gate.refusal).__name__ if gate.refusal else None
-    done: list[str] = []
-    if response is not None and error is None:
-        error = response.error_code.value if response.error_code else None
-        done = [target.id for target in response.success_results if target.id]
-    record = ToolCallRecord(
-        tool_name=recognised.name,
-        parameters={name: _kept(recognised.name, name, value) for name, value in recognised.slots.items()},
-        success=error is None,
-        duration_ms=round((time.perf_counter() - gate.started) * 1000),
-        error=error,
-    )
-    async_record(hass, turn, record, {"targets": done} if error is None else error)
-
-
-def _kept(intent_name: str, slot: str, value: Any) -> object:
-    """Return what may be kept of a slot."""
-    if isinstance(value, (int, float)) or (slot in _HOUSE_WORDS and intent_name not in TIMERS):
-        return value
-    return MASK
+def _answer(response: intent.IntentResponse) -> LocalAnswer:
+    speech: str = response.speech.get("plain", {}).get("speech") or ""
+    response.async_set_speech(speech)  # "never mind" has none
+    unknown = (intent.IntentResponseErrorCode.NO_INTENT_MATCH, intent.IntentResponseErrorCode.NO_VALID_TARGETS)
+    return LocalAnswer(response=response, speech=speech, understood=response.error_code not in unknown)

@@ -1,0 +1,140 @@
+"""Home Assistant's second recogniser: free wording, misheard names, and "it" for what the last sentence was about.
+
+English only, and only where no model is behind us. Home Assistant keeps it inside its default agent, which does what it
+recognises without asking anybody; so only the recogniser is used, and its intents are handled here, behind the gate.
+"""
+
+from collections.abc import Mapping, Sequence
+import time
+from typing import Any, Protocol
+
+from home_assistant_intents import ErrorKey
+from homeassistant.components.conversation import AssistantContent, ToolResultContent
+from homeassistant.helpers import area_registry as ar, intent, llm
+from homeassistant.helpers.template import Template, TemplateState
+
+from ..const import ASSISTANT
+from ..errors import ToolError
+from .gate import Gate
+from .refusals import async_own_words, error_response
+from .report import async_report
+from .sentence import Sentence
+
+_UNCLEAR_PRONOUN = "anaphora"
+
+
+class _Frame(Protocol):
+    """One intent of a sentence; "the lamp on and the fan off" has two."""
+
+    intent: str
+    slots: dict[str, Any]
+    response_key: str | None
+
+
+async def async_answer_freely(sentence: Sentence, gate: Gate) -> intent.IntentResponse | ToolError | None:
+    """Do what the recogniser makes of a sentence and return the answer, or the refusal.
+
+    None when it makes nothing of it, or this Home Assistant has no recogniser. Nothing happens unless all of it may.
+    """
+    recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
+    turn = sentence.turn
+    if recogniser is None or not recogniser.supports(turn.language):
+        return None
+    area = ar.async_get(sentence.hass).async_get_area(turn.area_id) if turn.area_id else None
+    conversation_id = sentence.chat_log.conversation_id
+    matcher, found = await recogniser.async_interpret(sentence.user_input.text, conversation_id, area)
+    if (found.rejection_code or "").startswith(_UNCLEAR_PRONOUN) and found.response:
+        return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, found.response)
+    frames: list[_Frame] = found.frames
+    if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
+        return None
+    if not all(gate.opens(frame.intent, frame.slots) for frame in frames):
+        return gate.refusal
+    responses: list[intent.IntentResponse] = []
+    for frame in frames:
+        words = {slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()}
+        responses.append(response := await _async_handle(sentence, gate, frame, words))
+        if gate.refusal is not None and len(responses) == 1:
+            return gate.refusal
+        if response.error_code is not None:
+            break
+    if responses[-1].error_code is None:
+        recogniser.async_remember(conversation_id, found.targets)
+    return _joined(responses)
+
+
+async def _async_handle(
+    sentence: Sentence, gate: Gate, frame: _Frame, words: Mapping[str, str]
+) -> intent.IntentResponse:
+    """Handle one intent as the default agent does, and leave it in the chat log."""
+    turn, started = sentence.turn, time.perf_counter()
+    slots = {slot: {"value": value, "text": words[slot]} for slot, value in frame.slots.items()}
+    if turn.area_id:
+        slots["preferred_area_id"] = {"value": turn.area_id}
+    try:
+        if not gate.opens(frame.intent, frame.slots):  # the part before may have changed what this one does
+            raise intent.IntentHandleError
+        response = await intent.async_handle(
+            sentence.hass,
+            ASSISTANT,
+            frame.intent,
+            slots,
+            sentence.user_input.text,
+            turn.context,
+            turn.language,
+            assistant=ASSISTANT,
+            device_id=turn.device_id,
+            satellite_id=turn.satellite_id,
+            conversation_agent_id=turn.agent_id,
+        )
+        gate.check_answer(response)
+        if gate.refusal is not None:
+            raise intent.IntentHandleError
+        if not response.speech:
+            response.async_set_speech(await _async_words(sentence, frame, words, response))
+    except intent.IntentError:
+        speech = await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {}))
+        response = error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
+    assert gate.recognised is not None
+    async_report(sentence.hass, turn, gate.recognised, gate.refusal or response, started)
+    _note(sentence, frame, response)
+    return response
+
+
+def _note(sentence: Sentence, frame: _Frame, response: intent.IntentResponse) -> None:
+    """Leave the intent and its result in the chat log."""
+    agent_id = sentence.turn.agent_id
+    call = llm.ToolInput(tool_name=frame.intent, tool_args=frame.slots, external=True)
+    result = llm.ToolResult(data=llm.IntentResponseDict(response), error=response.error_code is not None)
+    log = sentence.chat_log
+    log.async_add_assistant_content_without_tools(AssistantContent(agent_id=agent_id, tool_calls=[call]))
+    log.async_add_assistant_content_without_tools(
+        ToolResultContent(agent_id=agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
+    )
+
+
+async def _async_words(
+    sentence: Sentence, frame: _Frame, words: Mapping[str, str], response: intent.IntentResponse
+) -> str:
+    """Return Home Assistant's own sentence for what was done."""
+    intents = await sentence.agent.async_get_or_load_intents(sentence.turn.language)
+    template = intents.intent_responses.get(frame.intent, {}).get(frame.response_key) if intents else None
+    if not template:
+        return ""
+    matched = [TemplateState(sentence.hass, state) for state in response.matched_states]
+    unmatched = [TemplateState(sentence.hass, state) for state in response.unmatched_states]
+    variables = {
+        "slots": {**words, **response.speech_slots},
+        "state": next(iter((*matched, *unmatched)), None),
+        "query": {"matched": matched, "unmatched": unmatched},
+    }
+    return " ".join(str(Template(template, sentence.hass).async_render(variables, parse_result=False)).split())
+
+
+def _joined(responses: Sequence[intent.IntentResponse]) -> intent.IntentResponse:
+    """Return one answer for all parts; the last one decides whether it failed."""
+    answer = responses[-1]
+    spoken = dict.fromkeys(str(response.speech["plain"]["speech"]).rstrip(".") for response in responses)
+    answer.async_set_speech(". ".join(part for part in spoken if part))
+    answer.success_results = [target for response in responses for target in response.success_results]
+    return answer

@@ -1,0 +1,50 @@
+"""The policy in front of Home Assistant's intents."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import intent
+
+from ..errors import ToolError
+from ..safety.plan import ActionClass, Plan
+from ..safety.policy import Policy
+from ..turn import Turn
+from .actions import QUESTIONS, Mismatch, Recognised, plan_of
+
+
+class Gate:
+    """Decides on each intent right before it is handled, and remembers what became of the last one."""
+
+    def __init__(self, hass: HomeAssistant, turn: Turn, policy: Policy) -> None:
+        """Decide for one turn."""
+        self._hass = hass
+        self._turn = turn
+        self._policy = policy
+        self.recognised: Recognised | None = None
+        self.refusal: ToolError | None = None
+        self.mismatch: Mismatch | None = None
+
+    def opens(self, name: str, slots: Mapping[str, Any]) -> bool:
+        """Return whether the intent may be handled; nothing may be awaited until then."""
+        self.recognised = Recognised(name=name, slots=slots)
+        self.refusal = self.mismatch = None
+        try:
+            plan = plan_of(self._hass, self._turn, self.recognised)
+            if isinstance(plan, Mismatch):
+                self.mismatch = plan
+                return not plan.certain
+            self._policy.authorize(self._turn, plan)
+        except ToolError as err:
+            self.refusal = err
+        return self.refusal is None
+
+    def check_answer(self, response: intent.IntentResponse) -> None:
+        """Refuse an answer about entities that the user may not read."""
+        if self.recognised is None or self.recognised.name not in QUESTIONS:
+            return
+        read = tuple(state.entity_id for state in (*response.matched_states, *response.unmatched_states))
+        try:
+            self._policy.authorize(self._turn, Plan(action=ActionClass.READ, targets=read))
+        except ToolError as err:
+            self.refusal = err
