@@ -103,7 +103,7 @@ def _figures(ms: float, *, share: float = 1, block: float = 1, requests: int = 1
         "next_share": 0.9, "next_stable": True, "next_new_tokens": 9,
     }  # fmt: skip
     return {
-        "plain": timings, "call": timings, "token_ms": 0.1, "changes_ms": 0.1, "block_ms": block, "block_wall_ms": block,
+        "plain": timings, "call": timings, "paced": timings, "token_ms": 0.1, "changes_ms": 0.1, "block_ms": block, "block_wall_ms": block,
         "dialogue": dialogue, "question": {"requests": requests},
     }  # fmt: skip
 

@@ -66,7 +66,6 @@ def about(plan: Plan) -> Mapping[str, Any]:
         "versions": {"home_agent": manifest["version"], **versions},
         "turns_of_each_kind": plan.rounds * plan.turns,
         "rounds": plan.rounds,
-        "pace_ms": plan.pace_ms,
     }
 
 
@@ -75,7 +74,7 @@ def summary(facts: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     return (
         f"Taken {facts['taken']} on {facts['machine']}, Python {facts['python']}, {versions}; medians of "
-        f"{facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds, a token every {facts['pace_ms']} ms."
+        f"{facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds."
     )
 
 

@@ -32,7 +32,7 @@ class Plan:
     turns: int
     """Timed turns of each kind per round."""
     pace_ms: float = 2
-    """Time between two tokens of the model."""
+    """Time between two tokens where the delay of each is measured; elsewhere an answer comes as fast as it can."""
 
 
 class Process:
@@ -134,27 +134,28 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
 
 
 def _measure(plan: Plan, workers: dict[str, Process]) -> dict[str, dict[str, Any]]:
-    turns: dict[str, dict[str, list[dict[str, Any]]]] = {name: {"words": [], "call": []} for name in workers}
+    blocks = (("plain", "words", 0), ("call", "call", 0), ("paced", "words", plan.pace_ms))
+    turns: dict[str, dict[str, list[dict[str, Any]]]] = {name: {key: [] for key, _, _ in blocks} for name in workers}
     for number in range(plan.rounds + 1):
         say("  warming up" if number == 0 else f"  round {number} of {plan.rounds}")
         start = number % len(plan.agents)
         for name in (*plan.agents[start:], *plan.agents[:start]):
-            for kind, timed in turns[name].items():
+            for key, kind, pace_ms in blocks:
                 # the first turn of a block finds cold caches and perhaps a closed connection
-                block = workers[name].ask("turns", kind=kind, count=plan.turns + 1, pace_ms=plan.pace_ms)[1:]
-                timed += block if number else []
+                timed = workers[name].ask("turns", kind=kind, count=plan.turns + 1, pace_ms=pace_ms)[1:]
+                turns[name][key] += timed if number else []
     say("  longest block, conversation, question")
     return {name: _figures(turns[name], worker, plan) for name, worker in workers.items()}
 
 
 def _figures(turns: dict[str, list[dict[str, Any]]], worker: Process, plan: Plan) -> dict[str, Any]:
-    blocks = [block for kind in turns for block in worker.ask("blocks", kind=kind, count=max(3, plan.turns))]
-    plain, call = turns["words"], turns["call"]
+    blocks = [
+        block for kind in ("words", "call") for block in worker.ask("blocks", kind=kind, count=max(3, plan.turns))
+    ]
     return {
-        "plain": _timings(plain),
-        "call": _timings(call),
-        "token_ms": median(delay for turn in plain for delay in turn["token_ms"]),
-        "changes_ms": median(turn["changes_ms"] for turn in plain + call),
+        **{key: _timings(timed) for key, timed in turns.items()},
+        "token_ms": median(delay for turn in turns["paced"] for delay in turn["token_ms"]),
+        "changes_ms": median(turn["changes_ms"] for timed in turns.values() for turn in timed),
         "block_ms": max(block["cpu_ms"] for block in blocks),
         "block_wall_ms": median(block["wall_ms"] for block in blocks),
         "dialogue": dialogue_figures(worker.ask("dialogue")),

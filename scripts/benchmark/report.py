@@ -31,6 +31,7 @@ TABLES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("Turn with one tool call: CPU (ms)", lambda f: _ms(f["call"]["cpu_ms"])),
     ("Turn with one tool call: time added (ms)", lambda f: _ms(f["call"]["added_ms"])),
     ("Until the endpoint has the request (ms)", lambda f: _ms(f["plain"]["request_ms"])),
+    ("Plain turn with a token every 2 ms: CPU (ms)", lambda f: _ms(f["paced"]["cpu_ms"])),
     ("From a token to the chat log (ms)", lambda f: _ms(f["token_ms"])),
     ("Longest block of the event loop (ms)", lambda f: _ms(f["block_ms"])),
     ("The same in wall time, with garbage collection, median of turns (ms)", lambda f: _ms(f["block_wall_ms"])),
