@@ -1,0 +1,143 @@
+"""Home Assistant's frontend in a headless Chromium, by what a person sees and presses.
+
+Playwright's selectors see through open shadow roots: name the host, then the element, never a chain of hosts.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+import os
+from pathlib import Path
+import re
+import shutil
+from typing import Any, Self
+
+from playwright.async_api import Locator, Page, async_playwright, expect
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync")  # fmt: skip
+TIMEOUT = 20_000  # milliseconds; a page takes one second on a quiet machine
+FIRST_PAGE_TIMEOUT = 60_000  # milliseconds; the frontend is compiled
+_FLOW_STEP = re.compile(r"/api/config/config_entries/(\w+/)?flow/")
+
+
+def chromium() -> str | None:
+    """Return the browser: $CHROMIUM, or one that is installed."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+class Frontend:
+    """One browser window."""
+
+    def __init__(self, page: Page, url: str, shots: Path | None = None) -> None:
+        """Watch a page; pictures go to `shots`."""
+        self.page = page
+        self.url = url
+        self.problems: list[str] = []
+        self.dialog = page.locator("dialog-data-entry-flow")  # of config, options and subentry flows alike
+        self.chat = page.locator("ha-assist-chat")
+        self._shots = shots
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+
+    @classmethod
+    @asynccontextmanager
+    async def window(cls, url: str, shots: Path | None = None) -> AsyncGenerator[Self]:
+        """Open a fresh browser for the length of a block."""
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+            context = await browser.new_context(locale="en-US", viewport={"width": 1100, "height": 800})
+            context.set_default_timeout(TIMEOUT)
+            try:
+                yield cls(await context.new_page(), url, shots)
+            finally:
+                await browser.close()
+
+    async def shot(self, name: str) -> None:
+        """Keep a picture, when somebody wants pictures."""
+        if self._shots:
+            self._shots.mkdir(parents=True, exist_ok=True)
+            await self.page.wait_for_timeout(700)  # animations end
+            await self.page.screenshot(path=self._shots / f"{name}.png", scale="css")
+
+    async def open(self, path: str) -> None:
+        """Go to a page."""
+        await self.page.goto(self.url + path)
+
+    async def log_in(self, user: str, password: str) -> None:
+        """Log in through the form."""
+        await self.open("/")
+        await self.page.locator("input[name=username]").fill(user, timeout=FIRST_PAGE_TIMEOUT)
+        await self.page.locator("input[name=password]").fill(password)
+        await self.page.get_by_role("button", name="Log in").click()
+        await self.page.locator("home-assistant-main").wait_for(timeout=FIRST_PAGE_TIMEOUT)
+
+    # Configuring
+
+    async def add_integration(self, name: str) -> None:
+        """Settings > Devices & services > Add integration, and choose it; its first form is open then."""
+        await self.open("/config/integrations/dashboard")
+        await self.page.get_by_role("button", name="Add integration").click(timeout=FIRST_PAGE_TIMEOUT)
+        chooser = self.page.locator("dialog-add-integration")
+        await chooser.locator("ha-input-search input").fill(name)
+        await chooser.locator("ha-integration-list-item", has_text=name).first.click()
+        await self.dialog.locator("step-flow-form").wait_for()
+
+    async def choose(self, option: str) -> None:
+        """Choose from a list of radio buttons in the form."""
+        await self.dialog.get_by_text(option, exact=True).click()
+
+    async def fill(self, key: str, value: str) -> None:
+        """Fill in a text field, by its key in the schema."""
+        await self.dialog.locator(f"input[name='{key}']").fill(value)
+
+    async def pick(self, label: str, value: str) -> None:
+        """Pick from a drop-down field."""
+        await self.dialog.locator("ha-selector", has_text=label).locator("ha-picker-field").first.click()
+        await self.page.locator("ha-picker-combo-box ha-combo-box-item", has_text=value).first.click()
+
+    async def submit(self) -> dict[str, Any]:
+        """Send the form; return the step that follows."""
+
+        def is_step(response: Any) -> bool:
+            return response.request.method == "POST" and bool(_FLOW_STEP.search(response.url))
+
+        async with self.page.expect_response(is_step) as sent:
+            await self.dialog.get_by_role("button", name="Submit").click()
+        step: dict[str, Any] = await (await sent.value).json()
+        return step
+
+    async def finish(self) -> None:
+        """Close the last step ("Skip and finish" where the entry made devices)."""
+        await self.dialog.get_by_role("button", name=re.compile("finish", re.IGNORECASE)).click()
+        await self.dialog.locator("ha-dialog").wait_for(state="hidden")
+
+    # The house
+
+    async def more_info(self, entity_id: str) -> Locator:
+        """Open the dialog of an entity; return where it says its state."""
+        await self.open(f"/home/overview?more-info-entity-id={entity_id}")
+        state = self.page.locator("ha-more-info-dialog ha-more-info-state-header p.state")
+        await state.wait_for(timeout=FIRST_PAGE_TIMEOUT)
+        return state
+
+    # Talking
+
+    async def open_assist(self, assistant: str) -> None:
+        """Open the dialog and choose the assistant."""
+        await self.open("/home/overview?conversation=1")
+        await self.chat.wait_for(timeout=FIRST_PAGE_TIMEOUT)
+        dialog = self.page.locator("ha-voice-command-dialog")
+        await dialog.locator("ha-dropdown > ha-button").click()
+        await dialog.locator("ha-dropdown-item", has_text=assistant).click()
+        await expect(dialog.locator("ha-dropdown > ha-button")).to_contain_text(assistant)
+
+    async def say(self, text: str, answer: str) -> None:
+        """Send a message and wait for this answer; a streamed one grows, so it is its text that is waited for."""
+        await self.chat.locator("#message-input input").fill(text)
+        await self.page.keyboard.press("Enter")
+        await expect(self.answers.last).to_contain_text(answer, timeout=TIMEOUT)
+
+    @property
+    def answers(self) -> Locator:
+        """What the assistant said."""
+        return self.chat.locator(".message.hass")
