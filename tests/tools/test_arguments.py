@@ -120,6 +120,7 @@ def test_control_arguments_that_are_refused(given: Any) -> None:
         ({"attributes": None, "history": None}, [], None),
         ({"attributes": "brightness, effect", "history": ""}, ["brightness", "effect"], None),
         ({"attributes": '["brightness"]', "history": {}}, ["brightness"], None),
+        ({"attributes": ["a", " ", "a"]}, ["a"], None),
         ({"history": "24h"}, [], {"duration": "24h", "aggregate": None}),
         ({"history": '{"duration": "1h"}'}, [], {"duration": "1h", "aggregate": None}),
         ({"history": {"duration": "7d", "aggregate": "Average"}}, [], {"duration": "7d", "aggregate": "avg"}),
@@ -168,6 +169,6 @@ def test_native_tools_in_sorted_order_and_only_when_wanted(home: Home) -> None:
 
 
 async def test_a_tool_refuses_to_run_outside_a_turn(hass: HomeAssistant, home: Home) -> None:
-    context = llm.LLMContext(platform="test", context=None, language="en", assistant=None, device_id=None)
+    context = llm.LLMContext(platform="test", context=None, language="en", assistant="conversation", device_id=None)
     with pytest.raises(HomeAssistantError, match="only inside a turn"):
         await HaQuery(home).async_call(hass, llm.ToolInput("ha_query", {"entity_id": "light.a"}), context)

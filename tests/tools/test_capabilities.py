@@ -113,6 +113,8 @@ type Call = tuple[str, dict[str, Any]]
         ("lawn_mower.a", "docked", {"supported_features": 7}, "start", {}, [("start_mowing", {})]),
         ("lawn_mower.a", "mowing", {"supported_features": 7}, "turn_off", {}, [("dock", {})]),
         ("valve.a", "closed", {"supported_features": 15}, "turn_on", {}, [("open_valve", {})]),
+        ("valve.a", "closing", {"supported_features": 15}, "toggle", {}, [("open_valve", {})]),
+        ("valve.a", "unknown", {"supported_features": 15}, "toggle", {}, [("toggle", {})]),
         ("valve.a", "open", {"supported_features": 15}, "toggle", {}, [("close_valve", {})]),
         ("valve.a", "open", {"supported_features": 15}, "set_value", {"value": 0}, [("set_valve_position", {"position": 0})]),
         ("humidifier.a", "off", HUMIDIFIER, "turn_on", {"humidity": "45 %", "mode": "Eco"}, [("turn_on", {}), ("set_humidity", {"humidity": 45}), ("set_mode", {"mode": "eco"})]),
@@ -205,6 +207,7 @@ async def test_an_action_becomes_service_calls(
         ("number.a", "3", NUMBER, "turn_on", {}, "number.a cannot turn_on now. It can: set_value [(]value[)]"),
         ("timer.a", "active", {}, "change", {}, "change of timer.a needs duration"),
         ("timer.a", "active", {}, "pause", {"duration": 1}, "does not take duration with pause. It takes none"),
+        ("alarm_control_panel.a", "unknown", {"supported_features": 63}, "toggle", {}, "cannot toggle now"),
         ("scene.a", "unknown", {}, "turn_off", {}, "scene.a cannot turn_off now"),
         ("automation.a", "on", {}, "trigger", {}, "automation.a cannot trigger now"),
         ("vacuum.a", "on", VACUUM, "send_command", {"command": "x"}, "cannot send_command"),
@@ -291,7 +294,10 @@ async def test_a_script_takes_the_fields_its_owner_declared(hass: HomeAssistant,
     calls = service_calls(hass, "turn_on", "script.say", {"variables": {"message": ["a", None]}})
     assert [dict(call.data) for call in calls] == [{"variables": {"message": ["a", None]}}]
     assert [dict(call.data) for call in service_calls(hass, "turn_on", "script.say", {})] == [{}]
-    with pytest.raises(ToolRefusal, match="does not know volume. Its parameters: message, times"):
+    hass.services.async_remove("script", "turn_on")
+    with pytest.raises(ToolRefusal, match="cannot turn_on now"):
+        service_calls(hass, "turn_on", "script.say", {"message": "hi"})
+    with pytest.raises(ToolRefusal, match=r"does not know volume\. Its parameters: message, times"):
         service_calls(hass, "turn_on", "script.say", {"volume": 1})
     with pytest.raises(ToolRefusal, match="have to be an object"):
         service_calls(hass, "turn_on", "script.say", {"variables": "x"})

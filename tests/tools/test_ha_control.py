@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, Event, HomeAssistant, ServiceCall
+from homeassistant.core import Context, Event, HomeAssistant, ServiceCall, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
@@ -71,8 +71,8 @@ async def test_every_call_carries_the_context_of_the_turn(
     calls: list[Event[Any]] = async_capture_events(hass, "call_service")
     await control("turn_off", "light.*")
     assert len(calls) > 3
-    assert {call.context for call in calls} == {turn.context}
-    state = hass.states.get("light.bed_light")
+    assert all(call.context is turn.context for call in calls)
+    state = hass.states.get("light.ceiling_lights")
     assert state is not None
     assert state.context is turn.context
 
@@ -126,6 +126,12 @@ async def test_a_wildcard_of_which_nothing_can_do_it_says_why(planned: MakePlan,
     await put("sensor.a", "1")
     with pytest.raises(ToolRefusal, match=r"Nothing that matches 'sensor\.\*' can be controlled"):
         await planned("turn_on", "sensor.*")
+
+
+async def test_of_two_with_one_name_the_one_that_can(planned: MakePlan, put: Put) -> None:
+    await put("sensor.a", "1", friendly_name="Heater")
+    await put("switch.a", "on", friendly_name="Heater")
+    assert (await planned("turn_off", "heater")).targets == ("switch.a",)
 
 
 async def test_one_unknown_target_and_nothing_is_planned(planned: MakePlan, put: Put) -> None:
@@ -254,7 +260,11 @@ async def test_a_state_that_never_comes_is_told_as_it_is(
 
 async def test_an_entity_that_vanishes_while_it_is_switched(hass: HomeAssistant, control: Ask, put: Put) -> None:
     await put("switch.a", "off")
-    hass.services.async_register("switch", "turn_on", lambda _call: hass.states.async_remove("switch.a"))
+
+    def remove(_call: ServiceCall) -> None:
+        hass.states.async_remove("switch.a")
+
+    hass.services.async_register("switch", "turn_on", callback(remove))
     assert await control("turn_on", "switch.a") == {"entity_id": "switch.a", "new_state": None, "note": "It is gone."}
 
 

@@ -19,7 +19,7 @@ class ToolRefusal(ToolError):
 
     def __init__(self, sentence: str) -> None:
         """Keep the sentence; it is also the placeholder `detail` of the translated error."""
-        super().__init__(detail=sentence)
+        super().__init__("tool_refused", detail=sentence)
         self.sentence = sentence
 
     @override

@@ -31,6 +31,7 @@ MIN_POINTS = 5
 MAX_LAST_CHANGES = 20
 STATISTICS_FROM = timedelta(days=1)  # shorter sums are counted from states: statistics are a few minutes behind
 
+_JUST_BEFORE = timedelta(milliseconds=1)  # a state written exactly at the start is in neither half of core's query
 _GAPS = (STATE_UNAVAILABLE, STATE_UNKNOWN)
 _METERS = ("total", "total_increasing")
 _METER_CLASSES = ("energy", "gas", "water")
@@ -61,10 +62,6 @@ class _Past:
     high: float | None = None
 
 
-def _no_limits(duration: object) -> timedelta:
-    return read_duration(duration if duration not in (None, "") else DEFAULT_PERIOD)
-
-
 async def async_history(
     hass: HomeAssistant, states: Sequence[State], duration: object, aggregate: Aggregate | None
 ) -> JsonObjectType:
@@ -72,7 +69,7 @@ async def async_history(
 
     Raises `ToolRefusal` without a recorder, for a duration that is none, and for more entities than fit an answer.
     """
-    asked = _no_limits(duration)
+    asked = read_duration(DEFAULT_PERIOD if duration in (None, "") else duration)
     if "recorder" not in hass.config.components:
         raise ToolRefusal("There is no history: the recorder of Home Assistant is not set up.")
     if len(states) > MAX_ENTITIES:
@@ -124,7 +121,7 @@ def _recorded(hass: HomeAssistant, states: Sequence[State], query: Query) -> dic
     """Return the recorded states, with the current one at the end: the recorder writes a few seconds late."""
     found = history.get_significant_states(
         hass,
-        query.start,
+        query.start - _JUST_BEFORE,
         query.end,
         [state.entity_id for state in states],
         significant_changes_only=False,
