@@ -24,6 +24,7 @@ async def test_line_of_a_broken_template(hass: HomeAssistant, template: str, lin
     assert problem
     assert problem["line"] == line
     assert problem["error"]
+    assert "TemplateSyntaxError" not in problem["error"]
 
 
 async def test_template_that_is_too_long_has_no_line(hass: HomeAssistant) -> None:

@@ -64,7 +64,7 @@ def check_template(hass: HomeAssistant, text: str) -> dict[str, str] | None:
     try:
         Template(text, hass).async_render(_SAMPLE, parse_result=False)
     except TemplateError as err:
-        return {"line": _line(err.__cause__), "error": str(err)}
+        return {"line": _line(err.__cause__), "error": str(err.__cause__ or err)}
     return None
 
 
