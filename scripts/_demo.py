@@ -3,8 +3,8 @@
 import argparse
 import asyncio
 from dataclasses import dataclass, field
+import json
 import os
-from pathlib import Path
 import shutil
 import signal
 import socket
@@ -12,11 +12,12 @@ import sys
 import textwrap
 
 from tests.e2e.api import ApiError
-from tests.e2e.harness import PASSWORD, USER, Hass
+from tests.e2e.harness import PASSWORD, USER, FlowRefusedError, Hass
 from tests.e2e.house import add_home_agent, furnish, reset
-from tests.e2e.process import free_port
+from tests.e2e.process import ROOT, free_port
 
-FOLDER = Path(__file__).resolve().parents[1] / ".ha-demo"
+FOLDER = ROOT / ".ha-demo"
+TRANSLATIONS = ROOT / "custom_components" / "home_agent" / "translations" / "en.json"
 PORT = 8123
 SHOWN_DOMAINS = ("light", "switch", "cover", "lock", "climate", "fan", "media_player", "valve", "vacuum", "scene")
 SETTLE_TIMEOUT = 5  # seconds that a device has to follow
@@ -144,6 +145,12 @@ async def prepare(hass: Hass, arguments: argparse.Namespace, terminal: Terminal)
     return agent
 
 
+def reason(error: FlowRefusedError) -> str:
+    """Return what the form said about the endpoint."""
+    texts: dict[str, str] = json.loads(TRANSLATIONS.read_text(encoding="utf-8"))["config"]["error"]
+    return " ".join(texts.get(key, key) for key in error.errors.values())
+
+
 async def main() -> int:
     """Run the demo; return its exit code."""
     arguments, terminal = parse_arguments(), Terminal()
@@ -163,7 +170,9 @@ async def main() -> int:
         terminal.verdict(f"Your turn: {hass.url}   user {USER}   password {PASSWORD}", good=True)
         terminal.step('Assist is behind the speech bubble at the top ("Assist"); Ctrl-C here ends the house')
         await hass.process.wait()
-    except (ApiError, AssertionError, RuntimeError) as err:
+    except FlowRefusedError as err:
+        terminal.verdict(f"{arguments.llm}: {reason(err)}", good=False)
+    except (ApiError, AssertionError, RuntimeError, TimeoutError) as err:
         terminal.verdict(f"{type(err).__name__}: {err}\nlog: {FOLDER.name}/hass.out", good=False)
     finally:
         await hass.stop()

@@ -70,6 +70,15 @@ class PipelineRun:
         return Answer(self.data("intent-end")["intent_output"])
 
 
+class FlowRefusedError(Exception):
+    """A form was sent and came back."""
+
+    def __init__(self, errors: dict[str, str]) -> None:
+        """Keep the error key of each field; `base` stands for the whole form."""
+        super().__init__(", ".join(f"{field}: {key}" for field, key in errors.items()))
+        self.errors = errors
+
+
 @dataclass(slots=True)
 class Flow:
     """A config, options or subentry flow at its current step."""
@@ -96,6 +105,13 @@ class Flow:
     async def submit(self, **data: Any) -> Self:
         """Send the form; go on to the step that follows."""
         self.step = await self.hass.post(f"{self.path}/{self.step['flow_id']}", **data)
+        return self
+
+    async def submit_well(self, **data: Any) -> Self:
+        """Send the form; raises `FlowRefusedError` when it comes back."""
+        await self.submit(**data)
+        if errors := self.step.get("errors"):
+            raise FlowRefusedError(errors)
         return self
 
     async def choose(self, option: str) -> Self:

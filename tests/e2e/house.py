@@ -58,7 +58,6 @@ async def add_home_agent(hass: Hass, *, url: str = "", model: str = "", key: str
 
 
 async def fill_endpoint(flow: Flow, *, url: str, model: str, key: str = "") -> None:
-    """Fill in the two forms of an endpoint."""
-    await flow.submit(base_url=url, **({"api_key": key} if key else {}))
-    assert flow.step.get("step_id") == "model", flow.step
-    await flow.submit(model=model)
+    """Fill in the two forms of an endpoint; raises `FlowRefusedError`."""
+    await flow.submit_well(base_url=url, **({"api_key": key} if key else {}))
+    await flow.submit_well(model=model)
