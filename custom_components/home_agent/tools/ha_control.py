@@ -12,6 +12,7 @@ import probatio
 
 from ..const import ASSISTANT
 from ..safety.plan import ActionClass, Plan, ServiceCall
+from ..slices import in_slices
 from ..turn import Turn
 from .arguments import LenientSchema, action, entity_ids, json_object
 from .base import HomeAgentTool, ToolRefusal
@@ -91,15 +92,8 @@ class HaControl(HomeAgentTool):
         )
         calls: list[ServiceCall] = []
         for found in await targets.async_find_all(args["entity_id"]):
-            calls += _calls_for(hass, wanted, found, given)
-        chosen = tuple(dict.fromkeys(one for call in calls for one in call.entity_ids))
-        reason = next((why for call in calls if (why := sensitivity(hass, call))), None)
-        return Plan(
-            action=ActionClass.SENSITIVE if reason else ActionClass.WRITE,
-            targets=tuple(dict.fromkeys((*chosen, *_behind(hass, chosen), *_named_in(hass, calls)))),
-            calls=tuple(_merged(calls)),
-            reason=reason,
-        )
+            calls += await _async_calls_for(hass, wanted, found, given)
+        return await _async_plan(hass, calls)
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
@@ -107,11 +101,13 @@ class HaControl(HomeAgentTool):
         return await async_execute(hass, plan.calls, turn.context)
 
 
-def _calls_for(hass: HomeAssistant, wanted: str, found: Found, given: Mapping[str, object]) -> list[ServiceCall]:
+async def _async_calls_for(
+    hass: HomeAssistant, wanted: str, found: Found, given: Mapping[str, object]
+) -> list[ServiceCall]:
     """Return the calls for one text of the model; of a broad one, for those entities that can do it."""
     calls: list[ServiceCall] = []
     refused: ToolRefusal | None = None
-    for entity_id in found.entity_ids:
+    async for entity_id in in_slices(found.entity_ids):
         _check_group(hass, entity_id)
         try:
             calls += service_calls(hass, wanted, entity_id, given)
@@ -139,18 +135,42 @@ def _hidden(hass: HomeAssistant, entity_id: str) -> bool:
     return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
 
 
-def _behind(hass: HomeAssistant, chosen: Iterable[str]) -> Iterable[str]:
-    """Return the members of groups, which the policy checks as well."""
-    for entity_id in chosen:
-        for member in members(hass, entity_id):
-            if async_should_expose(hass, ASSISTANT, member):
-                yield member
+async def _async_plan(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Plan:
+    """Return the plan: equal calls on several entities as one, in the order of their first.
+
+    Besides what is called, its targets are the members of groups and the entities that the variables of scripts name: a
+    script may not be sent to what is not exposed.
+    """
+    targets: dict[str, None] = {}
+    merged: dict[tuple[str, str, bytes], dict[str, None]] = {}
+    reason: str | None = None
+    async for call in in_slices(calls):
+        key = (call.domain, call.service, orjson.dumps(dict(call.data), option=orjson.OPT_SORT_KEYS))
+        merged.setdefault(key, {}).update(dict.fromkeys(call.entity_ids))
+        targets |= dict.fromkeys((*call.entity_ids, *_behind(hass, call), *_named_in(hass, call)))
+        reason = reason or sensitivity(hass, call)
+    return Plan(
+        action=ActionClass.SENSITIVE if reason else ActionClass.WRITE,
+        targets=tuple(targets),
+        calls=tuple(
+            ServiceCall(domain=domain, service=service, entity_ids=tuple(entity_ids), data=json_loads_object(data))
+            for (domain, service, data), entity_ids in merged.items()
+        ),
+        reason=reason,
+    )
 
 
-def _named_in(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Iterable[str]:
-    """Return the entities that the variables of scripts name: a script may not be sent to what is not exposed."""
-    for call in calls:
-        yield from _entity_ids_in(hass, call.data.get("variables"))
+def _behind(hass: HomeAssistant, call: ServiceCall) -> Iterable[str]:
+    return (
+        member
+        for entity_id in call.entity_ids
+        for member in members(hass, entity_id)
+        if async_should_expose(hass, ASSISTANT, member)
+    )
+
+
+def _named_in(hass: HomeAssistant, call: ServiceCall) -> Iterable[str]:
+    return _entity_ids_in(hass, call.data.get("variables"))
 
 
 def _entity_ids_in(hass: HomeAssistant, value: object) -> Iterable[str]:
@@ -169,15 +189,3 @@ def _is_entity_id(hass: HomeAssistant, text: str) -> bool:
     if not valid_entity_id(text):
         return False
     return is_controllable(text) or bool(hass.states.async_entity_ids_count(split_entity_id(text)[0]))
-
-
-def _merged(calls: Iterable[ServiceCall]) -> list[ServiceCall]:
-    """Return equal calls on several entities as one, in the order of their first."""
-    merged: dict[tuple[str, str, bytes], dict[str, None]] = {}
-    for call in calls:
-        key = (call.domain, call.service, orjson.dumps(dict(call.data), option=orjson.OPT_SORT_KEYS))
-        merged.setdefault(key, {}).update(dict.fromkeys(call.entity_ids))
-    return [
-        ServiceCall(domain=domain, service=service, entity_ids=tuple(entities), data=json_loads_object(data))
-        for (domain, service, data), entities in merged.items()
-    ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from heapq import nlargest
 import re
 from typing import Protocol
 import unicodedata
@@ -113,7 +114,7 @@ class Names:
             label, score = _nearest(grams, entity)
             if score >= _MIN_LIKENESS:
                 scored.append((score, label, entity.entity_id))
-        shortlist = sorted(scored, key=lambda item: (-item[0], item[2]))[:_SHORTLIST]
+        shortlist = nlargest(_SHORTLIST, scored)
         domain = text.partition(".")[0] if "." in text else ""
         best = sorted(shortlist, key=lambda item: -_likeness(wanted, item[1], same=item[2].startswith(f"{domain}.")))
         return [entity_id for _, _, entity_id in best]
