@@ -139,7 +139,8 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         chat_log.llm_input_provided_index = len(chat_log.content)
         words = self._words(turn, session, frozenset(tool.name for tool in tools))
         budget = budget_for(endpoint.config, self.profile)
-        briefing = Briefing(self.hass, turn, session, chat_log, budget, endpoint.client.estimator)
+        selections, estimator = self.runtime.selections, endpoint.client.estimator
+        briefing = Briefing(self.hass, turn, session, chat_log, selections, budget, estimator)
         await briefing.async_prepare(self.runtime.home, self.runtime.stable, words)
         chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
         agent = Agent(

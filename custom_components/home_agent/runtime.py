@@ -6,6 +6,7 @@ from homeassistant.config_entries import ConfigEntry
 
 from .const import LLM_DEFAULT, LLM_NONE
 from .context.home import Home
+from .context.selection import Selections
 from .context.session import Sessions
 from .context.stable_part import StablePart
 from .endpoint import Endpoint
@@ -27,6 +28,7 @@ class RuntimeData:
     policy: Policy
     sessions: Sessions = field(default_factory=Sessions)
     stable: StablePart = field(default_factory=StablePart)
+    selections: Selections = field(default_factory=Selections)
 
     def endpoint_of(self, profile: Profile) -> Endpoint | None:
         """Return the endpoint a profile talks to; None: the house answers by itself.

@@ -12,6 +12,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.context.home import Home
+from custom_components.home_agent.context.selection import Selections
 from custom_components.home_agent.context.session import Session, TurnPart
 from custom_components.home_agent.context.turn_part import async_turn_part
 from custom_components.home_agent.profiles.profile import ContextEntity, Profile
@@ -28,6 +29,7 @@ class Conversation:
     def __init__(self, hass: HomeAssistant, make_turn: MakeTurn) -> None:
         self.hass, self.make_turn = hass, make_turn
         self.session = Session()
+        self.selections = Selections()
         entry = MockConfigEntry(domain=DOMAIN)
         entry.add_to_hass(hass)
         self.home = Home(hass, entry)
@@ -43,6 +45,7 @@ class Conversation:
             self.make_turn(**fields),
             self.session,
             snapshot,
+            self.selections,
             UserContent("hello"),
             told,
             budget,

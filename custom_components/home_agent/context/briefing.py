@@ -12,6 +12,7 @@ from ..turn import Turn
 from .budget import Budget
 from .history import sent_rounds
 from .home import Home, HomeSnapshot
+from .selection import Selections
 from .session import Session, TurnPart
 from .stable_part import StablePart
 from .turn_part import async_turn_part
@@ -28,6 +29,7 @@ class Briefing:
         turn: Turn,
         session: Session,
         chat_log: ChatLog,
+        selections: Selections,
         budget: Budget,
         estimator: TokenEstimator,
     ) -> None:
@@ -36,6 +38,7 @@ class Briefing:
         self._turn = turn
         self._session = session
         self._chat_log = chat_log
+        self._selections = selections
         self._budget = budget
         self._estimate = estimator.estimate
         self._question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
@@ -71,6 +74,7 @@ class Briefing:
                 self._turn,
                 self._session,
                 self._snapshot,
+                self._selections,
                 self._question,
                 told,
                 budget.states,

@@ -3,25 +3,16 @@
 The turn part of a user message is kept as it was sent, so that each request starts with the whole previous one.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from homeassistant.components.conversation import Content, UserContent
-from homeassistant.core import State, callback
+from homeassistant.core import callback
 from homeassistant.helpers import chat_session
 
 from ..errors import ConversationBusy
-from .home import HomeEntity, HomeSnapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An entity as the model knows it."""
-
-    text: str
-    state: State | None
-    """The state object the text was made from; None once the model was told that the entity is gone."""
+from .selection import Told
 
 
 @dataclass(slots=True)
@@ -35,18 +26,6 @@ class TurnPart:
     """Date, area, user and language as they were told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which entities are told, and how much of each; chosen once and kept until the home changes."""
-
-    snapshot: HomeSnapshot
-    entities: Sequence[HomeEntity]
-    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The owner's choice per entity id."""
-    detailed: bool = True
-    left_out: int = 0
-
-
 @dataclass(slots=True)
 class Session:
     """One conversation."""
@@ -58,7 +37,6 @@ class Session:
     """Messages that got an error instead of an answer: neither is sent again."""
     instructions: str | None = None
     """The owner's rendered prompt, fixed with the first turn so that a clock in it does not change the prefix."""
-    selection: Selection | None = None
     states_told_at: float | None = None
     """Loop time of the newest states."""
     cleared: bool = False
