@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from homeassistant.components import conversation, demo
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryData
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
@@ -55,7 +55,7 @@ async def set_up(
 ) -> MockConfigEntry:
     """Set Home Agent up with one profile, and with one endpoint if there is a server."""
     subentries = [
-        ConfigSubentryData(
+        ConfigSubentryDataWithId(
             subentry_type="profile",
             data=dict(profile or {}),
             title="Home Agent",
@@ -66,7 +66,7 @@ async def set_up(
     if server is not None:
         endpoint = {"preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted"}
         subentries.append(
-            ConfigSubentryData(
+            ConfigSubentryDataWithId(
                 subentry_type="llm",
                 data=endpoint | dict(llm or {}),
                 title="Scripted",

@@ -15,7 +15,7 @@ from homeassistant.helpers import llm
 
 from .const import ASSISTANT, DOMAIN
 from .safety.policy import Policy
-from .tools.base import HomeAgentTool
+from .safety.tool import HomeAgentTool
 from .turn import Turn, current_turn
 
 

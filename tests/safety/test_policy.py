@@ -20,7 +20,7 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.profiles.profile import Profile
 from custom_components.home_agent.safety.plan import ActionClass, Plan, ServiceCall
 from custom_components.home_agent.safety.policy import Policy, policy_from_options
-from custom_components.home_agent.tools.base import HomeAgentTool
+from custom_components.home_agent.safety.tool import HomeAgentTool
 from custom_components.home_agent.turn import Turn
 from tests.context.conftest import AddEntity
 
@@ -180,6 +180,9 @@ async def test_every_error_becomes_a_result(
 
 async def test_foreign_tools_are_dispatched_and_enveloped(policy: Policy, make_turn: MakeTurn) -> None:
     class Foreign(llm.Tool):
+        async def async_call(self, *_: Any) -> llm.ToolResult:
+            raise AssertionError("the policy dispatches")
+
         name = "foreign"
         integration = "test"
 

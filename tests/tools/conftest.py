@@ -16,7 +16,7 @@ from custom_components.home_agent.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.context.home import Home
 from custom_components.home_agent.profiles.profile import Profile
 from custom_components.home_agent.safety.plan import Plan
-from custom_components.home_agent.tools.base import HomeAgentTool
+from custom_components.home_agent.safety.tool import HomeAgentTool
 from custom_components.home_agent.tools.ha_control import HaControl
 from custom_components.home_agent.tools.ha_query import HaQuery
 from custom_components.home_agent.turn import Turn

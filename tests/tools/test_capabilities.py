@@ -6,7 +6,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 import pytest
 
-from custom_components.home_agent.tools.base import ToolRefusal
+from custom_components.home_agent.safety.tool import ToolRefusal
 from custom_components.home_agent.tools.capabilities import abilities, known_actions, members, service_calls
 from custom_components.home_agent.tools.domains import DOMAINS
 

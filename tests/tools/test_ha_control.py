@@ -13,7 +13,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 
 from custom_components.home_agent.const import ASSISTANT
 from custom_components.home_agent.safety.plan import ActionClass
-from custom_components.home_agent.tools.base import ToolRefusal
+from custom_components.home_agent.safety.tool import ToolRefusal
 from custom_components.home_agent.tools.execute import MAX_RESULTS
 from custom_components.home_agent.turn import Turn
 

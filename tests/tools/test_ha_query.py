@@ -11,7 +11,7 @@ import pytest
 
 from custom_components.home_agent.context.home import Home
 from custom_components.home_agent.safety.plan import ActionClass
-from custom_components.home_agent.tools.base import ToolRefusal
+from custom_components.home_agent.safety.tool import ToolRefusal
 from custom_components.home_agent.tools.ha_query import MAX_CHARACTERS, HaQuery
 from custom_components.home_agent.turn import Turn
 

@@ -11,7 +11,7 @@ from homeassistant.helpers.recorder import get_instance
 import pytest
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
-from custom_components.home_agent.tools.base import ToolRefusal
+from custom_components.home_agent.safety.tool import ToolRefusal
 
 from .conftest import Ask, Put
 

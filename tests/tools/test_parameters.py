@@ -6,8 +6,8 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util.unit_system import US_CUSTOMARY_SYSTEM
 import pytest
 
+from custom_components.home_agent.safety.tool import ToolRefusal
 from custom_components.home_agent.tools import parameters
-from custom_components.home_agent.tools.base import ToolRefusal
 from custom_components.home_agent.tools.spec import Reader, Subject
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.tools.base import ToolRefusal
+from custom_components.home_agent.safety.tool import ToolRefusal
 from custom_components.home_agent.tools.periods import read_duration
 
 

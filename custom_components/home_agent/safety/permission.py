@@ -1,6 +1,6 @@
 """Who may touch what: exposure of the entity and permission of the user, both as they are at this moment."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 
 from ..const import ASSISTANT
 from ..errors import ToolError
+from ..slices import in_slices
 from .plan import ActionClass, Plan
 
 
@@ -17,18 +18,28 @@ def is_exposed(hass: HomeAssistant, entity_id: str) -> bool:
     return hass.states.get(entity_id) is not None and async_should_expose(hass, ASSISTANT, entity_id)
 
 
-def check_permission(hass: HomeAssistant, user: User | None, plan: Plan) -> None:
-    """Raise `ToolError` unless every target is exposed and the user may read or control it.
+def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]:
+    """Check one target per step: exposed, and the user may read or control it. Raises `ToolError`.
 
-    An entity that is not exposed gives the same answer as one that does not exist.
+    An entity that is not exposed gives the same answer as one that does not exist. In steps, because a plan can have
+    thousands of targets.
     """
-    for entity_id in _targets(plan):
+    needed = POLICY_READ if plan.action is ActionClass.READ else POLICY_CONTROL
+    for entity_id in dict.fromkeys((*plan.targets, *(item for call in plan.calls for item in call.entity_ids))):
         if not is_exposed(hass, entity_id):
             raise ToolError("entity_not_found", target=entity_id)
-        needed = POLICY_READ if plan.action is ActionClass.READ else POLICY_CONTROL
         if user is not None and not user.permissions.check_entity(entity_id, needed):
             raise ToolError("not_allowed", target=entity_id)
+        yield
 
 
-def _targets(plan: Plan) -> Iterable[str]:
-    return dict.fromkeys((*plan.targets, *(entity_id for call in plan.calls for entity_id in call.entity_ids)))
+def check_permission(hass: HomeAssistant, user: User | None, plan: Plan) -> None:
+    """Check every target at once. Raises `ToolError`."""
+    for _ in checks(hass, user, plan):
+        pass
+
+
+async def async_check_permission(hass: HomeAssistant, user: User | None, plan: Plan) -> None:
+    """Check every target, giving the event loop its turn in between. Raises `ToolError`."""
+    async for _ in in_slices(checks(hass, user, plan)):
+        pass

@@ -18,12 +18,12 @@ from .. import events
 from ..client.base import BrokenArguments
 from ..const import CONF_ALWAYS_CONFIRM, DOMAIN, LOGGER
 from ..errors import ToolError
-from ..tools.base import HomeAgentTool, envelope
 from ..turn import ToolCallRecord, Turn
 from .audit import async_record, masked
 from .confirmation import Confirmation, RefuseSensitive
-from .permission import check_permission
+from .permission import async_check_permission, check_permission
 from .plan import ActionClass, Plan
+from .tool import HomeAgentTool, envelope
 
 LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
 BROKEN_ARGUMENTS = "The arguments are not a JSON object. Nothing was done. Call the tool again with valid JSON."
@@ -43,6 +43,9 @@ class Policy:
     def authorize(self, turn: Turn, plan: Plan) -> None:
         """Raise `ToolError` unless everything in the plan may happen now, for this user."""
         check_permission(self._hass, turn.user, plan)
+        self._check_confirmation(turn, plan)
+
+    def _check_confirmation(self, turn: Turn, plan: Plan) -> None:
         if plan.action is ActionClass.SENSITIVE or (
             plan.action is ActionClass.WRITE and self._owner_wants_to_know(plan)
         ):
@@ -105,7 +108,8 @@ class Policy:
             return _foreign_result(await dispatch())
         args = tool.parameters(tool_input.tool_args)
         plan = await tool.plan(self._hass, args, turn)
-        self.authorize(turn, plan)
+        await async_check_permission(self._hass, turn.user, plan)
+        self._check_confirmation(turn, plan)
         return await tool.run(self._hass, args, plan, turn)
 
     def _owner_wants_to_know(self, plan: Plan) -> bool:

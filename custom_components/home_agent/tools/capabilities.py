@@ -13,7 +13,7 @@ from homeassistant.core import HomeAssistant, split_entity_id
 import probatio
 
 from ..safety.plan import ServiceCall
-from .base import ToolRefusal
+from ..safety.tool import ToolRefusal
 from .domains import DOMAINS
 from .parameters import refuse_targets
 from .spec import Action, Domain, Step, Subject

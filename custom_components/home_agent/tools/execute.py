@@ -11,7 +11,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..safety.plan import ServiceCall
-from .base import ToolRefusal
+from ..safety.tool import ToolRefusal
 from .states import result_of
 
 SETTLE = 1.0  # seconds to wait for states to follow; many integrations push them after the call has returned

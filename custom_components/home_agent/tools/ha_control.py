@@ -12,10 +12,10 @@ import probatio
 
 from ..const import ASSISTANT
 from ..safety.plan import ActionClass, Plan, ServiceCall
+from ..safety.tool import HomeAgentTool, ToolRefusal
 from ..slices import in_slices
 from ..turn import Turn
 from .arguments import LenientSchema, action, entity_ids, json_object
-from .base import HomeAgentTool, ToolRefusal
 from .capabilities import is_controllable, members, service_calls
 from .execute import async_execute
 from .names import HomeSource, Names

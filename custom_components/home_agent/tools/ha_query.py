@@ -11,9 +11,9 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..safety.plan import ActionClass, Plan, ServiceCall
+from ..safety.tool import HomeAgentTool, ToolRefusal
 from ..turn import Turn
 from .arguments import LenientSchema, entity_ids, json_object, text_list
-from .base import HomeAgentTool, ToolRefusal
 from .details import FORECAST, detail_call, details_from_response, timer_rest
 from .history import async_history
 from .names import HomeSource, Names

@@ -16,8 +16,8 @@ from homeassistant.helpers.recorder import get_instance
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
+from ..safety.tool import ToolRefusal
 from .aggregate import Point, average, changes, growth, is_numeric, thinned, time_in_states, values
-from .base import ToolRefusal
 from .periods import read_duration
 from .states import json_safe, local_time
 

@@ -13,7 +13,7 @@ from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.json import JsonValueType
 from homeassistant.util.unit_conversion import TemperatureConverter
 
-from .base import ToolRefusal
+from ..safety.tool import ToolRefusal
 from .periods import read_duration
 from .spec import Reader, Subject
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 import re
 
-from .base import ToolRefusal
+from ..safety.tool import ToolRefusal
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "mo": 2592000}  # seconds
 _WORDS = {

@@ -1,7 +1,7 @@
 """Which of our own tools a profile has (S1-40, S1-123)."""
 
 from ..profiles.profile import Profile
-from .base import HomeAgentTool
+from ..safety.tool import HomeAgentTool
 from .ha_control import HaControl
 from .ha_query import HaQuery
 from .names import HomeSource

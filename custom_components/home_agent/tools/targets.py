@@ -13,8 +13,8 @@ from homeassistant.components.homeassistant.exposed_entities import async_should
 from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
 
 from ..const import ASSISTANT
+from ..safety.tool import ToolRefusal
 from ..slices import in_slices
-from .base import ToolRefusal
 from .names import Names, find_place, normalized
 
 PLAIN_DOMAINS = frozenset({"light", "switch", "fan", "media_player", "climate", "humidifier", "input_boolean"})

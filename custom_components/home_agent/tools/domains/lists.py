@@ -6,7 +6,7 @@ from typing import Any
 from homeassistant.components.todo.const import TodoListEntityFeature
 from homeassistant.util.json import JsonValueType
 
-from ..base import ToolRefusal
+from ...safety.tool import ToolRefusal
 from ..parameters import date, date_time, one_of, text
 from ..spec import Action, Domain, Field, Step, Subject, has
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from homeassistant.helpers.service import async_get_cached_service_description
 from homeassistant.util.json import JsonValueType
 
-from ..base import ToolRefusal
+from ...safety.tool import ToolRefusal
 from ..parameters import number, text
 from ..spec import Action, Domain, Field, Step, Subject
 

@@ -10,8 +10,8 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..const import DOMAIN
 from ..errors import ToolError
-from ..safety.plan import Plan
 from ..turn import Turn
+from .plan import Plan
 
 
 class ToolRefusal(ToolError):
