@@ -49,18 +49,26 @@ async def async_answer_freely(sentence: Sentence, gate: Gate) -> intent.IntentRe
     if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
         return None
     if not all(gate.opens(frame.intent, frame.slots) for frame in frames):
+        if gate.refusal is not None and gate.recognised is not None:
+            async_report(sentence.hass, turn, gate.recognised, gate.refusal, time.perf_counter())
         return gate.refusal
+    words = [{slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()} for frame in frames]
+    answer = await _async_act(sentence, gate, list(zip(frames, words, strict=True)))
+    if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
+        recogniser.async_remember(conversation_id, found.targets)
+    return answer
+
+
+async def _async_act(
+    sentence: Sentence, gate: Gate, parts: Sequence[tuple[_Frame, Mapping[str, str]]]
+) -> intent.IntentResponse | ToolError:
+    """Handle one part after the other, up to the first that fails."""
     responses: list[intent.IntentResponse] = []
-    for frame in frames:
-        words = {slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()}
+    for frame, words in parts:
         responses.append(response := await _async_handle(sentence, gate, frame, words))
-        if gate.refusal is not None and len(responses) == 1:
-            return gate.refusal
         if response.error_code is not None:
             break
-    if responses[-1].error_code is None:
-        recogniser.async_remember(conversation_id, found.targets)
-    return _joined(responses)
+    return gate.refusal if gate.refusal is not None and len(responses) == 1 else _joined(responses)
 
 
 async def _async_handle(
@@ -119,8 +127,6 @@ async def _async_words(
     """Return Home Assistant's own sentence for what was done."""
     intents = await sentence.agent.async_get_or_load_intents(sentence.turn.language)
     template = intents.intent_responses.get(frame.intent, {}).get(frame.response_key) if intents else None
-    if not template:
-        return ""
     matched = [TemplateState(sentence.hass, state) for state in response.matched_states]
     unmatched = [TemplateState(sentence.hass, state) for state in response.unmatched_states]
     variables = {
@@ -128,7 +134,7 @@ async def _async_words(
         "state": next(iter((*matched, *unmatched)), None),
         "query": {"matched": matched, "unmatched": unmatched},
     }
-    return " ".join(str(Template(template, sentence.hass).async_render(variables, parse_result=False)).split())
+    return " ".join(str(Template(template or "", sentence.hass).async_render(variables, parse_result=False)).split())
 
 
 def _joined(responses: Sequence[intent.IntentResponse]) -> intent.IntentResponse:

@@ -1,11 +1,14 @@
 """What is said when the house cannot answer: what was missing, in the user's language, and what would help."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+import re
 from typing import Any
 
 from hassil.models import UnmatchedTextEntity
 from hassil.recognize import MISSING_ENTITY, RecognizeResult
 from home_assistant_intents import ErrorKey
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
@@ -26,13 +29,42 @@ _UNKNOWN = {
     "floor": (ErrorKey.NO_FLOOR, "floor"),
     "name": (ErrorKey.NO_ENTITY, "entity"),
 }
+_NONSENSE = "zqxjv"
+_SHORT_WORD = re.compile(r"[a-z]{1,3}")
 _DUPLICATE_TARGETS = "duplicate_targets"
 
 
-async def async_explain(sentence: Sentence, nearest: RecognizeResult | None) -> intent.IntentResponse:
-    """Return why a sentence was not recognised; `nearest` is what comes closest to it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """What comes closest to a sentence that was not recognised."""
+
+    result: RecognizeResult | None
+    hidden: str = ""
+    """The name in it that is not exposed; the result has nonsense instead."""
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether the owner wrote the sentence."""
+        return self.result is not None and bool((self.result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
+
+
+async def async_nearest(sentence: Sentence) -> Nearest:
+    """Return what comes closest; a name that is not exposed is looked for as if it did not exist."""
+    # Home Assistant remembers per text that the strict search found nothing, and then does not search further.
+    text = f"{sentence.user_input.text} "
+    result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
+    if result is None or result.unmatched_entities or "name" not in result.entities:
+        return Nearest(result=result)
+    hidden = result.entities["name"].text_clean
+    text = re.sub(re.escape(hidden), _nonsense(hidden), text, flags=re.IGNORECASE)
+    result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
+    return Nearest(result=result if result and result.unmatched_entities else None, hidden=hidden)
+
+
+async def async_explain(sentence: Sentence, nearest: Nearest) -> intent.IntentResponse:
+    """Return why a sentence was not recognised, and what would help."""
     turn = sentence.turn
-    if nearest and (unknown := _unknown(nearest)):
+    if unknown := _unknown(nearest):
         slot, name = unknown
         own_key, placeholder = _UNKNOWN[slot]
         speech = await _async_say(sentence, "local_unknown_name", (own_key, {placeholder: name}), name=name)
@@ -109,21 +141,33 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
     return await async_text(hass, language, key, **placeholders)
 
 
-def _unknown(nearest: RecognizeResult) -> tuple[str, str] | None:
+def _unknown(nearest: Nearest) -> tuple[str, str] | None:
     """Return the name that the house does not know, and whether it is an area's, a floor's or a device's."""
+    if (result := nearest.result) is None or _asks_about_anything(result):
+        return None
     for slot in _UNKNOWN:
-        unmatched = nearest.unmatched_entities.get(slot)
-        if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY and unmatched.text.strip():
-            return None if _asks_about_anything(nearest) else (slot, unmatched.text.strip())
-    # Everything fits, and yet it was not recognised: the name is one that is not exposed.
-    if not nearest.unmatched_entities and (hidden := nearest.entities.get("name")):
-        return None if _asks_about_anything(nearest) else ("name", hidden.text_clean)
+        unmatched = result.unmatched_entities.get(slot)
+        if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY:
+            name = unmatched.text.strip()
+            if nearest.hidden:
+                name = name.replace(_nonsense(nearest.hidden), nearest.hidden)
+            return (slot, name) if _is_name(name, result.original_text) else None
     return None
 
 
-def _asks_about_anything(nearest: RecognizeResult) -> bool:
+def _nonsense(name: str) -> str:
+    """Return as many words, none of which a sentence of any language has."""
+    return " ".join(_NONSENSE for _ in name.split())
+
+
+def _is_name(name: str, text: str) -> bool:
+    """Return whether it can be a name; a short word within the sentence ("the", "all") is one of the language."""
+    return bool(name) and not (_SHORT_WORD.fullmatch(name) and not text.rstrip(" .!?").endswith(name))
+
+
+def _asks_about_anything(result: RecognizeResult) -> bool:
     """Return whether it is "what is ...", which fits any question: nobody asked about a device called "love"."""
-    return nearest.intent.name == intent.INTENT_GET_STATE and not set(nearest.entities) - {"name"}
+    return result.intent.name == intent.INTENT_GET_STATE and not set(result.entities) - {"name"}
 
 
 def _name_of(hass: HomeAssistant, entity_id: str) -> str:

@@ -12,7 +12,6 @@ from hassil.recognize import RecognizeResult
 from homeassistant.components import conversation
 from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.components.conversation.agent_manager import get_agent_manager
-from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
@@ -21,7 +20,7 @@ from ..safety.policy import Policy
 from ..turn import Turn
 from .free_wording import async_answer_freely
 from .gate import Gate
-from .refusals import async_explain, async_explain_mismatch, async_refuse
+from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
 from .report import async_report, async_report_trigger
 from .sentence import Sentence
 
@@ -110,11 +109,8 @@ async def _async_last_resort(sentence: Sentence, gate: Gate) -> intent.IntentRes
     """Try the second recogniser, else say why there is no answer and what would help."""
     if gate.mismatch is not None:
         return await async_explain_mismatch(sentence, gate.mismatch)
-    # Home Assistant remembers per text that the strict search found nothing, and then does not search further.
-    text = f"{sentence.user_input.text} "
-    nearest = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
-    is_custom = nearest is not None and (nearest.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE)
-    if not is_custom and (outcome := await async_answer_freely(sentence, gate)) is not None:
+    nearest = await async_nearest(sentence)
+    if not nearest.is_custom and (outcome := await async_answer_freely(sentence, gate)) is not None:
         return outcome
     if gate.mismatch is not None:
         return await async_explain_mismatch(sentence, gate.mismatch)

@@ -1,0 +1,56 @@
+"""A house without a model, with doors that should stay shut."""
+
+from collections.abc import Callable
+
+from homeassistant.auth.permissions.const import SUBCAT_ALL
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.const import ASSISTANT
+from tests.context.conftest import add_entity, make_turn
+from tests.house import build_house, set_up
+
+__all__ = ["add_entity", "make_turn"]
+
+type MakeContext = Callable[..., Context]
+
+
+@pytest.fixture
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house and expose its garage door as well."""
+    await build_house(hass)
+    async_expose_entity(hass, ASSISTANT, "cover.garage_door", True)
+    entry = er.async_get(hass).async_get("cover.garage_door")
+    assert entry is not None
+    assert entry.device_id is not None
+    garage = ar.async_get(hass).async_get_or_create("Garage")
+    dr.async_get(hass).async_update_device(entry.device_id, area_id=garage.id)
+    await hass.services.async_call("cover", "close_cover", {"entity_id": entry.entity_id}, blocking=True)
+    closing = hass.states.get(entry.entity_id)
+    assert closing is not None
+    hass.states.async_set(entry.entity_id, "closed", dict(closing.attributes))
+
+
+@pytest.fixture
+async def home_agent(hass: HomeAssistant, demo_house: None) -> None:
+    """Set Home Agent up without a model."""
+    await set_up(hass)
+
+
+@pytest.fixture
+def limited(hass: HomeAssistant) -> MakeContext:
+    """Return a function that makes the context of a user who may use only some entities."""
+
+    def make(*entity_ids: str, read: bool = True) -> Context:
+        user = MockUser().add_to_hass(hass)
+        rights: dict[str, bool | dict[str, bool]] = dict.fromkeys(entity_ids, True)
+        policy: dict[str, object] = {"entity_ids": rights}
+        if read:
+            policy[SUBCAT_ALL] = {"read": True}
+        user.mock_policy({"entities": policy})
+        return Context(user_id=user.id)
+
+    return make

@@ -1,0 +1,76 @@
+"""Free wording, misheard names and "it": what Home Assistant's second recogniser adds where there is no model."""
+
+from homeassistant.core import HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er
+import pytest
+
+from tests.house import say, speech
+from tests.local.conftest import MakeContext
+from tests.local.test_sentences import log_of, state_of
+
+pytestmark = pytest.mark.usefixtures("home_agent")
+
+
+async def test_it_means_what_the_last_sentence_was_about(hass: HomeAssistant) -> None:
+    first = await say(hass, "turn on the bed light")
+    second = await say(hass, "turn it off", first.conversation_id)
+    assert state_of(hass, "light.bed_light") == "off"
+    assert speech(second)
+    assert [item.role for item in log_of(hass, second)][-4:] == ["user", "assistant", "tool_result", "assistant"]
+
+
+async def test_it_means_nothing_yet(hass: HomeAssistant) -> None:
+    assert "not sure what it refers to" in speech(await say(hass, "turn it off"))
+
+
+async def test_free_wording_acts_and_can_be_referred_to(hass: HomeAssistant) -> None:
+    first = await say(hass, "could you please turn on the ceiling lights for me")
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    await say(hass, "turn them off", first.conversation_id)
+    assert state_of(hass, "light.ceiling_lights") == "off"
+
+
+async def test_two_things_at_once(hass: HomeAssistant) -> None:
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.ceiling_lights"}, blocking=True)
+    result = await say(hass, "turn on the bed light and turn off the ceiling lights")
+    assert state_of(hass, "light.bed_light") == "on"
+    assert state_of(hass, "light.ceiling_lights") == "off"
+    assert speech(result).count("light") == 2
+
+
+async def test_one_part_that_may_not_happen_stops_all(hass: HomeAssistant) -> None:
+    result = await say(hass, "turn on the bed light and unlock the front door")
+    assert state_of(hass, "light.bed_light") == "off"
+    assert "confirmation for Front Door" in speech(result)
+
+
+async def test_room_of_the_asking_device(hass: HomeAssistant) -> None:
+    entry = er.async_get(hass).async_get("light.kitchen_lights")
+    assert entry is not None
+    await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
+    await say(hass, "could you please turn off the lights in here for me", device_id=entry.device_id)
+    assert state_of(hass, "light.kitchen_lights") == "off"
+    assert state_of(hass, "light.bed_light") == "on"
+
+
+async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
+    async def fail(call: ServiceCall) -> None:
+        raise HomeAssistantError("broken")
+
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.ceiling_lights"}, blocking=True)
+    hass.services.async_register("light", "turn_on", fail)
+    result = await say(hass, "turn on the bed light and turn off the ceiling lights")
+    assert speech(result) == "An unexpected error occurred"
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert log_of(hass, result)[-2].result.error
+
+
+async def test_nothing_in_the_room_fits(hass: HomeAssistant) -> None:
+    assert "not aware of any door" in speech(await say(hass, "turn off the kitchen door"))
+
+
+async def test_question_about_what_may_not_be_read(hass: HomeAssistant, limited: MakeContext) -> None:
+    result = await say(hass, "hey, would you check the state of the bed light", context=limited(read=False))
+    assert speech(result) == "You are not allowed to do that with Bed Light."
+    assert not any(item.role == "tool_result" and not item.result.error for item in log_of(hass, result))

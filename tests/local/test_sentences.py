@@ -1,0 +1,370 @@
+"""The house answers by itself: in its languages, under the policy, in the chat log; and knows when it cannot."""
+
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components import conversation
+from homeassistant.components.conversation import AssistantContent, ToolResultContent, UserContent
+from homeassistant.components.conversation.agent_manager import get_agent_manager
+from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, intent
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import (
+    MockConfigEntry,
+    async_capture_events,
+    async_fire_time_changed,
+    async_mock_service,
+)
+
+from custom_components.home_agent import events
+from custom_components.home_agent.const import ASSISTANT
+from custom_components.home_agent.safety.audit import MASK
+from tests.house import say, set_up, speech
+from tests.llm_server import LLMServer, text
+from tests.local.conftest import MakeContext
+
+pytestmark = pytest.mark.usefixtures("demo_house")
+
+NOT_UNDERSTOOD = intent.IntentResponseErrorCode.NO_INTENT_MATCH
+NO_TARGET = intent.IntentResponseErrorCode.NO_VALID_TARGETS
+NAMES = {"lock.front_door": "Front Door", "cover.garage_door": "Garage Door"}
+FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
+
+
+def state_of(hass: HomeAssistant, entity_id: str) -> str:
+    """Return a state that has to exist."""
+    state = hass.states.get(entity_id)
+    assert state is not None
+    return state.state
+
+
+def log_of(hass: HomeAssistant, result: conversation.ConversationResult) -> list[Any]:
+    """Return what the conversation's chat log holds."""
+    assert result.conversation_id is not None
+    return list(hass.data[DATA_CHAT_LOGS][result.conversation_id].content)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "answer"),
+    [
+        ("en", "turn on the bed light", "Turned on the light"),
+        ("de", "Schalte das Bed Light ein", "Licht eingeschaltet"),
+        ("fr", "Allume Bed Light", "Allumé"),
+        ("ru", "включи Bed Light", "Light включен"),
+    ],
+    ids=["en", "de", "fr", "ru"],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_command_in_the_user_s_language(hass: HomeAssistant, language: str, sentence: str, answer: str) -> None:
+    result = await say(hass, sentence, language=language)
+    assert state_of(hass, "light.bed_light") == "on"
+    assert speech(result) == answer
+    assert result.response.response_type is intent.IntentResponseType.ACTION_DONE
+    assert result.response.success_results[-1].id == "light.bed_light"
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_answer_stands_in_the_chat_log(hass: HomeAssistant) -> None:
+    result = await say(hass, "turn on the bed light")
+    asked, call, done, answer = log_of(hass, result)[-4:]
+    assert isinstance(asked, UserContent)
+    assert isinstance(call, AssistantContent)
+    assert [item.tool_name for item in call.tool_calls or []] == ["HassTurnOn"]
+    assert isinstance(done, ToolResultContent)
+    assert isinstance(answer, AssistantContent)
+    assert answer.content == "Turned on the light"
+    assert answer.agent_id == "conversation.home_agent"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        ("what time is it", ":"),
+        ("is the bed light on", "No, off"),
+        ("never mind", ""),
+        ("close the garage door", "Clos"),
+        ("lock the front door", "Lock"),
+        ("add milk to my shopping list", "Added milk"),
+    ],
+    ids=["time", "question", "nevermind", "close", "lock", "shopping list"],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_everyday_sentences(hass: HomeAssistant, sentence: str, answer: str) -> None:
+    list_entry = MockConfigEntry(domain="shopping_list")
+    list_entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(list_entry.entry_id)
+    result = await say(hass, sentence)
+    assert answer in speech(result)
+    assert result.response.error_code is None
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_scripts_and_scenes_run(hass: HomeAssistant) -> None:
+    calls = async_mock_service(hass, "test", "cook")
+    assert await async_setup_component(hass, "script", {"script": {"dinner": {"sequence": [{"action": "test.cook"}]}}})
+    scene = {"name": "Movie night", "entities": {"light.bed_light": "on"}}
+    assert await async_setup_component(hass, "scene", {"scene": [scene]})
+    for entity_id in ("script.dinner", "scene.movie_night"):
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    await say(hass, "run dinner")
+    await say(hass, "activate movie night")
+    await hass.async_block_till_done()
+    assert len(calls) == 1
+    assert state_of(hass, "light.bed_light") == "on"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "entity_id"),
+    [
+        ("en", "unlock the front door", "lock.front_door"),
+        ("en", "could you please unlock the front door for me", "lock.front_door"),
+        ("en", "open the garage door", "cover.garage_door"),
+        ("en", "open all the garage doors in the garage", "cover.garage_door"),
+        ("en", "set garage door to 50%", "cover.garage_door"),
+        ("de", "Öffne Garage Door", "cover.garage_door"),
+        ("de", "Front Door entriegeln", "lock.front_door"),
+        ("fr", "Ouvre Garage Door", "cover.garage_door"),
+        ("fr", "Déverrouille Front Door", "lock.front_door"),
+        ("ru", "открой Garage Door", "cover.garage_door"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_sensitive_sentence_needs_confirmation(
+    hass: HomeAssistant, language: str, sentence: str, entity_id: str
+) -> None:
+    before, name = state_of(hass, entity_id), NAMES[entity_id]
+    executed = async_capture_events(hass, events.TOOL_EXECUTED)
+    result = await say(hass, sentence, language=language)
+    await hass.async_block_till_done()
+    assert state_of(hass, entity_id) == before
+    assert name in speech(result)
+    assert result.response.error_code is FAILED
+    assert [event.data["success"] for event in executed] == [False]
+    assert len(log_of(hass, result)) == 3  # instructions, question, answer: no call
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_delayed_command_comes_back_through_the_gate(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    executed = async_capture_events(hass, events.TOOL_EXECUTED)
+    await say(hass, "unlock the front door in 5 minutes")
+    freezer.tick(301)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert [(event.data["tool_name"], event.data["success"]) for event in executed] == [
+        ("HassStartTimer", True),
+        ("HassTurnOff", False),
+    ]
+    assert executed[0].data["parameters"] == {"minutes": 5, "conversation_command": MASK}
+    assert state_of(hass, "lock.front_door") == "locked"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "turn on the ceiling lights",
+        "turn on the lights in the bedroom",
+        "could you switch on the bedroom lights",
+        "could you please turn on the ceiling lights for me",
+        "turn on the ceiling lights in 5 minutes",
+        "turn on the bed light and the ceiling lights",
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_user_with_limits_changes_nothing_else(hass: HomeAssistant, limited: MakeContext, sentence: str) -> None:
+    await hass.services.async_call("light", "turn_off", {"entity_id": "all"}, blocking=True)
+    result = await say(hass, sentence, context=limited("light.bed_light"))
+    await hass.async_block_till_done()
+    assert state_of(hass, "light.ceiling_lights") == state_of(hass, "light.bed_light") == "off"
+    assert speech(result).startswith("You are not allowed to do that with ")
+    assert result.response.error_code is FAILED
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_user_with_limits_uses_what_is_theirs(hass: HomeAssistant, limited: MakeContext) -> None:
+    result = await say(hass, "turn on the bed light", context=limited("light.bed_light"))
+    assert state_of(hass, "light.bed_light") == "on"
+    assert result.response.error_code is None
+
+
+@pytest.mark.parametrize("sentence", ["is the bed light on", "tell me please is the bed light on"])
+@pytest.mark.usefixtures("home_agent")
+async def test_state_is_not_told_to_who_may_not_read_it(
+    hass: HomeAssistant, limited: MakeContext, sentence: str
+) -> None:
+    result = await say(hass, sentence, context=limited(read=False))
+    assert speech(result) == "You are not allowed to do that with Bed Light."
+    assert not any(isinstance(item, ToolResultContent) and not item.result.error for item in log_of(hass, result))
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "turn on the {}"),
+        ("en", "is the {} on"),
+        ("en", "what is the {}"),
+        ("en", "turn on the {} in the kitchen"),
+        ("en", "please be so kind and turn on the {}"),
+        ("de", "Schalte {} ein"),
+        ("fr", "Allume {}"),
+        ("ru", "включи {}"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_hidden_is_as_unknown_as_missing(hass: HomeAssistant, language: str, sentence: str) -> None:
+    hass.states.async_set("light.hidden", "off", {"friendly_name": "Purple Unicorn"})
+    async_expose_entity(hass, ASSISTANT, "light.hidden", False)
+    hidden = await say(hass, sentence.format("purple unicorn"), language=language)
+    missing = await say(hass, sentence.format("orange narwhal"), language=language)
+    assert speech(hidden).lower().replace("purple unicorn", "_") == speech(missing).lower().replace(
+        "orange narwhal", "_"
+    )
+    assert hidden.response.error_code is missing.response.error_code
+    assert speech(hidden)
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_hidden_things_of_a_room_are_as_good_as_none(hass: HomeAssistant) -> None:
+    before = await say(hass, "turn on the lights in the garage")
+    hass.states.async_set("light.hidden", "off", {"friendly_name": "Secret"})
+    entry = er.async_get(hass).async_get_or_create("light", "test", "h", suggested_object_id="hidden")
+    garage = ar.async_get(hass).async_get_or_create("Garage")
+    er.async_get(hass).async_update_entity(entry.entity_id, area_id=garage.id, name="Secret")
+    async_expose_entity(hass, ASSISTANT, "light.hidden", False)
+    after = await say(hass, "turn on the lights in the garage")
+    assert speech(after) == speech(before) == "Sorry, I am not aware of any light in the Garage area"
+    assert after.response.error_code is NO_TARGET
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "words"),
+    [
+        ("en", "what is the meaning of life", "connect a model"),
+        ("en", "qwertz", "connect a model"),
+        ("en", "turn on all the lights", "connect a model"),
+        ("de", "was ist der Sinn des Lebens", "ein Modell verbinden"),
+        ("de-AT", "qwertz", "ein Modell verbinden"),
+        ("fr", "bla bla", "pas compris"),
+        ("ru", "бла бла", "не распознано"),
+        ("tlh", "nuqneH", "connect a model"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, sentence: str, words: str) -> None:
+    result = await say(hass, sentence, language=language)
+    assert words in speech(result)
+    assert result.response.error_code is NOT_UNDERSTOOD
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "answer"),
+    [
+        ("en", "turn on the frobnicator", "I know nothing called frobnicator"),
+        ("en", "turn on the tv", "I know nothing called tv"),
+        ("en", "turn on the lights in the attic", "I know nothing called attic"),
+        ("de", "Schalte Brimborium ein", "Ich kenne nichts namens Brimborium"),
+        ("ru", "включи телевизор", "Отсутствует объект телевизор"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentence: str, answer: str) -> None:
+    for _ in range(2):  # Home Assistant keeps what it recognised
+        result = await say(hass, sentence, language=language)
+        assert speech(result).startswith(answer)
+        assert result.response.error_code is NO_TARGET
+
+
+async def test_profile_without_its_model_points_to_its_settings(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"llm": "none"})
+    assert "choose one in its settings" in speech(await say(hass, "tell me a joke"))
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_failure_is_told_in_home_assistant_s_words(hass: HomeAssistant) -> None:
+    result = await say(hass, "set a timer for 5 minutes")
+    assert speech(result) == "Sorry, timers are not supported on this device"
+    assert result.response.error_code is FAILED
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_local"),
+    [
+        ("turn on the bed light", True),
+        ("unlock the front door", True),
+        ("is the bed light on", False),
+        ("turn on the frobnicator", False),
+        ("turn on the fans in the kitchen", False),
+        ("could you make the bed light glow", False),
+    ],
+)
+async def test_local_first_leaves_the_rest_to_the_model(
+    hass: HomeAssistant, llm_server: LLMServer, sentence: str, is_local: bool
+) -> None:
+    await set_up(hass, llm_server, profile={"local_first": True})
+    if not is_local:
+        llm_server.plan(text("The model says."))
+    result = await say(hass, sentence)
+    assert (speech(result) != "The model says.") is is_local
+    assert len(llm_server.requests) == (0 if is_local else 1)
+
+
+async def test_what_the_house_could_not_answer_leaves_no_trace_for_the_model(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, profile={"local_first": True})
+    llm_server.plan(text("There are none."))
+    result = await say(hass, "set the thermostat to 20 degrees")
+    assert [message["role"] for message in llm_server.request.body["messages"]] == ["system", "user"]
+    assert len(log_of(hass, result)) == 3
+
+
+@pytest.mark.parametrize("with_model", [True, False], ids=["local first", "no model"])
+async def test_sentence_trigger_of_the_owner_wins(hass: HomeAssistant, llm_server: LLMServer, with_model: bool) -> None:
+    trigger = {"trigger": "conversation", "command": ["turn on the bed light"]}
+    action = {"set_conversation_response": "As you wish."}
+    config = {"alias": "Wish", "trigger": trigger, "action": action}
+    assert await async_setup_component(hass, "automation", {"automation": [config]})
+    await set_up(hass, llm_server if with_model else None, profile={"local_first": True})
+    executed = async_capture_events(hass, events.TOOL_EXECUTED)
+    result = await say(hass, "turn on the bed light")
+    await hass.async_block_till_done()
+    assert speech(result) == "As you wish."
+    assert state_of(hass, "light.bed_light") == "off"
+    assert [event.data["tool_name"] for event in executed] == ["trigger_sentence"]
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_custom_sentence_is_explained_not_guessed(hass: HomeAssistant) -> None:
+    agent = get_agent_manager(hass).default_agent
+    assert agent is not None
+    sentences = {"sentences": ["brighten {name}"], "metadata": {METADATA_CUSTOM_SENTENCE: True}}
+    get_agent_manager(hass).update_config_intents({"HassTurnOn": {"data": [sentences]}})
+    await agent.async_reload("en")
+    assert speech(await say(hass, "brighten bed light")) == "Turned on the light"
+    assert "frobnicator" in speech(await say(hass, "brighten frobnicator"))
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_executed_event_has_the_house_s_words_and_ids(hass: HomeAssistant) -> None:
+    executed = async_capture_events(hass, events.TOOL_EXECUTED)
+    await say(hass, "turn on the bed light")
+    await hass.async_block_till_done()
+    (event,) = executed
+    assert event.data["tool_name"] == "HassTurnOn"
+    assert event.data["parameters"] == {"name": "Bed Light"}
+    assert event.data["result"] == '{"targets":["light.bed_light"]}'
+    assert event.data["success"] is True
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_intent_that_nobody_handles_is_not_understood(hass: HomeAssistant) -> None:
+    get_agent_manager(hass).update_config_intents({"BrewCoffee": {"data": [{"sentences": ["brew coffee"]}]}})
+    agent = get_agent_manager(hass).default_agent
+    assert agent is not None
+    await agent.async_reload("en")
+    result = await say(hass, "brew coffee")
+    assert result.response.error_code is NOT_UNDERSTOOD
+    assert len(log_of(hass, result)) == 3
