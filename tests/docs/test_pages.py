@@ -1,0 +1,160 @@
+"""Links lead somewhere, and examples are accepted by what they are for."""
+
+import ast
+from collections.abc import Iterator, Mapping
+import json
+from pathlib import Path
+import re
+from typing import Any
+
+from homeassistant.components import logger
+from homeassistant.components.automation.config import (
+    async_validate_config_item as validate_automation,
+)
+from homeassistant.components.fan.const import FanEntityFeature
+from homeassistant.components.script.config import (
+    async_validate_config_item as validate_script,
+)
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import config_validation as cv
+from homeassistant.setup import async_setup_component
+from homeassistant.util.yaml import parse_yaml
+import pytest
+from pytest_homeassistant_custom_component.common import async_mock_service
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.errors import HomeAgentError
+from custom_components.home_agent.flows.checks import check_template
+from custom_components.home_agent.tools.capabilities import service_calls
+from custom_components.home_agent.tools.ha_control import HaControl
+from custom_components.home_agent.tools.ha_query import HaQuery
+from tests.house import set_up
+
+from .pages import CODE, DOCS, LINK, PAGES, ROOT, Example, anchors, examples, page_name, prose, read
+
+COMPONENT = ROOT / "custom_components" / DOMAIN
+CHECKED = {"yaml", "json", "jinja", "bash", "python"}
+PLAIN = {"", "text"}
+SET_UP = ("automation", "script", "input_number", "persistent_notification", "notify")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_name)
+def test_links_lead_somewhere(path: Path) -> None:
+    broken = []
+    for target in LINK.findall(prose(path)):
+        file, _, anchor = target.partition("#")
+        found = (path.parent / file).resolve() if file else path
+        if not target.startswith("http") and (not found.exists() or anchor not in anchors(found)):
+            broken.append(target)
+    assert not broken
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_name)
+def test_code_that_is_named_exists(path: Path) -> None:
+    named = {name for name in CODE.findall(prose(path)) if re.fullmatch(r"[\w/]+(\.py|/)", name)}
+    assert {name for name in named if not (ROOT / name).exists() and not any(COMPONENT.rglob(name))} == set()
+
+
+def test_every_example_is_of_a_kind_that_is_known() -> None:
+    assert {example.language for example in examples()} <= CHECKED | PLAIN
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=page_name)
+def test_every_page_is_in_an_index(path: Path) -> None:
+    index = path.parent / "README.md"
+    targets = [*LINK.findall(read(index)), *LINK.findall(read(DOCS / "README.md"))]
+    assert path.name == "README.md" or path.name in targets
+
+
+@pytest.mark.parametrize("example", examples("bash"), ids=str)
+def test_scripts_that_are_named_exist(example: Example) -> None:
+    for name in re.findall(r"^(scripts/\w+)", example.code, re.MULTILINE):
+        assert (ROOT / name).is_file()
+
+
+@pytest.mark.parametrize("example", examples("python"), ids=str)
+def test_python_parses(example: Example) -> None:
+    assert ast.parse(example.code)
+
+
+@pytest.mark.parametrize("example", examples("jinja"), ids=str)
+def test_templates_render(hass: HomeAssistant, example: Example) -> None:
+    assert check_template(hass, example.code) is None
+
+
+@pytest.mark.parametrize("example", examples("json"), ids=str)
+def test_json_parses(example: Example) -> None:
+    assert json.loads(example.code)
+
+
+@pytest.mark.parametrize("example", [item for item in examples("json") if item.page == "docs/TOOLS.md"], ids=str)
+def test_tool_calls_are_accepted(hass: HomeAssistant, example: Example) -> None:
+    call = json.loads(example.code)
+    if "success" in call:
+        assert set(call) == {"success", "result", "error"}
+        return
+    tool = HaControl if "action" in call else HaQuery
+    assert tool.parameters(call)
+
+
+async def test_the_error_in_the_tools_page_is_what_is_said(hass: HomeAssistant) -> None:
+    shown = next(json.loads(item.code) for item in examples("json") if '"success": false' in item.code)
+    for service in ("turn_on", "turn_off", "toggle", "set_percentage", "increase_speed", "decrease_speed"):
+        async_mock_service(hass, "fan", service)
+    features = FanEntityFeature.TURN_ON | FanEntityFeature.TURN_OFF | FanEntityFeature.SET_SPEED
+    hass.states.async_set("fan.bedroom", "off", {"supported_features": int(features)})
+    with pytest.raises(HomeAgentError) as error:
+        service_calls(hass, "turn_on", "fan.bedroom", {"brightness_pct": 40})
+    assert str(error.value) == shown["error"]
+
+
+async def set_up_examples(hass: HomeAssistant) -> None:
+    """Set up what the examples use, as far as that is quickly done."""
+    await set_up(hass)
+    for domain in SET_UP:
+        assert await async_setup_component(hass, domain, {})
+
+
+def steps(config: object) -> Iterator[Mapping[str, Any]]:
+    """Yield every step of an automation or script, however deep."""
+    if isinstance(config, Mapping):
+        if "action" in config:
+            yield config
+        for value in config.values():
+            yield from steps(value)
+    elif isinstance(config, list):
+        for item in config:
+            yield from steps(item)
+
+
+@pytest.mark.parametrize("example", examples("yaml"), ids=str)
+async def test_automations_are_valid(hass: HomeAssistant, example: Example) -> None:
+    await set_up_examples(hass)
+    config = parse_yaml(example.code)
+    assert isinstance(config, dict)
+    if "logger" in config:
+        logger.CONFIG_SCHEMA(config)
+    elif "triggers" in config:
+        item = await validate_automation(hass, "example", config)
+        assert item is not None
+        assert item.validation_status == "ok"
+    elif "sequence" in config:
+        found = await validate_script(hass, "example", config)
+        assert found is not None
+        assert found.validation_status == "ok"
+    else:
+        cv.script_action(config)
+
+
+@pytest.mark.parametrize("example", examples("yaml"), ids=str)
+async def test_actions_take_what_the_examples_give_them(hass: HomeAssistant, example: Example) -> None:
+    await set_up_examples(hass)
+    for step in steps(parse_yaml(example.code)):
+        domain, name = step["action"].split(".")
+        if domain not in (DOMAIN, "ai_task", *SET_UP):
+            continue
+        schema = hass.services.async_services_for_domain(domain)[name].schema
+        assert schema is not None
+        data = {**step.get("data", {}), **step.get("target", {})}
+        if domain == DOMAIN or "{{" not in str(data):  # elsewhere a template may stand for a number
+            schema(data)

@@ -1,0 +1,118 @@
+"""The reference names every tool, action, event and sentence as the code has it."""
+
+import json
+import re
+from typing import Any
+
+from homeassistant.components.conversation import ConversationInput
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.translation import async_get_translations
+from homeassistant.util.yaml import parse_yaml
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from custom_components.home_agent import events
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.profiles.profile import Profile
+from custom_components.home_agent.tools.domains import DOMAINS
+from custom_components.home_agent.turn import ToolCallRecord, Turn
+from tests.house import build_house, set_up
+from tests.llm_server import LLMServer, text, tool_call
+
+from .pages import CODE, FENCE, ROOT, names, read, rows, section
+
+
+def vocabulary() -> set[str]:
+    """Return every word that some domain has for an action or a parameter."""
+    words = {"code", "add", "complete", "remove", "away", "home", "night", "vacation", "custom_bypass"}
+    for table in DOMAINS.values():
+        words |= {*table.words, *table.aliases, *table.aliases.values(), *DOMAINS}
+        for action in table.actions:
+            words |= {action.id, action.service, *action.fields}
+        words |= {table.value} if isinstance(table.value, str) else set()
+    return words
+
+
+def test_every_kind_of_entity_is_in_the_table() -> None:
+    documented: dict[str, set[str]] = {}
+    for first, *others in rows(section("TOOLS.md", "What each kind of entity can do"), columns=5):
+        for domain in CODE.findall(first):
+            documented[domain] = set(CODE.findall(" ".join(others)))
+    assert set(documented) == set(DOMAINS)
+    for domain, words in documented.items():
+        table = DOMAINS[domain]
+        chosen = [table.action(name) for name in (*table.on, *table.off)]
+        expected = {item.service for item in chosen if item}
+        expected |= {name for item in table.actions if item.id in table.values for name in item.fields}
+        covered = {*table.on, *table.off, *table.toggle, *table.values}
+        expected |= {item.id for item in table.actions if item.id not in covered}
+        assert expected <= words, domain
+        assert words <= vocabulary(), domain
+
+
+def test_changelog_counts_the_kinds_of_entities() -> None:
+    assert f"{len(DOMAINS)} kinds of entities" in read(ROOT / "CHANGELOG.md")
+
+
+async def test_every_field_of_every_action(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    described = parse_yaml(read(ROOT / "custom_components/home_agent/services.yaml"))
+    assert isinstance(described, dict)
+    assert set(described) == set(hass.services.async_services_for_domain(DOMAIN))
+    for action, description in described.items():
+        fields = list(rows(section("API_REFERENCE.md", f"{DOMAIN}.{action}"), columns=3))
+        required = {CODE.findall(name)[0]: bool(mark) for name, mark, _ in fields}
+        wanted = (description or {}).get("fields", {})
+        assert required == {name: bool(field.get("required")) for name, field in wanted.items()}, action
+
+
+async def test_the_response_of_process(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await build_house(hass)
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_query", {"entity_id": "light.bed_light"}, usage=True), text("On.", usage=True))
+    response: Any = await hass.services.async_call(
+        DOMAIN, "process", {"text": "is it on?"}, blocking=True, return_response=True
+    )
+    content = section("API_REFERENCE.md", "home_agent.process")
+    example = json.loads(next(match[2] for match in FENCE.finditer(content) if match[1] == "json"))
+    documented = {CODE.findall(name)[0] for name, _ in rows(content, columns=2)}
+    assert set(response) == set(example) == documented
+    assert set(response["tool_calls"][0]) == set(example["tool_calls"][0])
+    assert set(response["tokens"]) == set(example["tokens"])
+
+
+def a_turn() -> Turn:
+    request = ConversationInput(
+        text="", context=Context(), conversation_id="1", device_id=None, satellite_id=None, language="en", agent_id="a"
+    )
+    return Turn.from_input(request, Profile(), "1")
+
+
+async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    fired = [value for name, value in vars(events).items() if name.isupper() and str(value).startswith(f"{DOMAIN}.")]
+    heard = {name: async_capture_events(hass, name) for name in fired}
+    turn = a_turn()
+    events.async_conversation_started(hass, turn)
+    events.async_conversation_finished(hass, turn)
+    events.async_tool_progress(hass, turn, "ha_query", "started")
+    events.async_tool_executed(
+        hass, turn, ToolCallRecord(tool_name="ha_query", parameters={}, success=True, duration_ms=1), None
+    )
+    events.async_context_injected(hass, turn, [], 0)
+    events.async_streaming_error(hass, turn, HomeAssistantError())
+    events.async_error(hass, turn, HomeAssistantError(), "conversation")
+    common = names(section("API_REFERENCE.md", "Events").partition("###")[0])
+    for name, [event] in heard.items():
+        assert set(event.data) == common | names(section("API_REFERENCE.md", name)), name
+
+
+async def test_sentences_in_the_troubleshooting_are_those_that_are_said(hass: HomeAssistant) -> None:
+    said = {
+        re.sub(r"{\w+}", "…", sentence)
+        for category in ("exceptions", "config")
+        for sentence in (await async_get_translations(hass, "en", category, [DOMAIN])).values()
+    }
+    for heading in ("What you hear", "Setting up a model fails"):
+        for sentence, _ in rows(section("TROUBLESHOOTING.md", heading), columns=2):
+            assert sentence in said

@@ -1,0 +1,88 @@
+"""The pages about settings name every field of every form, with its label and its default."""
+
+from collections.abc import Mapping
+import re
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.translation import async_get_translations
+
+from custom_components.home_agent.client.presets import DEFAULT_API_VERSION, PRESETS
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.flows import endpoint_schema
+from custom_components.home_agent.flows.checks import check_template
+from custom_components.home_agent.flows.sparse import inherited
+from custom_components.home_agent.profiles.profile import KEYS
+
+from .pages import CODE, DOCS, names, read, rows, section
+
+
+def settings(heading: str) -> dict[str, tuple[str, str]]:
+    """Return label and default by key of the settings below a heading."""
+    found = rows(section("CONFIGURATION.md", heading), columns=4)
+    return {CODE.findall(key)[0]: (label, default.strip("`")) for label, key, default, _ in found}
+
+
+def shown(value: object) -> str:
+    """Return a default as the page writes it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "empty" if value in (None, "", [], ()) else str(value)
+
+
+def form_labels(labels: Mapping[str, str], *steps_of_form: str) -> dict[str, str]:
+    """Return the labels of a form's fields by key, those of its sections included."""
+    found: dict[str, str] = {}
+    for path, label in labels.items():
+        if any(step in path for step in steps_of_form) and (match := re.search(r"\.data\.(\w+)$", path)):
+            found[match[1]] = label
+    return found
+
+
+async def test_settings_of_an_assistant(hass: HomeAssistant) -> None:
+    documented = settings("An assistant")
+    assert set(documented) == KEYS | {"name"}
+    defaults = {key: shown(value) for key, value in inherited().items()} | {"name": "none"}
+    assert {key: default for key, (_, default) in documented.items()} == defaults
+    labels = form_labels(await async_get_translations(hass, "en", "config_subentries", [DOMAIN]), ".profile.step.user.")
+    assert {key: label for key, (label, _) in documented.items()} == labels
+
+
+async def test_settings_of_a_model(hass: HomeAssistant) -> None:
+    documented = settings("A model")
+    labels = form_labels(
+        await async_get_translations(hass, "en", "config_subentries", [DOMAIN]),
+        ".llm.step.endpoint.",
+        ".llm.step.model.",
+    )
+    assert {key: label for key, (label, _) in documented.items()} == labels
+    form = endpoint_schema.connection_schema(PRESETS["azure"], {}, may_skip_check=True).schema
+    model = endpoint_schema.model_schema(PRESETS["ollama"], {}, [], name="").schema
+    advanced = model[endpoint_schema.ADVANCED].schema.schema
+    assert set(documented) == {str(key) for key in (*form, *model, *advanced)} - {endpoint_schema.ADVANCED}
+    assert documented["api_version"][1] == DEFAULT_API_VERSION
+    assert documented["context_window"][1] == str(PRESETS["custom"].context_window)
+
+
+async def test_settings_of_the_house(hass: HomeAssistant) -> None:
+    documented = settings("Settings of the house")
+    options = await async_get_translations(hass, "en", "options", [DOMAIN])
+    labels = form_labels(options, ".step.safety.", ".step.debug.")
+    assert set(documented) == set(labels) - {"streaming"}
+    for key, (label, _) in documented.items():
+        assert label.removeprefix("Safety: ") == labels[key]
+    assert [documented[key][1] for key in ("emit_events", "debug_logging")] == ["on", "off"]
+
+
+def test_variables_of_a_template(hass: HomeAssistant) -> None:
+    for name in names(section("CONFIGURATION.md", "Instructions of your own")):
+        assert check_template(hass, "{{ " + name + ".missing.on_purpose }}"), name
+    assert len(names(section("CONFIGURATION.md", "Instructions of your own"))) == 6
+
+
+def test_every_preset_has_its_guide() -> None:
+    presets = list(rows(read(DOCS / "PROVIDERS.md"), columns=4))
+    assert len(presets) == len(PRESETS)
+    for (title, address, key, window), preset in zip(presets, PRESETS.values(), strict=True):
+        assert address.strip("`") == (preset.base_url or "none"), title
+        assert (key == "needed") == preset.needs_key, title
+        assert window == str(preset.context_window), title
