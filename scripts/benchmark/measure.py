@@ -17,6 +17,7 @@ from .control import Control
 from .house import NEEDLE, House
 from .requests import estimate_tokens, lay_out, steps
 
+SESSION_HAS_OWNER = "context" in signature(chat_session.async_get_chat_session).parameters
 SETTLE = 0.02  # seconds after a turn in which its aftermath is still counted
 
 # What is said in the conversation of six turns, and at the start of the next one; the third turn switches a light.
@@ -186,10 +187,9 @@ def _session(
     hass: HomeAssistant, conversation_id: str | None, context: Context
 ) -> AbstractContextManager[chat_session.ChatSession]:
     """Open the session; newer versions of Home Assistant want to know for whom."""
-    open_session = chat_session.async_get_chat_session
-    if "context" in signature(open_session).parameters:
-        return open_session(hass, conversation_id, context=context)  # type: ignore[call-arg]
-    return open_session(hass, conversation_id)
+    if SESSION_HAS_OWNER:
+        return chat_session.async_get_chat_session(hass, conversation_id, context=context)  # type: ignore[call-arg]
+    return chat_session.async_get_chat_session(hass, conversation_id)
 
 
 def _token_delays(record: dict[str, Any], deltas: list[tuple[int, int]]) -> list[float]:
