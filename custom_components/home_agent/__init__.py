@@ -18,6 +18,7 @@ from .profiles.profile import Profile, profile_from_data
 from .runtime import HomeAgentConfigEntry, RuntimeData
 from .safety.policy import policy_from_options
 from .services import async_register_services
+from .tools.registry import NativeTools, Tools
 
 PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
 CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
@@ -33,11 +34,13 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     """Build what the entry owns. Asks no endpoint: the computer of a local model is often asleep."""
     if entry.options.get(CONF_DEBUG_LOGGING):
         LOGGER.setLevel(logging.DEBUG)
+    home = Home(hass, entry)
     entry.runtime_data = RuntimeData(
         endpoints=_endpoints(hass, entry),
         profiles=_profiles(entry),
-        home=Home(hass, entry),
+        home=home,
         policy=policy_from_options(hass, entry.options),
+        tools=Tools(NativeTools(home)),
     )
     entry.runtime_data.home.async_start()
     issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)

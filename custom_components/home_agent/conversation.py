@@ -38,7 +38,6 @@ from .profiles.profile import Profile
 from .prompt.instructions import instructions
 from .runtime import HomeAgentConfigEntry, RuntimeData
 from .texts import async_error_text
-from .tools.registry import native_tools
 from .turn import Origin, Turn, current_turn
 from .turn_api import llm_context_of, turn_api
 
@@ -83,6 +82,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         token = current_turn.set(turn)
         try:
             with self.runtime.sessions.turn(turn.conversation_id, self.profile.subentry_id) as session:
+                turn.taints = session.taints
                 events.async_conversation_started(self.hass, turn)
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)
@@ -133,7 +133,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
 
     async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
         """Let the model answer into the chat log. Raises `LLMError`, `PromptTemplateError`."""
-        tools = native_tools(self.profile, self.runtime.home) if endpoint.config.tool_calling else []
+        tools = await self.runtime.tools.async_tools(self.profile, llm_context_of(turn)) if endpoint.config.tool_calling else []
         chat_log.llm_api = turn_api(self.hass, turn, tools, self.runtime.policy).instance(llm_context_of(turn))
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)

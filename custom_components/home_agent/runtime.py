@@ -12,6 +12,7 @@ from .context.stable_part import StablePart
 from .endpoint import Endpoint
 from .profiles.profile import Profile
 from .safety.policy import Policy
+from .tools.registry import Tools
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
 
@@ -26,6 +27,7 @@ class RuntimeData:
     """By subentry id."""
     home: Home
     policy: Policy
+    tools: Tools
     sessions: Sessions = field(default_factory=Sessions)
     stable: StablePart = field(default_factory=StablePart)
     selections: Selections = field(default_factory=Selections)

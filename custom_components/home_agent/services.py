@@ -13,7 +13,6 @@ from .const import DOMAIN
 from .opening import TurnRequest, current_request
 from .profiles.profile import Profile
 from .runtime import HomeAgentConfigEntry, RuntimeData
-from .tools.registry import native_tools
 from .turn import Turn, current_turn
 from .turn_api import llm_context_of, turn_api
 
@@ -108,7 +107,7 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
         user=await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None,
         agent_id=_entity_id(call.hass, profile),
     )
-    tools = native_tools(profile, runtime.home)
+    tools = await runtime.tools.async_tools(profile, llm_context_of(turn))
     if call.data[ATTR_TOOL_NAME] not in {tool.name for tool in tools}:
         names = ", ".join(sorted(tool.name for tool in tools))
         raise _invalid("tool_not_found", tool=call.data[ATTR_TOOL_NAME], tools=names)

@@ -74,6 +74,8 @@ class Turn:
     calls: list[ToolCallRecord] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     used_external_llm: bool = False
+    taints: set[str] = field(default_factory=set)
+    """Tools whose results brought text from outside into this conversation; the session's own set."""
 
     @property
     def duration_ms(self) -> int:

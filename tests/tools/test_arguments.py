@@ -10,9 +10,10 @@ import pytest
 
 from custom_components.home_agent.context.home import Home
 from custom_components.home_agent.profiles.profile import Profile
+from custom_components.home_agent.safety.tool import HomeAgentTool
 from custom_components.home_agent.tools.ha_control import HaControl
 from custom_components.home_agent.tools.ha_query import HaQuery
-from custom_components.home_agent.tools.registry import native_tools
+from custom_components.home_agent.tools.registry import NativeTools, Tools
 
 
 def test_ha_control_is_described_verbatim() -> None:
@@ -163,9 +164,22 @@ def test_annotations_are_honest() -> None:
     assert not HaControl.annotations.idempotent
 
 
-def test_native_tools_in_sorted_order_and_only_when_wanted(home: Home) -> None:
-    assert [tool.name for tool in native_tools(Profile(), home)] == ["ha_control", "ha_query"]
-    assert native_tools(Profile(native_tools=False), home) == []
+CONTEXT = llm.LLMContext(platform="test", context=None, language="en", assistant="conversation", device_id=None)
+
+
+async def test_native_tools_in_sorted_order_and_only_when_wanted(home: Home) -> None:
+    tools = Tools(NativeTools(home))
+    assert [tool.name for tool in await tools.async_tools(Profile(), CONTEXT)] == ["ha_control", "ha_query"]
+    assert await tools.async_tools(Profile(native_tools=False), CONTEXT) == []
+
+
+async def test_a_provider_that_fails_takes_no_other_down_and_names_are_unique(home: Home) -> None:
+    class Failing:
+        async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
+            raise HomeAssistantError("not now")
+
+    first = await Tools(NativeTools(home), Failing(), NativeTools(home)).async_tools(Profile(), CONTEXT)
+    assert [tool.name for tool in first] == ["ha_control", "ha_query"]
 
 
 async def test_a_tool_refuses_to_run_outside_a_turn(hass: HomeAssistant, home: Home) -> None:

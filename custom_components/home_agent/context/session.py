@@ -39,6 +39,8 @@ class Session:
     """The owner's rendered prompt, fixed with the first turn so that a clock in it does not change the prefix."""
     states_told_at: float | None = None
     """Loop time of the newest states."""
+    taints: set[str] = field(default_factory=set)
+    """Tools whose results brought text from outside into the conversation."""
     cleared: bool = False
     """The history was cleared by hand: the next message is the oldest that is sent."""
     busy: bool = False

@@ -39,4 +39,8 @@ class Plan:
     """Entity ids that are read or changed; each is checked for exposure and permission."""
     calls: tuple[ServiceCall, ...] = ()
     reason: str | None = None
-    """Why it is sensitive: a key of `safety/policy.py`, for the question and the audit line."""
+    """Why it is sensitive (`unlock`, `open_door`, `destructive`, ...), for the question and the audit line."""
+    subject: str | None = None
+    """What is touched when it is not entities: the title of a tool, the host of a request."""
+    outside: bool = False
+    """The result is text from outside the house: from then on the conversation is tainted."""

@@ -1,5 +1,12 @@
-"""Which of our own tools a profile has (S1-40, S1-123)."""
+"""All tools of a profile: ours and those that other rooms provide, in sorted order and with unique names."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+
+from ..const import LOGGER
 from ..profiles.profile import Profile
 from ..safety.tool import HomeAgentTool
 from .ha_control import HaControl
@@ -7,6 +14,45 @@ from .ha_query import HaQuery
 from .names import HomeSource
 
 
-def native_tools(profile: Profile, home: HomeSource) -> list[HomeAgentTool]:
-    """Return the tools of a profile, in sorted order; none when it has them switched off."""
-    return [HaControl(home), HaQuery(home)] if profile.native_tools else []
+class ToolProvider(Protocol):
+    """A room that has tools to offer."""
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
+        """Return the tools for a profile; the same objects as long as nothing changed, so that their schemas are cached.
+
+        Raises `HomeAssistantError` when they cannot be had now; the others stay.
+        """
+        ...
+
+
+class NativeTools:
+    """`ha_control` and `ha_query` (S1-40, S1-123)."""
+
+    def __init__(self, home: HomeSource) -> None:
+        """Take where the exposed home is read."""
+        self._tools = (HaControl(home), HaQuery(home))
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
+        """Return both, or none when the profile has them switched off."""
+        return self._tools if profile.native_tools else ()
+
+
+class Tools:
+    """The tools of the entry."""
+
+    def __init__(self, *providers: ToolProvider) -> None:
+        """Take the providers; the first one that has a name keeps it."""
+        self._providers = providers
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
+        """Return what the profile may call, sorted by name: the order is part of the stable prompt."""
+        tools: dict[str, HomeAgentTool] = {}
+        for provider in self._providers:
+            try:
+                offered = await provider.async_tools(profile, llm_context)
+            except HomeAssistantError as err:
+                LOGGER.warning("Tools of %s are left out: %s", type(provider).__name__, err)
+                continue
+            for tool in offered:
+                tools.setdefault(tool.name, tool)
+        return [tools[name] for name in sorted(tools)]
