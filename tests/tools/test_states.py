@@ -37,7 +37,7 @@ class Unknown:
         (date(2026, 7, 1), "2026-07-01"),
         (time(7, 30), "07:30:00"),
         (timedelta(minutes=1), 60.0),
-        ({"b", "a"}, ["a", "b"]),
+        pytest.param({"b", "a"}, ["a", "b"], id="set"),  # its own id would differ between processes
         ((1, [2, {"c": (3,)}]), [1, [2, {"c": "…"}]]),
         ({1: {"a": {"b": {}}}}, {"1": {"a": {"b": "…"}}}),
         (list(range(22)), [*range(20), "… 2 more"]),
