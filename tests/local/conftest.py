@@ -1,8 +1,9 @@
 """A house without a model, with doors that should stay shut."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from homeassistant.auth.permissions.const import SUBCAT_ALL
+from homeassistant.auth.permissions.types import SubCategoryType
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
@@ -46,11 +47,11 @@ def limited(hass: HomeAssistant) -> MakeContext:
 
     def make(*entity_ids: str, read: bool = True) -> Context:
         user = MockUser().add_to_hass(hass)
-        rights: dict[str, bool | dict[str, bool]] = dict.fromkeys(entity_ids, True)
-        policy: dict[str, object] = {"entity_ids": rights}
-        if read:
-            policy[SUBCAT_ALL] = {"read": True}
-        user.mock_policy({"entities": policy})
+        entities: Mapping[str, SubCategoryType] = {
+            "entity_ids": dict.fromkeys(entity_ids, True),
+            SUBCAT_ALL: {"read": read},
+        }
+        user.mock_policy({"entities": entities})
         return Context(user_id=user.id)
 
     return make

@@ -1,10 +1,12 @@
 """Free wording, misheard names and "it": what Home Assistant's second recogniser adds where there is no model."""
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 import pytest
 
+from custom_components.home_agent.const import ASSISTANT
 from tests.house import say, speech
 from tests.local.conftest import MakeContext
 from tests.local.test_sentences import log_of, state_of
@@ -54,6 +56,23 @@ async def test_room_of_the_asking_device(hass: HomeAssistant) -> None:
     assert state_of(hass, "light.bed_light") == "on"
 
 
+async def test_what_is_hidden_meanwhile_is_left_alone(hass: HomeAssistant) -> None:
+    async def hide(call: ServiceCall) -> None:
+        async_expose_entity(hass, ASSISTANT, "light.ceiling_lights", False)
+
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.ceiling_lights"}, blocking=True)
+    hass.services.async_register("light", "turn_on", hide)
+    result = await say(hass, "turn on the bed light and turn off the ceiling lights")
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert "unexpected error" in speech(result)
+
+
+async def test_misheard_name(hass: HomeAssistant) -> None:
+    entry = er.async_get(hass).async_get("light.kitchen_lights")
+    assert entry is not None
+    assert speech(await say(hass, "is the bedlight on", device_id=entry.device_id)) == "No, off"
+
+
 async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
     async def fail(call: ServiceCall) -> None:
         raise HomeAssistantError("broken")
@@ -71,6 +90,6 @@ async def test_nothing_in_the_room_fits(hass: HomeAssistant) -> None:
 
 
 async def test_question_about_what_may_not_be_read(hass: HomeAssistant, limited: MakeContext) -> None:
-    result = await say(hass, "hey, would you check the state of the bed light", context=limited(read=False))
+    result = await say(hass, "is the bedlight on", context=limited(read=False))
     assert speech(result) == "You are not allowed to do that with Bed Light."
     assert not any(item.role == "tool_result" and not item.result.error for item in log_of(hass, result))

@@ -190,7 +190,7 @@ async def test_user_with_limits_uses_what_is_theirs(hass: HomeAssistant, limited
     assert result.response.error_code is None
 
 
-@pytest.mark.parametrize("sentence", ["is the bed light on", "tell me please is the bed light on"])
+@pytest.mark.parametrize("sentence", ["is the bed light on", "is the bed light off"])
 @pytest.mark.usefixtures("home_agent")
 async def test_state_is_not_told_to_who_may_not_read_it(
     hass: HomeAssistant, limited: MakeContext, sentence: str
@@ -266,7 +266,9 @@ async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, s
         ("en", "turn on the tv", "I know nothing called tv"),
         ("en", "turn on the lights in the attic", "I know nothing called attic"),
         ("de", "Schalte Brimborium ein", "Ich kenne nichts namens Brimborium"),
-        ("ru", "включи телевизор", "Отсутствует объект телевизор"),
+        ("es", "enciende la televisión", "Lo siento, no conozco ningún dispositivo llamado televisión"),
+        ("ru", "включи телевизор в кухне", "Нет зоны кухне"),
+        ("zh-Hans", "打开电视", "抱歉，找不到名为 电视 的设备"),
     ],
 )
 @pytest.mark.usefixtures("home_agent")
