@@ -1,6 +1,7 @@
 """What every test needs: our integration found, the house's own basics set up, a scripted endpoint."""
 
 from collections.abc import AsyncGenerator
+import logging
 
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
@@ -9,6 +10,9 @@ import pytest
 # Without this the test package's own `custom_components` folder hides ours.
 import custom_components  # noqa: F401
 from tests.llm_server import LLMServer
+
+# The harness logs every statement of the recorder, also between tests, where nothing catches it.
+logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
 
 
 @pytest.fixture
