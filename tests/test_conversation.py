@@ -269,6 +269,12 @@ async def test_voice_hears_no_markdown_and_text_keeps_it(hass: HomeAssistant, ll
     assert speech(await say(hass, "hello", device_id="satellite")) == "Bed light is on at 21.5 °C."
 
 
+async def test_answer_that_cannot_be_spoken_gets_a_sentence(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("👍"))
+    assert speech(await say(hass, "thanks", device_id="satellite")).isascii()
+
+
 async def test_extra_system_prompt_stays_with_the_conversation(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text("One."), text("Two."))

@@ -69,7 +69,7 @@ class Agent:
         """Send one request; its answer and the results of its tool calls end up in the chat log."""
         stream = self._deltas(request, last_try=last_try)
         if self.turn.spoken:
-            stream = speakable(stream)
+            stream = self._not_silent(speakable(stream))
         async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, stream):
             pass
 
@@ -107,6 +107,15 @@ class Agent:
                 if not self.talks:
                     raise LLMResponseError(key)
                 yield {"content": await self._notice(key, after=said)}
+
+    async def _not_silent(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass the deltas on, and a sentence of ours when nothing in the answer could be spoken (an emoji alone)."""
+        heard = False
+        async for delta in stream:
+            heard = heard or bool(delta.get("content") or delta.get("tool_calls"))
+            yield delta
+        if not heard:
+            yield {"content": await self._notice("answer_empty", after=False)}
 
     def _succeeded(self, reply: Reply, started: float) -> None:
         if reply.usage is not None:

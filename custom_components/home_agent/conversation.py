@@ -37,6 +37,7 @@ from .opening import async_open_turn
 from .profiles.profile import Profile
 from .prompt.instructions import instructions
 from .runtime import HomeAgentConfigEntry, RuntimeData
+from .speech import speakable_text
 from .texts import async_error_text
 from .turn import Origin, Turn, current_turn
 from .turn_api import llm_context_of, turn_api
@@ -122,13 +123,13 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         if answer is None:
             return None
         turn.origin = Origin.LOCAL
-        chat_log.async_add_assistant_content_without_tools(
-            AssistantContent(agent_id=turn.agent_id, content=answer.speech)
-        )
+        speech = speakable_text(answer.speech) if turn.spoken else answer.speech
+        answer.response.async_set_speech(speech)
+        chat_log.async_add_assistant_content_without_tools(AssistantContent(agent_id=turn.agent_id, content=speech))
         return ConversationResult(
             response=answer.response,
             conversation_id=chat_log.conversation_id,
-            continue_conversation=_expects_reply(answer.speech),
+            continue_conversation=_expects_reply(speech),
         )
 
     async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
