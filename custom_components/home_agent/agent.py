@@ -45,15 +45,21 @@ class Agent:
 
         Raises `LLMError` when the model could not be asked at all; after that every problem becomes part of the answer.
         """
-        while True:
-            request = await self._async_request(shorter=False)
-            try:
-                await self._async_ask(request)
-            except LLMContextLengthError:
-                LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
-                await self._async_ask(await self._async_request(shorter=True), last_try=True)
-            if not self.chat_log.unresponded_tool_results:
-                return
+        try:
+            while await self._async_step():
+                pass
+        finally:
+            self.endpoint.async_publish()
+
+    async def _async_step(self) -> bool:
+        """Ask once, or twice when the request was too long; return whether tool results wait for an answer."""
+        request = await self._async_request(shorter=False)
+        try:
+            await self._async_ask(request)
+        except LLMContextLengthError:
+            LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
+            await self._async_ask(await self._async_request(shorter=True), last_try=True)
+        return self.chat_log.unresponded_tool_results
 
     async def _async_request(self, *, shorter: bool) -> ChatRequest:
         return ChatRequest(

@@ -49,7 +49,7 @@ class Endpoint:
 
     @callback
     def async_listen(self, listener: CALLBACK_TYPE) -> Callable[[], None]:
-        """Call `listener` after each request; return how to stop that."""
+        """Call `listener` after each turn; return how to stop that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -66,7 +66,6 @@ class Endpoint:
         stats.last_success = dt_util.utcnow()
         if reply.usage is not None:
             stats.usage += reply.usage
-        self._notify()
 
     @callback
     def async_failed(self, error: LLMError) -> None:
@@ -83,8 +82,9 @@ class Endpoint:
                 issues.async_model_missing(self._hass, self.config)
             case LLMConnectionError() if stats.failures_in_a_row >= FAILURES_UNTIL_ISSUE:
                 issues.async_endpoint_failed(self._hass, self.config, error)
-        self._notify()
 
-    def _notify(self) -> None:
+    @callback
+    def async_publish(self) -> None:
+        """Tell the listeners, once per turn: a turn with tools makes several requests."""
         for listener in tuple(self._listeners):
             listener()
