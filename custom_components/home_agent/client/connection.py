@@ -21,6 +21,15 @@ from .presets import DEFAULT_API_VERSION, normalize_base_url
 CONNECT_TIMEOUT = 10.0  # seconds
 _DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end
 
+_ANONYMOUS = dict.fromkeys(
+    (
+        "X-Stainless-Lang", "X-Stainless-Package-Version", "X-Stainless-OS", "X-Stainless-Arch", "X-Stainless-Runtime",
+        "X-Stainless-Runtime-Version", "X-Stainless-Async", "X-Stainless-Retry-Count", "X-Stainless-Read-Timeout",
+    ),
+    omit,
+)  # fmt: skip
+"""What the library tells every server about the machine it runs on."""
+
 
 class Connection:
     """Requests to one endpoint."""
@@ -39,7 +48,7 @@ class Connection:
             if not base_url.endswith("/v1"):
                 base_url += f"/openai/deployments/{config.model}" if config.model else "/openai"
                 query["api-version"] = config.api_version or DEFAULT_API_VERSION
-        self._headers = headers
+        self._headers = headers | _ANONYMOUS
         self._client = AsyncOpenAI(
             api_key=self._key or "none",
             base_url=base_url,
@@ -48,6 +57,7 @@ class Connection:
             # 2026.10's client is of httpx, the library's type says httpx2; it takes both.
             http_client=cast("Any", get_async_client(hass, verify_ssl=config.verify_ssl)),
         )
+        self._root = str(self._client.base_url).rstrip("/")
         self._prepared = False
 
     async def get(self, path: str) -> object:
@@ -70,7 +80,7 @@ class Connection:
         await self._begin()
         try:
             return await self._client.post(
-                path,
+                f"{self._root}{path}",
                 content=content,
                 cast_to=object,
                 options={"headers": {**self._headers, "Content-Type": "application/json"}, "timeout": self._timeout},
