@@ -50,5 +50,6 @@ CONF_TOOL_TIMEOUT = "tool_timeout"
 # The house (entry options)
 CONF_PROFILE_DEFAULTS = "profile_defaults"
 CONF_ALWAYS_CONFIRM = "always_confirm"
+CONF_VERIFY_SECONDS = "verify_seconds"
 CONF_EMIT_EVENTS = "emit_events"
 CONF_DEBUG_LOGGING = "debug_logging"

@@ -30,6 +30,23 @@ class Origin(StrEnum):
     """A sentence of our own: an error, or what would help."""
 
 
+class Effect(StrEnum):
+    """What became of an entity that was written to (safety/verify.py)."""
+
+    REACHED = "reached"
+    """It is what was asked for."""
+    CHANGED = "changed"
+    """It is on its way, or came to something else."""
+    UNCHANGED = "unchanged"
+    """Nothing of it is different from before."""
+    UNAVAILABLE = "unavailable"
+    """It cannot be reached, or is gone."""
+    DONE = "done"
+    """The call returned; a state cannot show more, or nobody looked."""
+    FAILED = "failed"
+    """The call raised."""
+
+
 @dataclass(slots=True, kw_only=True)
 class ToolCallRecord:
     """One tool call of the turn, for the response of `home_agent.process` and for events. No results, no texts."""
@@ -72,6 +89,10 @@ class Turn:
     calls_started: int = 0
     """Tool calls so far, the refused ones included."""
     calls: list[ToolCallRecord] = field(default_factory=list)
+    acted: bool = False
+    """Something was done; not when the house shows that nothing became of it."""
+    effects: dict[str, Effect] = field(default_factory=dict)
+    """By entity id, of all writes so far."""
     usage: Usage = field(default_factory=Usage)
     used_external_llm: bool = False
     taints: set[str] = field(default_factory=set)

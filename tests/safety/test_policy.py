@@ -69,7 +69,8 @@ def policy(hass: HomeAssistant) -> Policy:
 async def test_allowed_call_runs_and_is_enveloped(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     tool, turn = Recorder(), make_turn()
     result = await call(policy, turn, tool, {"entity_id": add_entity("light.desk")})
-    assert result == llm.ToolResult(data={"success": True, "result": {"done": True}, "error": None})
+    told = {"outcome": {"light.desk": "reached"}, "done": True}
+    assert result == llm.ToolResult(data={"success": True, "result": told, "error": None})
     assert [(record.tool_name, record.success) for record in turn.calls] == [("recorder", True)]
 
 

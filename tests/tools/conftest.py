@@ -15,8 +15,10 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from custom_components.home_agent.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.context.home import Home
 from custom_components.home_agent.profiles.profile import Profile
+from custom_components.home_agent.safety.carry_out import async_carry_out
 from custom_components.home_agent.safety.plan import Plan
 from custom_components.home_agent.safety.tool import HomeAgentTool
+from custom_components.home_agent.safety.write import Writes
 from custom_components.home_agent.tools.ha_control import HaControl
 from custom_components.home_agent.tools.ha_query import HaQuery
 from custom_components.home_agent.turn import Turn
@@ -76,7 +78,7 @@ async def ask(hass: HomeAssistant, tool: HomeAgentTool, turn: Turn, args: dict[s
     """Do what the policy does with arguments of a model, but for its checks."""
     valid = tool.parameters(args)
     plan = await tool.plan(hass, valid, turn)
-    return await tool.run(hass, valid, plan, turn)
+    return await async_carry_out(hass, Writes(), turn, tool, valid, plan)
 
 
 @pytest.fixture

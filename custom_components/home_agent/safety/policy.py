@@ -7,6 +7,7 @@ a tool, and none leaves here: the model always gets a result.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 import time
+from typing import Any
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
@@ -16,14 +17,17 @@ import probatio
 
 from .. import events
 from ..client.base import BrokenArguments
-from ..const import CONF_ALWAYS_CONFIRM, DOMAIN, LOGGER
+from ..const import CONF_ALWAYS_CONFIRM, CONF_VERIFY_SECONDS, DOMAIN, LOGGER
 from ..errors import ToolError
 from ..turn import ToolCallRecord, Turn
 from .audit import async_record, masked
+from .carry_out import async_carry_out
 from .confirmation import Confirmation, RefuseSensitive
 from .permission import async_check_permission, check_permission
 from .plan import ActionClass, Plan
 from .tool import HomeAgentTool, envelope
+from .verify import DEFAULT_SECONDS
+from .write import Journal, Writes
 
 LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
 BROKEN_ARGUMENTS = "The arguments are not a JSON object. Nothing was done. Call the tool again with valid JSON."
@@ -34,11 +38,14 @@ NOT_ALLOWED = "The user is not allowed to do this."
 class Policy:
     """Checks and runs tool calls for one config entry."""
 
-    def __init__(self, hass: HomeAssistant, always_confirm: frozenset[str] = frozenset()) -> None:
-        """Take the owner's list of entity ids and domains that always need confirmation."""
+    def __init__(
+        self, hass: HomeAssistant, always_confirm: frozenset[str] = frozenset(), writes: Writes | None = None
+    ) -> None:
+        """Take the owner's list of entity ids and domains that always need confirmation, and who looks after writes."""
         self._hass = hass
         self._always_confirm = always_confirm
         self._confirmation: Confirmation = RefuseSensitive()
+        self.writes = writes or Writes()
 
     def authorize(self, turn: Turn, plan: Plan) -> None:
         """Raise `ToolError` unless everything in the plan may happen now, for this user."""
@@ -105,12 +112,14 @@ class Policy:
         if isinstance(tool_input.tool_args, BrokenArguments):
             raise HomeAssistantError(BROKEN_ARGUMENTS)
         if not isinstance(tool, HomeAgentTool):
-            return _foreign_result(await dispatch())
+            result = _foreign_result(await dispatch())
+            turn.acted = True  # nobody here knows what it did
+            return result
         args = tool.parameters(tool_input.tool_args)
         plan = await tool.plan(self._hass, args, turn)
         await async_check_permission(self._hass, turn.user, plan)
         self._check_confirmation(turn, plan)
-        return await tool.run(self._hass, args, plan, turn)
+        return await async_carry_out(self._hass, self.writes, turn, tool, args, plan)
 
     def _owner_wants_to_know(self, plan: Plan) -> bool:
         return any(
@@ -119,10 +128,11 @@ class Policy:
         )
 
 
-def policy_from_options(hass: HomeAssistant, options: Mapping[str, object]) -> Policy:
-    """Return the policy of an entry's options."""
+def policy_from_options(hass: HomeAssistant, options: Mapping[str, Any], journal: Journal | None = None) -> Policy:
+    """Return the policy of an entry's options; what is written is noted in the journal."""
     listed = options.get(CONF_ALWAYS_CONFIRM)
-    return Policy(hass, frozenset(listed) if isinstance(listed, list) else frozenset())
+    writes = Writes(seconds=float(options.get(CONF_VERIFY_SECONDS, DEFAULT_SECONDS)), journal=journal)
+    return Policy(hass, frozenset(listed) if isinstance(listed, list) else frozenset(), writes)
 
 
 def _foreign_result(result: llm.ToolResult) -> JsonValueType:

@@ -12,6 +12,7 @@ from ..const import DOMAIN
 from ..errors import ToolError
 from ..turn import Turn
 from .plan import Plan
+from .write import Made
 
 
 class ToolRefusal(ToolError):
@@ -44,8 +45,8 @@ class HomeAgentTool(llm.Tool):
         """Return what the call comes to; `args` have passed the tool's schema. No side effects."""
 
     @abstractmethod
-    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Do it and return the `result` of the envelope: JSON, bounded in size."""
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType | Made:
+        """Do it and return the `result` of the envelope: JSON, bounded in size; or `Made`, when it tells the effects."""
 
     @override
     async def async_call(

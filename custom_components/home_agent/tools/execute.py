@@ -1,41 +1,40 @@
-"""Runs planned service calls and tells what came of them."""
+"""Makes planned service calls and tells what came of them."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import Context, Event, EventStateChangedData, EventStateReportedData, HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers.event import async_track_state_change_event, async_track_state_report_event
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..safety.plan import ServiceCall
 from ..safety.tool import ToolRefusal
+from ..safety.write import Made
+from ..turn import Effect
 from .states import result_of
 
-SETTLE = 1.0  # seconds to wait for states to follow; many integrations push them after the call has returned
 MAX_RESULTS = 25  # entities told one by one
 
 
-async def async_execute(hass: HomeAssistant, calls: Sequence[ServiceCall], context: Context) -> JsonValueType:
-    """Make the calls in their order and return the new states, and which entity failed with which error.
+async def async_execute(hass: HomeAssistant, calls: Sequence[ServiceCall], context: Context) -> Made:
+    """Make the calls in their order; the result tells the new states, their outcome, and what failed with which error.
 
     Raises `ToolRefusal` when nothing worked.
     """
     entity_ids = tuple(dict.fromkeys(entity_id for call in calls for entity_id in call.entity_ids))
-    settling = _Settling(hass, entity_ids)
-    try:
-        failed = await _async_make(hass, calls, context)
-        if len(failed) == len(entity_ids):
-            raise ToolRefusal("; ".join(f"{entity_id}: {error}" for entity_id, error in failed.items()))
-        await settling.async_wait(set(entity_ids) - set(failed))
-    finally:
-        settling.stop()
-    return _result(hass, calls, entity_ids, failed)
+    failed = await async_make(hass, calls, context)
+    if len(failed) == len(entity_ids):
+        raise ToolRefusal("; ".join(f"{entity_id}: {error}" for entity_id, error in failed.items()))
+
+    def tell(effects: Mapping[str, Effect]) -> JsonValueType:
+        return _result(hass, calls, entity_ids, failed, effects)
+
+    return Made(tell=tell, failed=failed.keys())
 
 
-async def _async_make(hass: HomeAssistant, calls: Iterable[ServiceCall], context: Context) -> dict[str, str]:
+async def async_make(hass: HomeAssistant, calls: Iterable[ServiceCall], context: Context) -> dict[str, str]:
     """Make the calls; return what failed, entity id and error.
 
     One call per entity, as Home Assistant's own intents make them: an error then belongs to one of them.
@@ -60,49 +59,22 @@ async def _async_make(hass: HomeAssistant, calls: Iterable[ServiceCall], context
     return failed
 
 
-class _Settling:
-    """Notices which entities wrote a state, the same one included."""
-
-    def __init__(self, hass: HomeAssistant, entity_ids: Iterable[str]) -> None:
-        """Start to listen."""
-        self._written: set[str] = set()
-        self._news = asyncio.Event()
-        watched = list(entity_ids)
-        self._stops = (
-            async_track_state_change_event(hass, watched, self._note),
-            async_track_state_report_event(hass, watched, self._note),
-        )
-
-    @callback
-    def _note(self, event: Event[EventStateChangedData] | Event[EventStateReportedData]) -> None:
-        self._written.add(event.data["entity_id"])
-        self._news.set()
-
-    async def async_wait(self, entity_ids: set[str]) -> None:
-        """Return when all of these have written a state, after `SETTLE` at the latest."""
-        try:
-            async with asyncio.timeout(SETTLE):
-                while not entity_ids <= self._written:
-                    self._news.clear()
-                    await self._news.wait()
-        except TimeoutError:
-            pass  # the state as it is now is told then
-
-    def stop(self) -> None:
-        """Stop to listen."""
-        for stop in self._stops:
-            stop()
-
-
 def _result(
-    hass: HomeAssistant, calls: Iterable[ServiceCall], entity_ids: Sequence[str], failed: dict[str, str]
+    hass: HomeAssistant,
+    calls: Iterable[ServiceCall],
+    entity_ids: Sequence[str],
+    failed: Mapping[str, str],
+    effects: Mapping[str, Effect],
 ) -> JsonValueType:
     touched: dict[str, set[str]] = {}
     for call in calls:
         for entity_id in call.entity_ids:
             touched.setdefault(entity_id, set()).update(call.data)
     worked = [entity_id for entity_id in entity_ids if entity_id not in failed]
-    rows = [_row(hass, entity_id, touched[entity_id]) for entity_id in worked[:MAX_RESULTS]]
+    rows = [
+        _row(hass, entity_id, touched[entity_id], effects.get(entity_id, Effect.DONE))
+        for entity_id in worked[:MAX_RESULTS]
+    ]
     if len(entity_ids) == 1:
         return rows[0]
     result: JsonObjectType = {"count": len(worked), "entities": [*rows]}
@@ -113,7 +85,8 @@ def _result(
     return result
 
 
-def _row(hass: HomeAssistant, entity_id: str, touched: Iterable[str]) -> JsonObjectType:
+def _row(hass: HomeAssistant, entity_id: str, touched: Iterable[str], effect: Effect) -> JsonObjectType:
     if (state := hass.states.get(entity_id)) is None:
-        return {"entity_id": entity_id, "new_state": None, "note": "It is gone."}
-    return result_of(state, sorted(touched))
+        return {"entity_id": entity_id, "new_state": None, "outcome": effect.value, "note": "It is gone."}
+    told = result_of(state, sorted(touched))
+    return {"entity_id": told.pop("entity_id"), "new_state": told.pop("new_state"), "outcome": effect.value, **told}

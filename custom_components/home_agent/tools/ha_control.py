@@ -6,13 +6,14 @@ from typing import Any, override
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
 from homeassistant.helpers import entity_registry as er, llm
-from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads_object
+from homeassistant.util.json import JsonObjectType, json_loads_object
 import orjson
 import probatio
 
 from ..const import ASSISTANT
 from ..safety.plan import ActionClass, Plan, ServiceCall
 from ..safety.tool import HomeAgentTool, ToolRefusal
+from ..safety.write import Made
 from ..slices import in_slices
 from ..turn import Turn
 from .arguments import LenientSchema, action, entity_ids, json_object
@@ -96,8 +97,8 @@ class HaControl(HomeAgentTool):
         return await _async_plan(hass, calls)
 
     @override
-    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Make the calls and return the states they led to; raises when not one of them worked."""
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> Made:
+        """Make the calls; the result tells the states they led to. Raises when not one of them worked."""
         return await async_execute(hass, plan.calls, turn.context)
 
 
