@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import json
 import os
 from pathlib import Path
+import shutil
 import socket
 from statistics import median
 import subprocess
@@ -88,16 +89,16 @@ def _free_port() -> int:
         return port
 
 
-def _config_folder(parent: Path, name: str) -> Path:
+def _config_folder(parent: Path, name: str, code: Path) -> Path:
     folder = parent / name
     folder.mkdir()
     (folder / "configuration.yaml").write_text("conversation:\n")
-    (folder / "custom_components").symlink_to(ROOT / "custom_components")
+    (folder / "custom_components").symlink_to(code)
     return folder
 
 
 @contextmanager
-def _workers(plan: Plan, size: int, port: int) -> Generator[dict[str, Process]]:
+def _workers(plan: Plan, size: int, port: int, code: Path) -> Generator[dict[str, Process]]:
     """Boot one Home Assistant per agent, one after the other."""
     with (
         tempfile.TemporaryDirectory(prefix="home-agent-bench-", ignore_cleanup_errors=True) as parent,
@@ -105,7 +106,7 @@ def _workers(plan: Plan, size: int, port: int) -> Generator[dict[str, Process]]:
     ):
         workers = {}
         for name in plan.agents:
-            folder = _config_folder(Path(parent), name)
+            folder = _config_folder(Path(parent), name, code)
             worker = Process(
                 "worker",
                 name,
@@ -125,9 +126,11 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
     results: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in plan.agents}
     with tempfile.TemporaryDirectory() as folder, Process("server", log=Path(folder) / "server.log") as server:
         port = server.read()
+        code = Path(folder) / "custom_components"  # the same for all sizes, whoever edits meanwhile
+        shutil.copytree(ROOT / "custom_components", code, ignore=shutil.ignore_patterns("__pycache__"))
         for size in plan.sizes:
             say(f"{size} entities: starting {', '.join(plan.agents)}")
-            with _workers(plan, size, port) as workers:
+            with _workers(plan, size, port, code) as workers:
                 for name, figures in _measure(plan, workers).items():
                     results[name][size] = figures
     return results
