@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-import time
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -203,25 +202,24 @@ async def test_exposure_that_was_taken_back_counts_at_once(hass: HomeAssistant, 
     assert "(light.kitchen_table)" not in str(refused.value)
 
 
-async def test_five_thousand_entities_never_hold_the_loop_for_long(hass: HomeAssistant, home: Home, read: Find) -> None:
+async def test_long_work_lets_the_event_loop_run(hass: HomeAssistant, home: Home, read: Find) -> None:
     assert await async_setup_component(hass, "homeassistant", {})
     for number in range(5000):
         async_expose_entity(hass, ASSISTANT, f"sensor.value_{number}", True)
         hass.states.async_set(f"sensor.value_{number}", "1", {"friendly_name": f"Value number {number}"})
     await home.async_get()
-    longest = 0.0
+    turns_of_the_loop = 0
 
-    async def watch() -> None:
-        nonlocal longest
+    async def count() -> None:
+        nonlocal turns_of_the_loop
         while True:
-            before = time.perf_counter()
             await asyncio.sleep(0)
-            longest = max(longest, time.perf_counter() - before)
+            turns_of_the_loop += 1
 
-    watcher = asyncio.create_task(watch())
+    counter = asyncio.create_task(count())
     assert await read("value number 4711") == {"sensor.value_4711"}
     assert len(await read("sensor.value*")) == 5000
     with pytest.raises(ToolRefusal, match="Value number"):
         await read("walue nummber 4711")
-    watcher.cancel()
-    assert longest < 0.05  # the slices are of 2 ms; the rest is room for a busy machine
+    counter.cancel()
+    assert turns_of_the_loop > 5  # work in one piece would leave it one or two
