@@ -82,6 +82,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--llm", default="", metavar="URL", help="an OpenAI-compatible endpoint")
     parser.add_argument("--model", default="", metavar="NAME", help="its model")
     parser.add_argument("--key", default="", help="its key")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for the whole network")
     parser.add_argument("--port", type=int, default=0, help=f"of the frontend; {PORT} when it is free")
     arguments = parser.parse_args()
     if bool(arguments.llm) != bool(arguments.model):
@@ -158,8 +159,9 @@ async def main() -> int:
         shutil.rmtree(FOLDER, ignore_errors=True)
     task = asyncio.current_task()
     assert task
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    hass = Hass(FOLDER, port=arguments.port or choose_port())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    hass = Hass(FOLDER, host=arguments.host, port=arguments.port or choose_port())
     try:
         agent = await prepare(hass, arguments, terminal)
         terminal.step(f"talking to {agent} through {hass.url}/api/conversation/process\n")
@@ -182,5 +184,5 @@ async def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(asyncio.run(main()))
-    except KeyboardInterrupt, asyncio.CancelledError:
+    except asyncio.CancelledError:
         sys.exit(0)

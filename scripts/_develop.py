@@ -4,6 +4,7 @@ import argparse
 import asyncio
 from pathlib import Path
 import shutil
+import signal
 import sys
 
 from tests.e2e.harness import PASSWORD, USER, Hass
@@ -28,14 +29,19 @@ async def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/develop")
     parser.add_argument("--next", action="store_true")
     parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for the whole network")
     parser.add_argument("--port", type=int, default=PORT)
     arguments = parser.parse_args()
     folder = ROOT / (".ha-develop-next" if arguments.next else ".ha-develop")
     if arguments.fresh:
         shutil.rmtree(folder, ignore_errors=True)
     known = folder.exists()
-    hass = Hass(folder, name="Workshop", port=arguments.port)
+    hass = Hass(folder, name="Workshop", host=arguments.host, port=arguments.port)
     (folder / "hass.out").unlink(missing_ok=True)
+    task = asyncio.current_task()
+    assert task
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         await hass.start()
         if not known:
@@ -51,5 +57,5 @@ async def main() -> None:
 if __name__ == "__main__":
     try:
         asyncio.run(main())
-    except KeyboardInterrupt:
+    except asyncio.CancelledError:
         sys.exit(0)

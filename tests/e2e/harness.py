@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from .api import JSON, Api
-from .process import HassProcess
+from .process import HassProcess, problems_in
 
 DOMAIN = "home_agent"
 ANSWER_TIMEOUT = 60  # seconds
@@ -165,8 +165,8 @@ class Hass(Api):
         self._allowed.append(text)
 
     def assert_clean_log(self) -> None:
-        """Fail when we logged an error or a warning that was not allowed, or the event loop was blocked."""
-        problems = self.process.problems(self._log_checked)
+        """Fail when an error or a warning of ours was logged that was not allowed, or we blocked the event loop."""
+        problems = problems_in(self.process.log[self._log_checked :])
         unexpected = [entry for entry in problems if not any(text in entry for text in self._allowed)]
         self._log_checked = len(self.process.log)
         self._allowed.clear()
