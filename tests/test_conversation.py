@@ -243,7 +243,7 @@ async def test_answer_that_hit_the_limit_says_so(hass: HomeAssistant, llm_server
         ("Which room?", True),
         ('Did you say "kitchen?"', True),
         ("**Which one?**", True),
-        ("Done.", False),
+        ("Good morning.", False),
         ("أين؟", True),
     ],
 )

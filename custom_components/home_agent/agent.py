@@ -17,6 +17,7 @@ from .client.base import ChatRequest, Message, Reply, ToolSpec
 from .const import LOGGER
 from .endpoint import Endpoint
 from .errors import LLMContextLengthError, LLMError, LLMResponseError
+from .safety.claims import claims_falsely
 from .speech import speakable
 from .texts import async_error_text, async_text
 from .turn import Turn
@@ -36,6 +37,8 @@ class Agent:
     chat_log: conversation.ChatLog
     tools: Sequence[ToolSpec]
     build: BuildMessages
+    note: Callable[[], None] | None = None
+    """Puts behind the last answer, for all later requests, what was really done. None: nobody checks what is claimed."""
     response_format: Mapping[str, Any] | None = None
     talks: bool = True
     """Whether a person reads the answer: problems are then put in words. For tasks they are raised."""
@@ -45,20 +48,32 @@ class Agent:
 
         Raises `LLMError` when the model could not be asked at all; after that every problem becomes part of the answer.
         """
+        correcting = False
         try:
-            while await self._async_step():
-                pass
+            while True:
+                if await self._async_step(correcting=correcting):
+                    continue
+                if self.note is None or correcting or not self._claims_falsely():
+                    return
+                self.note()
+                correcting = True
         finally:
             self.endpoint.async_publish()
 
-    async def _async_step(self) -> bool:
+    def _claims_falsely(self) -> bool:
+        """Return whether the last words say that something was done, though nothing was."""
+        last = self.chat_log.content[-1]
+        words = last.content if isinstance(last, conversation.AssistantContent) else None
+        return bool(self.tools) and claims_falsely(self.turn, words or "")
+
+    async def _async_step(self, *, correcting: bool) -> bool:
         """Ask once, or twice when the request was too long; return whether tool results wait for an answer."""
         request = await self._async_request(shorter=False)
         try:
-            await self._async_ask(request)
+            await self._async_ask(request, correcting=correcting)
         except LLMContextLengthError:
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
-            await self._async_ask(await self._async_request(shorter=True), last_try=True)
+            await self._async_ask(await self._async_request(shorter=True), last_try=True, correcting=correcting)
         return self.chat_log.unresponded_tool_results
 
     async def _async_request(self, *, shorter: bool) -> ChatRequest:
@@ -71,9 +86,11 @@ class Agent:
             conversation_id=self.turn.conversation_id,
         )
 
-    async def _async_ask(self, request: ChatRequest, *, last_try: bool = False) -> None:
+    async def _async_ask(self, request: ChatRequest, *, last_try: bool = False, correcting: bool) -> None:
         """Send one request; its answer and the results of its tool calls end up in the chat log."""
         stream = self._deltas(request, last_try=last_try)
+        if correcting:
+            stream = self._honest(stream)
         if self.turn.spoken:
             stream = self._not_silent(speakable(stream))
         async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, stream):
@@ -113,6 +130,26 @@ class Agent:
                 if not self.talks:
                     raise LLMResponseError(key)
                 yield {"content": await self._notice(key, after=said)}
+
+    async def _honest(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass the deltas of a correction on; when it claims the same again or does not come, say what is true."""
+        words = ""
+        called = False
+        try:
+            async for delta in stream:
+                words += delta.get("content") or ""
+                called = called or bool(delta.get("tool_calls"))
+                yield delta
+        except LLMError:  # the claim was heard: it must not be all that is said
+            yield {"role": "assistant", "content": await self._what_is_true(after=False)}
+            return
+        if not called and claims_falsely(self.turn, words):
+            yield {"content": await self._what_is_true(after=True)}
+
+    async def _what_is_true(self, *, after: bool) -> str:
+        if self.turn.effects:
+            return await self._notice("nothing_changed", after=after)
+        return await self._notice("nothing_was_done", after=after)
 
     async def _not_silent(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
         """Pass the deltas on, and a sentence of ours when nothing in the answer could be spoken (an emoji alone)."""

@@ -151,6 +151,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
             chat_log=chat_log,
             tools=tool_specs(tools, chat_log.llm_api.custom_serializer),
             build=briefing.async_messages,
+            note=briefing.note_what_was_done,
         )
         await agent.async_run()
         usage = {"input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens}

@@ -24,11 +24,12 @@ def messages_from_content(
     content: Sequence[conversation.Content],
     parts: Mapping[int, str] = _NOTHING,
     files: Mapping[int, Sequence[dict[str, Any]]] = _NOTHING,
+    notes: Mapping[int, str] = _NOTHING,
 ) -> list[Message]:
     """Return the messages of a chat log.
 
     `parts` maps the `id()` of a user content to the turn part that stands before its text, `files` to its loaded
-    attachments (attachments.py).
+    attachments (attachments.py), `notes` the `id()` of an answer to what the model was told behind it.
     """
     messages: list[Message] = []
     for position, item in enumerate(content):
@@ -40,6 +41,8 @@ def messages_from_content(
                 messages.append(_user(item.content, parts.get(id(item)), files.get(id(item), ())))
             case conversation.AssistantContent():
                 messages += _assistant(item, islice(content, position + 1, None))
+                if note := notes.get(id(item)):
+                    messages.append({"role": "user", "content": note})
     return messages
 
 

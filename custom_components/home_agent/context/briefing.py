@@ -8,12 +8,14 @@ from ..client.base import Message
 from ..client.messages import messages_from_content
 from ..client.tokens import TokenEstimator
 from ..const import LOGGER
+from ..prompt.default import NOTHING_DONE
+from ..prompt.parts import render_note
 from ..turn import Turn
 from .budget import Budget
 from .history import sent_rounds
 from .home import Home, HomeSnapshot
 from .selection import Selections
-from .session import Session, TurnPart
+from .session import Note, Session, TurnPart
 from .stable_part import StablePart
 from .turn_part import async_turn_part
 
@@ -60,7 +62,13 @@ class Briefing:
         if shorter:
             self._session.parts.pop()
             await self._async_add_part(self._budget.tightened())
-        return messages_from_content([self._chat_log.content[0], *self._sent()], self._session.texts())
+        content = [self._chat_log.content[0], *self._sent()]
+        return messages_from_content(content, self._session.texts(), notes=self._session.note_texts())
+
+    def note_what_was_done(self) -> None:
+        """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last."""
+        text = render_note(NOTHING_DONE, self._turn.effects)
+        self._session.notes.append(Note(self._chat_log.content[-1], text))
 
     async def _async_add_part(self, budget: Budget) -> TurnPart:
         """Decide which rounds are sent, and tell what the model does not know from them."""

@@ -26,11 +26,20 @@ class TurnPart:
     """Date, area, user and language as they were told."""
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the model was told behind an answer of its own."""
+
+    content: Content
+    text: str
+
+
 @dataclass(slots=True)
 class Session:
     """One conversation."""
 
     parts: list[TurnPart] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     start: UserContent | None = None
     """The oldest user message that is still sent; None: all are."""
     failed: list[UserContent] = field(default_factory=list)
@@ -49,10 +58,15 @@ class Session:
         """Return the turn parts by `id()` of their user content, as the wire wants them."""
         return {id(part.content): part.text for part in self.parts if part.text}
 
+    def note_texts(self) -> dict[int, str]:
+        """Return the notes by `id()` of the answers they stand behind."""
+        return {id(note.content): note.text for note in self.notes}
+
     def forget_gone(self, content: Sequence[Content]) -> None:
         """Drop what hangs on messages that Home Assistant did not keep (a failed turn on 2026.10)."""
         kept = {id(item) for item in content}
         self.parts = [part for part in self.parts if id(part.content) in kept]
+        self.notes = [note for note in self.notes if id(note.content) in kept]
         self.failed = [item for item in self.failed if id(item) in kept]
         if self.start is not None and id(self.start) not in kept:
             self.start = None

@@ -28,8 +28,13 @@ ACT = """\
 - If a state is known from <house>, answer at once; use ha_query only for what you were not told, for details and history.
 - Act only when asked to act; a question is not a request to change something.
 - Use exact entity ids. Without a room in the request, prefer the area the user is in.
-- Say that something was done only when a tool result says so. If a result says that a confirmation is needed or something \
-failed, say that plainly."""
+- Say that something was done only when a tool result says so. If a result says that a confirmation is needed, that something \
+failed, or as outcome "unchanged" or "unavailable", say that plainly."""
+
+NOTHING_DONE = (
+    "Your answer says that something was done, but in this turn no tool call changed anything. Do it now with a tool, or tell "
+    "the user plainly that it was not done."
+)
 
 SPEAK = """\
 - Answer in the language of the user, short and natural, without repeating ids.

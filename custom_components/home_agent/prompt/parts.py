@@ -31,6 +31,14 @@ def render_turn_part(
     return f"<{TAG}>{_escaped(data)}</{TAG}>"
 
 
+def render_note(note: str, effects: Mapping[str, str]) -> str:
+    """Return `<house>{"note": ..., "outcome": {...}}</house>`: facts that stand behind an answer."""
+    data: JsonObjectType = {"note": note}
+    if effects:
+        data["outcome"] = dict(effects)
+    return f"<{TAG}>{_escaped(data)}</{TAG}>"
+
+
 def _states(lines: Iterable[StateLine], style: str) -> JsonValueType:
     match style:
         case "natural_language":
