@@ -4,7 +4,7 @@
 export UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-1} # else uv trusts only its own roots, and a proxy that re-signs TLS breaks it
 unset VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PYTHON
 root=$PWD python_dir=$root/.python tools=$root/.python-tools
-if [[ -z ${HOME:-} || ! -w $HOME ]]; then export UV_CACHE_DIR=${UV_CACHE_DIR:-$root/.cache/uv}; fi
+if [[ -z ${HOME:-} || ! -w $HOME ]]; then export HOME=$root/.cache/home && mkdir -p "$HOME"; fi # for caches alone
 
 say() { echo "[setup] $*" >&2; }
 die() { say "$*"; exit 1; }
