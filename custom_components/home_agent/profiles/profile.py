@@ -55,9 +55,20 @@ class Profile:
     history_max_tokens: int = 4000
 
     native_tools: bool = True
+    custom_tools: tuple[str, ...] | None = None
+    """Names of the owner's own tools; None: all of them."""
     max_calls_per_turn: int = 5
     tool_timeout: int = 30
     """Seconds for one tool call."""
+    llm_apis: tuple[str, ...] = ()
+    """Ids of Home Assistant's own tool collections (Assist, servers of its MCP integration) that are used besides ours."""
+
+    always_ask: tuple[str, ...] = ()
+    """Entity ids, domains, services and tool names that need a yes; wildcards count. The house has such lists as well."""
+    never_ask: tuple[str, ...] = ()
+    """What needs none although it is sensitive."""
+    never_offer: tuple[str, ...] = ()
+    """Tools that this assistant does not have, and what it never changes."""
 
 
 DEFAULTS = Profile()
@@ -84,6 +95,10 @@ def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], 
             settings[key] = int(settings[key])
     if "context_update_interval" in settings:
         settings["context_update_interval"] = int(settings["context_update_interval"])
+    for key in ("llm_apis", "always_ask", "never_ask", "never_offer"):
+        settings[key] = tuple(settings.get(key) or ())
+    if settings.get("custom_tools") is not None:
+        settings["custom_tools"] = tuple(settings["custom_tools"])
     settings["context_entities"] = tuple(
         ContextEntity(pattern=row["entity_id"], attributes=tuple(row.get("attributes") or ()))
         for row in settings.get("context_entities") or ()

@@ -40,6 +40,10 @@ class Plan:
     calls: tuple[ServiceCall, ...] = ()
     reason: str | None = None
     """Why it is sensitive (`unlock`, `open_door`, `destructive`, ...), for the question and the audit line."""
+    reasons: tuple[str, ...] = ()
+    """All of them, when there is more than one: each may have a PIN."""
+    sensitive: tuple[str, ...] = ()
+    """Those of the entities because of which it is sensitive; empty: all of it is."""
     subject: str | None = None
     """What is touched when it is not entities: the title of a tool, the host of a request."""
     outside: bool = False
