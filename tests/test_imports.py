@@ -18,9 +18,10 @@ LAYERS = (
     ("issues",),
     ("endpoint", "opening"),
     ("runtime", "turn_api"),
+    ("confirming",),
     ("agent", "entity"),
     ("flows",),
-    ("services", "conversation", "ai_task", "sensor", "config_flow", "diagnostics", "system_health"),
+    ("services", "conversation", "ai_task", "sensor", "config_flow", "diagnostics", "system_health", "repairs"),
     ("__init__",),
 )
 RANK = {name: number for number, layer in enumerate(LAYERS) for name in layer}

@@ -22,6 +22,7 @@ from custom_components.home_agent import errors, issues, sensor, services
 from custom_components.home_agent.client.presets import PRESETS
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.flows import endpoint, fields
+from custom_components.home_agent.flows.confirmation import GUARDED, PIN_FORMAT, confirmation_schema
 from custom_components.home_agent.flows.endpoint import EndpointForm
 from custom_components.home_agent.flows.endpoint_schema import NO_MODEL
 from custom_components.home_agent.flows.options import MENU
@@ -104,7 +105,7 @@ def test_german_is_not_english() -> None:
     german = flat(TEXTS["de"])
     same_in_both = {path for path, text in flat(EN).items() if german[path] == text}
     allowed = re.compile(
-        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$"
+        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|\.pin(\.name)?$|^selector\.preset|\.name\.name$|confirm_question"
     )
     assert not [path for path in same_in_both if not allowed.search(path)]
 
@@ -150,7 +151,17 @@ def test_issues() -> None:
         if name.isupper() and not name.startswith(("_", "LLM_")) and name != "DOMAIN"
     }
     assert EN["issues"].keys() == keys
-    assert all(set(issue) == {"title", "description"} for issue in EN["issues"].values())
+    forms = {issues.CONFIRMATION: {"title", "fix_flow"}}
+    assert all(set(issue) == forms.get(key, {"title", "description"}) for key, issue in EN["issues"].items())
+
+
+def test_the_flow_of_a_confirmation() -> None:
+    source = SOURCES[Path("repairs.py")]
+    flow = EN["issues"][issues.CONFIRMATION]["fix_flow"]
+    assert flow["step"].keys() == {"init", "confirm"}
+    assert flow["step"]["init"]["menu_options"].keys() == {"confirm", "reject"}
+    assert all(f'reason="{reason}"' in source for reason in flow["abort"])
+    assert all(f'"{error}"' in source for error in flow["error"])
 
 
 def test_sensors() -> None:
@@ -215,7 +226,8 @@ def test_forms_of_the_house() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *MENU}
     assert list(steps["init"]["menu_options"]) == list(MENU)
-    settings = [steps[name]["data"].keys() for name in MENU]
+    settings = [steps[name]["data"].keys() for name in MENU if name != "confirmation"]
+    assert steps["confirmation"]["data"].keys() == {str(key) for key in confirmation_schema({}).schema}
     assert set().union(*settings) == KEYS | {"entities", "domains", "emit_events", "debug_logging"}
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in MENU)
 
@@ -228,7 +240,7 @@ def test_forms_of_the_house() -> None:
         pytest.param(
             EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="assistant"
         ),
-        pytest.param(EN["options"], SETTINGS_ERRORS, id="house"),
+        pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT}, id="house"),
     ],
 )
 def test_errors_of_forms(section: dict[str, Any], shown: set[str]) -> None:
@@ -244,13 +256,15 @@ def test_reasons_to_end_a_form() -> None:
         for keyword in call.keywords
         if keyword.arg == "reason" and isinstance(keyword.value, ast.Constant)
     }
-    assert EN["config"]["abort"].keys() == given
+    in_repairs = EN["issues"][issues.CONFIRMATION]["fix_flow"]["abort"].keys()
+    assert EN["config"]["abort"].keys() | in_repairs == given
 
 
 def test_choices() -> None:
     texts = EN["selector"]
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
+    assert texts["pins"]["options"].keys() == set(GUARDED)
     for group in (fields.CONTEXT, fields.SPEECH):
         for selector in group.values():
             config = selector.config

@@ -11,6 +11,7 @@ from homeassistant.helpers.typing import ConfigType
 from . import issues as issue_registry
 from .client.chat_completions import ChatCompletionsClient
 from .client.endpoint_config import endpoint_from_data
+from .confirming import channels
 from .const import CONF_DEBUG_LOGGING, CONF_PROFILE_DEFAULTS, DOMAIN, LOGGER, SUBENTRY_LLM, SUBENTRY_PROFILE
 from .context.home import Home
 from .endpoint import Endpoint
@@ -43,6 +44,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         tools=Tools(NativeTools(home)),
     )
     entry.runtime_data.home.async_start()
+    channels.async_start(hass, entry)
     issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)
     entry.async_on_unload(partial(issue_registry.async_clear, hass))
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)

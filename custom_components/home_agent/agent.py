@@ -42,6 +42,8 @@ class Agent:
     response_format: Mapping[str, Any] | None = None
     talks: bool = True
     """Whether a person reads the answer: problems are then put in words. For tasks they are raised."""
+    question: Callable[[], Awaitable[str]] | None = None
+    """Returns what has to be asked before the turn goes on: it then ends with that, and the model is not asked again."""
 
     async def async_run(self) -> None:
         """Add everything up to the last word to the chat log.
@@ -64,7 +66,7 @@ class Agent:
         """Return whether the last words say that something was done, though nothing was."""
         last = self.chat_log.content[-1]
         words = last.content if isinstance(last, conversation.AssistantContent) else None
-        return bool(self.tools) and claims_falsely(self.turn, words or "")
+        return bool(self.tools) and self.turn.request_id is None and claims_falsely(self.turn, words or "")
 
     async def _async_step(self, *, correcting: bool) -> bool:
         """Ask once, or twice when the request was too long; return whether tool results wait for an answer."""
@@ -74,6 +76,8 @@ class Agent:
         except LLMContextLengthError:
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
             await self._async_ask(await self._async_request(shorter=True), last_try=True, correcting=correcting)
+        if self.turn.request_id is not None and self.question is not None:
+            await self._async_say(await self.question())
         return self.chat_log.unresponded_tool_results
 
     async def _async_request(self, *, shorter: bool) -> ChatRequest:
@@ -94,6 +98,15 @@ class Agent:
         if self.turn.spoken:
             stream = self._not_silent(speakable(stream))
         async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, stream):
+            pass
+
+    async def _async_say(self, text: str) -> None:
+        """Add a sentence of ours to the answer."""
+
+        async def deltas() -> AsyncGenerator[Delta]:
+            yield {"role": "assistant", "content": text}
+
+        async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, deltas()):
             pass
 
     async def _deltas(self, request: ChatRequest, *, last_try: bool) -> AsyncGenerator[Delta]:

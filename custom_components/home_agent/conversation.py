@@ -1,10 +1,11 @@
-"""The turn, top to bottom: open it, let the house answer, else ask the model, report, return.
+"""The turn, top to bottom: open it, take an answer to a question, let the house answer, else ask the model, report, return.
 
 Receives a `ConversationInput` and the `ChatLog` of the conversation; hands back a `ConversationResult`. Every way through
 ends with words in the chat log.
 """
 
 import asyncio
+from functools import partial
 from typing import Literal, override
 
 from homeassistant.components import conversation
@@ -25,6 +26,9 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from . import events, issues
 from .agent import Agent
 from .client.messages import tool_specs
+from .confirming.channels import async_put
+from .confirming.heard import Heard, async_settle, listen, masked
+from .confirming.settle import Settled
 from .const import SUBENTRY_PROFILE
 from .context.briefing import Briefing
 from .context.budget import budget_for
@@ -88,6 +92,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)
                 finally:
+                    self.runtime.policy.confirmations.drop(turn)
                     events.async_conversation_finished(self.hass, turn)
         finally:
             current_turn.reset(token)
@@ -96,10 +101,14 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         self, turn: Turn, session: Session, user_input: ConversationInput, chat_log: ChatLog
     ) -> ConversationResult:
         """Return the answer of the house or of the model, or a sentence that says what went wrong."""
+        heard = listen(self.runtime.policy.confirmations, turn)
+        user_input = masked(user_input, chat_log, turn)
         question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
         try:
             if not turn.text.strip():
                 raise HomeAgentError("text_empty")
+            if heard is not None:
+                return await self._async_settle(turn, chat_log, heard)
             endpoint = self.runtime.endpoint_of(self.profile)
             if (endpoint is None or self.profile.local_first) and (
                 result := await self._async_answer_locally(turn, user_input, chat_log, final=endpoint is None)
@@ -123,6 +132,8 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         if answer is None:
             return None
         turn.origin = Origin.LOCAL
+        if answer.needs_confirmation:
+            return self._said(turn, chat_log, Settled(text=await self._async_question(turn)))
         speech = speakable_text(answer.speech) if turn.spoken else answer.speech
         answer.response.async_set_speech(speech)
         chat_log.async_add_assistant_content_without_tools(AssistantContent(agent_id=turn.agent_id, content=speech))
@@ -132,9 +143,39 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
             continue_conversation=_expects_reply(speech),
         )
 
+    async def _async_settle(self, turn: Turn, chat_log: ChatLog, heard: Heard) -> ConversationResult:
+        """Return what became of a question that these words answer; no model is asked."""
+        turn.origin = Origin.LOCAL
+        return self._said(turn, chat_log, await async_settle(self.hass, self.runtime, turn, chat_log, heard))
+
+    async def _async_question(self, turn: Turn) -> str:
+        """Put the question that the turn has to end with, and return it."""
+        return await async_put(self.hass, self.runtime, turn)
+
+    def _said(self, turn: Turn, chat_log: ChatLog, settled: Settled) -> ConversationResult:
+        """Return a sentence of ours; it stands in the chat log as the answer."""
+        chat_log.async_add_assistant_content_without_tools(
+            AssistantContent(agent_id=turn.agent_id, content=settled.text)
+        )
+        response = intent.IntentResponse(language=turn.language)
+        if settled.done:
+            response.async_set_speech(settled.text)
+        else:
+            response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, settled.text)
+        return ConversationResult(
+            response=response,
+            conversation_id=chat_log.conversation_id,
+            continue_conversation=_expects_reply(settled.text),
+        )
+
     async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
         """Let the model answer into the chat log. Raises `LLMError`, `PromptTemplateError`."""
-        tools = await self.runtime.tools.async_tools(self.profile, llm_context_of(turn)) if endpoint.config.tool_calling else []
+        offered = await self.runtime.tools.async_tools(self.profile, llm_context_of(turn))
+        tools = (
+            [tool for tool in offered if turn.answerable or not tool.always_asks]
+            if endpoint.config.tool_calling
+            else []
+        )
         chat_log.llm_api = turn_api(self.hass, turn, tools, self.runtime.policy).instance(llm_context_of(turn))
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)
@@ -152,6 +193,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
             tools=tool_specs(tools, chat_log.llm_api.custom_serializer),
             build=briefing.async_messages,
             note=briefing.note_what_was_done,
+            question=partial(self._async_question, turn),
         )
         await agent.async_run()
         usage = {"input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens}
@@ -169,14 +211,12 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         return session.instructions
 
     async def _async_notice(self, turn: Turn, chat_log: ChatLog, error: HomeAssistantError) -> ConversationResult:
-        """Return an error as a sentence in the language of the turn; it stands in the chat log as the answer."""
+        """Return an error as a sentence in the language of the turn."""
         turn.origin = Origin.NOTICE
         events.async_error(self.hass, turn, error, "conversation")
-        text = await async_error_text(self.hass, turn.language, error)
-        chat_log.async_add_assistant_content_without_tools(AssistantContent(agent_id=turn.agent_id, content=text))
-        response = intent.IntentResponse(language=turn.language)
-        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
-        return ConversationResult(response=response, conversation_id=chat_log.conversation_id)
+        return self._said(
+            turn, chat_log, Settled(text=await async_error_text(self.hass, turn.language, error), done=False)
+        )
 
 
 def _result(user_input: ConversationInput, chat_log: ChatLog) -> ConversationResult:

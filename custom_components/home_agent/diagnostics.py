@@ -19,6 +19,7 @@ from .const import (
     CONF_BASE_URL,
     CONF_CONTEXT_ENTITIES,
     CONF_CUSTOM_PROMPT,
+    CONF_PINS,
     CONF_PROFILE_DEFAULTS,
     CONF_PROMPT_ADDITIONS,
     DOMAIN,
@@ -90,7 +91,9 @@ def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with texts as their length and lists of entities as their count."""
     described: dict[str, Any] = {}
     for key, value in settings.items():
-        if isinstance(value, Mapping):
+        if key == CONF_PINS:
+            described[key] = len(value)
+        elif isinstance(value, Mapping):
             described[key] = _sizes(value)
         elif key in _TEXTS:
             described[key] = f"{REDACTED} ({len(value)} characters)" if value else ""

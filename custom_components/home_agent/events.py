@@ -5,6 +5,7 @@ Field names: S1-113 to S1-118, C-35, C-36.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -19,6 +20,8 @@ CONVERSATION_FINISHED = f"{DOMAIN}.conversation.finished"
 TOOL_EXECUTED = f"{DOMAIN}.tool.executed"
 TOOL_PROGRESS = f"{DOMAIN}.tool.progress"
 CONTEXT_INJECTED = f"{DOMAIN}.context.injected"
+CONFIRMATION_REQUESTED = f"{DOMAIN}.confirmation.requested"
+CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
 STREAMING_ERROR = f"{DOMAIN}.streaming.error"
 ERROR = f"{DOMAIN}.error"
 
@@ -104,6 +107,28 @@ def async_context_injected(hass: HomeAssistant, turn: Turn, entity_ids: Sequence
         "token_count": tokens,
     }
     _fire(hass, turn, CONTEXT_INJECTED, data)
+
+
+@callback
+def async_confirmation_requested(
+    hass: HomeAssistant, turn: Turn, request_id: str, tools: Sequence[str], expires: datetime
+) -> None:
+    """Say that somebody is asked for a yes, and until when it counts."""
+    data = {
+        "request_id": request_id,
+        "user_id": turn.context.user_id,
+        "tools": list(tools),
+        "expires": expires.isoformat(),
+    }
+    _fire(hass, turn, CONFIRMATION_REQUESTED, data)
+
+
+@callback
+def async_confirmation_resolved(
+    hass: HomeAssistant, turn: Turn, request_id: str, outcome: str, user_id: str | None
+) -> None:
+    """Say how that ended: `confirmed`, `rejected`, `expired` or `cancelled`, and by whom."""
+    _fire(hass, turn, CONFIRMATION_RESOLVED, {"request_id": request_id, "user_id": user_id, "outcome": outcome})
 
 
 @callback

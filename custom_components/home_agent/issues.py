@@ -21,6 +21,7 @@ CERTIFICATE = "endpoint_certificate"
 MODEL_MISSING = "model_missing"
 WITHOUT_ENDPOINT = "profile_without_endpoint"
 PROMPT_TEMPLATE = "prompt_template"
+CONFIRMATION = "confirmation"
 
 _OF_ENDPOINT = (UNREACHABLE, SILENT, CERTIFICATE, MODEL_MISSING)
 _BELONGS_TO_ENTRY = "config_entry_id" in signature(ir.async_create_issue).parameters
@@ -67,6 +68,18 @@ def async_prompt_template_solved(hass: HomeAssistant, profile: Profile) -> None:
 
 
 @callback
+def async_confirmation(hass: HomeAssistant, request_id: str, profile: Profile) -> None:
+    """Say that an assistant asks for a confirmation. What it asks is shown to administrators only (repairs.py)."""
+    _raise(hass, CONFIRMATION, request_id, data={"request_id": request_id}, profile=profile.name)
+
+
+@callback
+def async_confirmation_ended(hass: HomeAssistant, request_id: str) -> None:
+    """Take that back."""
+    ir.async_delete_issue(hass, DOMAIN, _issue_id(CONFIRMATION, request_id))
+
+
+@callback
 def async_check_profiles(hass: HomeAssistant, profiles: Iterable[Profile], endpoints: Container[str]) -> None:
     """Start afresh: take everything back, then say which assistants lost their endpoint and so answer without a model."""
     async_clear(hass)
@@ -83,14 +96,23 @@ def async_clear(hass: HomeAssistant) -> None:
             ir.async_delete_issue(hass, DOMAIN, issue_id)
 
 
-def _raise(hass: HomeAssistant, key: str, subentry_id: str, **placeholders: str) -> None:
+def _raise(
+    hass: HomeAssistant,
+    key: str,
+    subentry_id: str,
+    *,
+    data: dict[str, str | int | float | None] | None = None,
+    **placeholders: str,
+) -> None:
+    """Raise an issue; with `data` it can be answered in Repairs."""
     entries = hass.config_entries.async_entries(DOMAIN)
     belongs: dict[str, Any] = {"config_entry_id": entries[0].entry_id} if _BELONGS_TO_ENTRY and entries else {}
     ir.async_create_issue(
         hass,
         DOMAIN,
         _issue_id(key, subentry_id),
-        is_fixable=False,
+        data=data,
+        is_fixable=data is not None,
         severity=ir.IssueSeverity.WARNING,
         translation_key=key,
         translation_placeholders=placeholders,

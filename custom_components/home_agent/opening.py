@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
 
 from .profiles.profile import Profile
-from .turn import Turn
+from .turn import Turn, current_turn
 
 
 @dataclass(slots=True)
@@ -16,6 +16,7 @@ class TurnRequest:
     """What `home_agent.process` asks besides Home Assistant's own input, and the turn it wants to see afterwards."""
 
     context_entities: list[str] | None = None
+    confirm_via: tuple[str, ...] = ()
     turn: Turn | None = None
 
 
@@ -34,7 +35,8 @@ async def async_open_turn(
     turn.area_id = area_of(hass, user_input.device_id, user_input.satellite_id)
     is_voice_device = user_input.device_id is not None or user_input.satellite_id is not None
     if (request := current_request.get()) is not None and request.turn is None:
-        request.turn, turn.context_entities = turn, request.context_entities
+        request.turn, turn.context_entities, turn.confirm_via = turn, request.context_entities, request.confirm_via
+    turn.direct = current_turn.get(None) is None
     turn.spoken = profile.speech == "always" or (profile.speech == "auto" and is_voice_device)
     return turn
 

@@ -1,7 +1,8 @@
-"""The actions of the integration: process, clear_history, reload_context, execute_tool."""
+"""The actions of the integration: process, confirm, reject, clear_history, reload_context, execute_tool."""
 
 from typing import cast
 
+from homeassistant.auth.models import User
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
 from homeassistant.exceptions import ServiceValidationError
@@ -9,10 +10,12 @@ from homeassistant.helpers import config_validation as cv, entity_registry as er
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
+from .confirming.channels import async_answer, is_channel
 from .const import DOMAIN
 from .opening import TurnRequest, current_request
 from .profiles.profile import Profile
 from .runtime import HomeAgentConfigEntry, RuntimeData
+from .safety.confirmation import Request
 from .turn import Turn, current_turn
 from .turn_api import llm_context_of, turn_api
 
@@ -21,6 +24,9 @@ ATTR_CONVERSATION_ID = "conversation_id"
 ATTR_PROFILE = "profile"
 ATTR_LANGUAGE = "language"
 ATTR_CONTEXT_ENTITIES = "context_entities"
+ATTR_CONFIRM_VIA = "confirm_via"
+ATTR_REQUEST_ID = "request_id"
+ATTR_PIN = "pin"
 ATTR_TOOL_NAME = "tool_name"
 ATTR_PARAMETERS = "parameters"
 
@@ -31,8 +37,13 @@ PROCESS_SCHEMA = probatio.Schema(
         probatio.Optional(ATTR_PROFILE): cv.string,
         probatio.Optional(ATTR_LANGUAGE): cv.string,
         probatio.Optional(ATTR_CONTEXT_ENTITIES): probatio.All(cv.ensure_list_csv, [cv.string]),
+        probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string]),
     }
 )
+CONFIRM_SCHEMA = probatio.Schema(
+    {probatio.Required(ATTR_REQUEST_ID): cv.string, probatio.Optional(ATTR_PIN): cv.string}
+)
+REJECT_SCHEMA = probatio.Schema({probatio.Required(ATTR_REQUEST_ID): cv.string})
 CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional(ATTR_CONVERSATION_ID): cv.string})
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
@@ -48,6 +59,8 @@ def async_register_services(hass: HomeAssistant) -> None:
     """Register the actions."""
     for name, handler, schema, response in (
         ("process", _async_process, PROCESS_SCHEMA, SupportsResponse.OPTIONAL),
+        ("confirm", _async_confirm, CONFIRM_SCHEMA, SupportsResponse.OPTIONAL),
+        ("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
         ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
         ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
     ):
@@ -66,7 +79,10 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     """Let a profile answer; return the answer and what it took."""
     runtime = _runtime(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
-    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES))
+    channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
+    if unknown := next((channel for channel in channels if not is_channel(call.hass, channel)), None):
+        raise _invalid("confirm_via_unknown", channel=unknown)
+    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=channels)
     token = current_request.set(request)
     try:
         result = await conversation.async_converse(
@@ -80,6 +96,38 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     finally:
         current_request.reset(token)
     return _answer(result, request.turn)
+
+
+async def _async_confirm(call: ServiceCall) -> ServiceResponse:
+    """Answer an open question with yes; return what is true now."""
+    runtime, request, user = await _async_question(call)
+    settled = await async_answer(call.hass, runtime, request, user, yes=True, pin=call.data.get(ATTR_PIN, ""))
+    if settled is None:
+        raise _invalid("request_pin_wrong")
+    return {"answer": settled.text, "success": settled.done}
+
+
+async def _async_reject(call: ServiceCall) -> ServiceResponse:
+    """Answer an open question with no."""
+    runtime, request, user = await _async_question(call)
+    settled = await async_answer(call.hass, runtime, request, user, yes=False)
+    return {"answer": settled.text if settled else "", "success": True}
+
+
+async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Request, User]:
+    """Return the question that an action answers, and who answers.
+
+    Raises unless that is whoever asked, or an administrator. A call from inside a turn is nobody's answer: a model may
+    have started the script it is in.
+    """
+    runtime = _runtime(call.hass)
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    request = runtime.policy.confirmations.get(call.data[ATTR_REQUEST_ID])
+    if request is None:
+        raise _invalid("request_not_found")
+    if user is None or current_turn.get(None) is not None or not request.is_decided_by(user):
+        raise _invalid("request_not_yours")
+    return runtime, request, user
 
 
 async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
@@ -143,6 +191,7 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
     ]
     return answer | {
         "answered_by": turn.origin.value,
+        "confirmation": turn.request_id,
         "tool_calls": cast(JsonValueType, calls),
         "tokens": {
             "prompt": turn.usage.input_tokens,

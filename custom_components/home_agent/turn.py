@@ -83,6 +83,12 @@ class Turn:
     extra_system_prompt: str | None = None
     context_entities: list[str] | None = None
     """Entities that `home_agent.process` named instead of the profile's own list."""
+    direct: bool = False
+    """Somebody said this; it does not come from a tool, script or automation that another turn started."""
+    confirm_via: tuple[str, ...] = ()
+    """Where else a confirmation may be asked for: `repairs`, `mobile_app`, notify actions."""
+    request_id: str | None = None
+    """The confirmation that this turn has to ask for (safety/confirmation.py)."""
 
     started: float = field(default_factory=time.perf_counter)
     origin: Origin = Origin.MODEL
@@ -102,6 +108,12 @@ class Turn:
     def duration_ms(self) -> int:
         """Milliseconds since the input arrived."""
         return round((time.perf_counter() - self.started) * 1000)
+
+    @property
+    def answerable(self) -> bool:
+        """Whether anybody can be asked for a confirmation."""
+        speaks = self.user is not None or self.device_id is not None or self.satellite_id is not None
+        return bool(self.confirm_via) or (self.direct and speaks)
 
     @property
     def tool_breakdown(self) -> dict[str, int]:

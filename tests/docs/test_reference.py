@@ -8,6 +8,7 @@ from homeassistant.components.conversation import ConversationInput
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import async_get_translations
+from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import parse_yaml
 from pytest_homeassistant_custom_component.common import async_capture_events
 
@@ -100,6 +101,8 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
         hass, turn, ToolCallRecord(tool_name="ha_query", parameters={}, success=True, duration_ms=1), None
     )
     events.async_context_injected(hass, turn, [], 0)
+    events.async_confirmation_requested(hass, turn, "1", ["ha_control"], dt_util.utcnow())
+    events.async_confirmation_resolved(hass, turn, "1", "confirmed", None)
     events.async_streaming_error(hass, turn, HomeAssistantError())
     events.async_error(hass, turn, HomeAssistantError(), "conversation")
     common = names(section("API_REFERENCE.md", "Events").partition("###")[0])

@@ -36,11 +36,11 @@ async def test_menu(hass: HomeAssistant) -> None:
 
 async def test_topics_hold_every_setting_of_an_assistant(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    asked = {field for step in MENU for field in fields(await topic(hass, entry, step))}
+    asked = {field for step in MENU if step != "confirmation" for field in fields(await topic(hass, entry, step))}
     assert asked - {"entities", "domains", "emit_events", "debug_logging"} == KEYS
 
 
-@pytest.mark.parametrize("step", [step for step in MENU if step not in {"safety", "debug"}])
+@pytest.mark.parametrize("step", [step for step in MENU if step not in {"safety", "confirmation", "debug"}])
 async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step: str) -> None:
     defaults = {"tool_timeout": 7, "history_max_messages": 4}
     entry = await set_up(hass, options={"profile_defaults": defaults, "emit_events": False})

@@ -6,7 +6,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.safety.plan import ServiceCall
-from custom_components.home_agent.tools.sensitive import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, sensitivity
+from custom_components.home_agent.tools.sensitive import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, sensitivities
 
 from .conftest import Put
 
@@ -53,16 +53,16 @@ async def test_judged_by_what_it_would_do_now(
 ) -> None:
     await put(entity_id, state, **attributes)
     call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,), data=data)
-    assert sensitivity(hass, call) == reason
+    assert next(sensitivities(hass, call), None) == reason
 
 
 async def test_a_group_is_as_sensitive_as_its_members(hass: HomeAssistant, put: Put) -> None:
     await put("cover.garage", "closed", device_class="garage")
     await put("cover.all", "closed", entity_id=["cover.blind", "cover.garage"])
     call = ServiceCall(domain="cover", service="open_cover", entity_ids=("cover.all",))
-    assert sensitivity(hass, call) == OPEN_DOOR
+    assert next(sensitivities(hass, call), None) == OPEN_DOOR
 
 
 async def test_an_entity_without_a_state_counts_as_closed(hass: HomeAssistant) -> None:
     call = ServiceCall(domain="valve", service="toggle", entity_ids=("valve.ghost",))
-    assert sensitivity(hass, call) == OPEN_VALVE
+    assert next(sensitivities(hass, call), None) == OPEN_VALVE

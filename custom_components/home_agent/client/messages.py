@@ -17,6 +17,8 @@ from .base import Message, ToolSpec
 from .wire import dump
 
 _NO_RESULT = '{"success":false,"result":null,"error":"The tool call was interrupted; its outcome is unknown."}'
+CONFIRMED = "home_agent.confirmed"
+"""Mark (`native`) of calls that were made by code after the user's yes; the model sees them as its own."""
 _NOTHING: Mapping[int, Any] = {}
 
 
@@ -54,8 +56,11 @@ def _user(text: str, part: str | None, files: Sequence[dict[str, Any]]) -> Messa
 
 
 def _assistant(item: conversation.AssistantContent, following: Iterable[conversation.Content]) -> list[Message]:
-    """Return an assistant's message with the results of its calls; nothing for an empty one."""
-    calls = [call for call in item.tool_calls or () if not call.external]
+    """Return an assistant's message with the results of its calls; nothing for an empty one.
+
+    Calls that Home Assistant's own sentences made are left out: the model does not know those tools.
+    """
+    calls = [call for call in item.tool_calls or () if not call.external or item.native == CONFIRMED]
     if not calls:
         return [{"role": "assistant", "content": item.content}] if item.content else []
     results = _results(following)

@@ -19,14 +19,16 @@ from ..const import (
     CONF_ALWAYS_CONFIRM,
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
+    CONF_PINS,
     CONF_PROFILE_DEFAULTS,
 )
 from .checks import check_settings, tidy
+from .confirmation import PIN_FORMAT, confirmation_options, confirmation_schema
 from .fields import CONTEXT, HISTORY, PROMPT, PROMPT_ADDITIONS, SPEECH, STREAMING, TOOLS, Fields, assistant
 from .profile import known_settings, markers
 from .sparse import inherited, overrides
 
-MENU = ("assistant", "prompt", "context", "history", "tools", "safety", "debug")
+MENU = ("assistant", "prompt", "context", "history", "tools", "safety", "confirmation", "debug")
 _ENTITIES = "entities"
 _DOMAINS = "domains"
 _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_DEBUG_LOGGING: False}
@@ -72,6 +74,22 @@ class HomeAgentOptionsFlow(OptionsFlow):
         }
         schema = probatio.Schema(markers(self._safety_fields(shown[_DOMAINS]), shown))
         return self.async_show_form(step_id="safety", data_schema=schema)
+
+    async def async_step_confirmation(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask how long a question stands, and for PINs."""
+        options = self.config_entry.options
+        errors: dict[str, str] = {}
+        if user_input is not None:
+            changes, wrong = confirmation_options(options, user_input)
+            if not wrong:
+                return self._store(changes)
+            errors = dict.fromkeys(wrong, PIN_FORMAT)
+        return self.async_show_form(
+            step_id="confirmation",
+            data_schema=confirmation_schema(options),
+            errors=errors,
+            description_placeholders={"stored": ", ".join(options.get(CONF_PINS, {})) or "-"},
+        )
 
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for streaming, events and logs."""

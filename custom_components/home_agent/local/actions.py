@@ -19,7 +19,7 @@ from ..const import ASSISTANT
 from ..errors import ToolError
 from ..safety.permission import is_exposed
 from ..safety.plan import ActionClass, Plan, ServiceCall
-from ..tools.sensitive import sensitivity
+from ..tools.sensitive import sensitivities
 from ..turn import Turn
 
 CLEAN_AREA = "HassVacuumCleanArea"
@@ -133,12 +133,13 @@ def _plan(
     hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler, states: Iterable[State]
 ) -> Plan:
     calls = tuple(_calls(hass, turn, recognised, handler, states))
-    reason = next((why for call in calls if (why := sensitivity(hass, call))), None)
+    reasons = tuple(dict.fromkeys(why for call in calls for why in sensitivities(hass, call)))
     return Plan(
-        action=ActionClass.SENSITIVE if reason else ActionClass.WRITE,
+        action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
         targets=tuple(state.entity_id for state in states),
         calls=calls,
-        reason=reason,
+        reason=next(iter(reasons), None),
+        reasons=reasons,
     )
 
 
@@ -150,10 +151,14 @@ def _calls(
         return
     slots = {name: {"value": value} for name, value in recognised.slots.items()}
     asked = intent.Intent(hass, ASSISTANT, recognised.name, slots, None, turn.context, turn.language, ASSISTANT)
+    try:
+        values = {name: slot["value"] for name, slot in handler.async_validate_slots(slots).items()}
+    except probatio.Invalid:  # the handler will say so itself
+        values = dict(recognised.slots)
     data = {
-        slot.service_data_name or name: recognised.slots[name]
+        slot.service_data_name or name: values[name]
         for name, slot in (handler.required_slots | handler.optional_slots).items()
-        if name in recognised.slots
+        if name in values
     }
     for state in states:
         try:

@@ -15,6 +15,7 @@ from homeassistant.helpers.template import Template, TemplateState
 
 from ..const import ASSISTANT
 from ..errors import ToolError
+from ..safety.confirmation import NeedsConfirmation
 from .gate import Gate
 from .refusals import async_own_words, error_response
 from .report import async_report
@@ -48,7 +49,7 @@ async def async_answer_freely(sentence: Sentence, gate: Gate) -> intent.IntentRe
     frames: list[_Frame] = found.frames
     if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
         return None
-    if not all(gate.opens(frame.intent, frame.slots) for frame in frames):
+    if not _may_happen(gate, frames):
         if gate.refusal is not None and gate.recognised is not None:
             async_report(sentence.hass, turn, gate.recognised, gate.refusal, time.perf_counter())
         return gate.refusal
@@ -57,6 +58,23 @@ async def async_answer_freely(sentence: Sentence, gate: Gate) -> intent.IntentRe
     if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
         recogniser.async_remember(conversation_id, found.targets)
     return answer
+
+
+def _may_happen(gate: Gate, frames: Sequence[_Frame]) -> bool:
+    """Return whether all of it may happen now. When one part has to be asked about, the others wait with it."""
+    asks: ToolError | None = None
+    for frame in frames:
+        if gate.opens(frame.intent, frame.slots):
+            continue
+        if not isinstance(gate.refusal, NeedsConfirmation):
+            return False
+        asks = gate.refusal
+    if asks is None:
+        return True
+    for frame in frames:
+        gate.wait_along(frame.intent, frame.slots)
+    gate.refusal = asks
+    return False
 
 
 async def _async_act(

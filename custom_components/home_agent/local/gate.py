@@ -7,10 +7,12 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
 from ..errors import ToolError
+from ..safety.confirmation import Call
 from ..safety.plan import ActionClass, Plan
 from ..safety.policy import Policy
 from ..turn import Turn
 from .actions import QUESTIONS, Mismatch, Recognised, plan_of
+from .confirmed import ConfirmedIntent
 
 
 class Gate:
@@ -34,10 +36,21 @@ class Gate:
             if isinstance(plan, Mismatch):
                 self.mismatch = plan
                 return not plan.certain
-            self._policy.authorize(self._turn, plan)
+            self._policy.authorize(self._turn, plan, self._call(plan))
         except ToolError as err:
             self.refusal = err
         return self.refusal is None
+
+    def wait_along(self, name: str, slots: Mapping[str, Any]) -> None:
+        """Let an intent that needs no yes wait for the one that another part of its sentence needs."""
+        if self.opens(name, slots):
+            plan = plan_of(self._hass, self._turn, Recognised(name=name, slots=slots))
+            if isinstance(plan, Plan):
+                self._policy.confirmations.add(self._turn, self._call(plan))
+
+    def _call(self, plan: Plan) -> Call:
+        assert self.recognised is not None
+        return Call(tool=ConfirmedIntent(self.recognised), arguments=dict(self.recognised.slots), plan=plan)
 
     def check_answer(self, response: intent.IntentResponse) -> None:
         """Refuse an answer about entities that the user may not read."""

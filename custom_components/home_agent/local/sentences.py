@@ -16,6 +16,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
 from ..errors import ToolError
+from ..safety.confirmation import NeedsConfirmation
 from ..safety.policy import Policy
 from ..turn import Turn
 from .free_wording import async_answer_freely
@@ -37,6 +38,7 @@ class LocalAnswer:
     understood: bool
     """False: the sentence or a name in it is unknown."""
     needs_confirmation: bool = False
+    """The question is the caller's to ask; `speech` is not said then."""
 
 
 async def async_answer(
@@ -60,7 +62,7 @@ async def async_answer(
         return None
     if isinstance(outcome, ToolError):
         answer = _answer(await async_refuse(hass, turn, outcome))
-        return replace(answer, needs_confirmation=outcome.translation_key == "needs_confirmation")
+        return replace(answer, needs_confirmation=isinstance(outcome, NeedsConfirmation))
     return _answer(outcome)
 
 

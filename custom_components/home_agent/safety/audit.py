@@ -20,9 +20,13 @@ _FREE_TEXT = frozenset({"message", "item", "text", "prompt", "query", "descripti
 def masked(parameters: Mapping[str, object], depth: int = 0) -> dict[str, object]:
     """Return parameters that may be kept: secrets and words of the user replaced, long values cut."""
     return {
-        key: MASK if _SECRET.search(key) or key in _FREE_TEXT else _value(value, depth)
-        for key, value in parameters.items()
+        key: MASK if is_secret(key) or key in _FREE_TEXT else _value(value, depth) for key, value in parameters.items()
     }
+
+
+def is_secret(key: str) -> bool:
+    """Return whether a parameter of this name holds a secret."""
+    return _SECRET.search(key) is not None
 
 
 def _value(value: object, depth: int) -> object:

@@ -17,12 +17,12 @@ import probatio
 
 from .. import events
 from ..client.base import BrokenArguments
-from ..const import CONF_ALWAYS_CONFIRM, CONF_VERIFY_SECONDS, DOMAIN, LOGGER
+from ..const import CONF_ALWAYS_CONFIRM, CONF_CONFIRM_TIMEOUT, CONF_PINS, CONF_VERIFY_SECONDS, DOMAIN, LOGGER
 from ..errors import ToolError
 from ..turn import ToolCallRecord, Turn
 from .audit import async_record, masked
 from .carry_out import async_carry_out
-from .confirmation import Confirmation, RefuseSensitive
+from .confirmation import TIMEOUT, Call, Confirmations, NobodyConfirms
 from .permission import async_check_permission, check_permission
 from .plan import ActionClass, Plan
 from .tool import HomeAgentTool, envelope
@@ -39,24 +39,37 @@ class Policy:
     """Checks and runs tool calls for one config entry."""
 
     def __init__(
-        self, hass: HomeAssistant, always_confirm: frozenset[str] = frozenset(), writes: Writes | None = None
+        self,
+        hass: HomeAssistant,
+        always_confirm: frozenset[str] = frozenset(),
+        confirmations: Confirmations | None = None,
+        writes: Writes | None = None,
     ) -> None:
-        """Take the owner's list of entity ids and domains that always need confirmation, and who looks after writes."""
+        """Take the owner's list of entity ids and domains that always need confirmation, who asks, and who looks after."""
         self._hass = hass
         self._always_confirm = always_confirm
-        self._confirmation: Confirmation = RefuseSensitive()
+        self.confirmations = confirmations or Confirmations(hass)
         self.writes = writes or Writes()
 
-    def authorize(self, turn: Turn, plan: Plan) -> None:
-        """Raise `ToolError` unless everything in the plan may happen now, for this user."""
-        check_permission(self._hass, turn.user, plan)
-        self._check_confirmation(turn, plan)
+    def authorize(self, turn: Turn, plan: Plan, call: Call | None = None) -> None:
+        """Raise `ToolError` unless everything in the plan may happen now, for this user.
 
-    def _check_confirmation(self, turn: Turn, plan: Plan) -> None:
+        With `call` a confirmation is asked for where one is needed (`NeedsConfirmation`); without it the plan is refused.
+        """
+        check_permission(self._hass, turn.user, plan)
+        self._check_confirmation(turn, plan, call)
+
+    def _check_confirmation(self, turn: Turn, plan: Plan, call: Call | None) -> None:
         if plan.action is ActionClass.SENSITIVE or (
             plan.action is ActionClass.WRITE and self._owner_wants_to_know(plan)
         ):
-            self._confirmation.check(turn, plan)
+            if call is None:
+                raise NobodyConfirms(target=", ".join(plan.targets))
+            self.confirmations.require(turn, call)
+
+    async def async_check_again(self, turn: Turn, call: Call) -> None:
+        """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""
+        await self._async_plan(turn, call.tool, call.arguments, confirmed=call.plan)
 
     async def async_call(
         self,
@@ -64,8 +77,10 @@ class Policy:
         tool: llm.Tool | None,
         tool_input: llm.ToolInput,
         dispatch: Callable[[], Awaitable[llm.ToolResult]],
+        *,
+        confirmed: Plan | None = None,
     ) -> llm.ToolResult:
-        """Return the envelope of a call. `dispatch` runs a tool that is not ours."""
+        """Return the envelope of a call. `dispatch` runs a tool that is not ours, `confirmed` has the owner's yes."""
         started = time.perf_counter()
         name = tool_input.tool_name
         turn.calls_started += 1
@@ -76,7 +91,7 @@ class Policy:
         try:
             self._check_limits(turn)
             async with asyncio.timeout(turn.profile.tool_timeout):
-                result = await self._async_run(turn, tool, tool_input, dispatch)
+                result = await self._async_run(turn, tool, tool_input, dispatch, confirmed)
         except TimeoutError:
             error, error_type = TIMED_OUT.format(seconds=turn.profile.tool_timeout), "TimeoutError"
         except Unauthorized:
@@ -108,6 +123,7 @@ class Policy:
         tool: llm.Tool | None,
         tool_input: llm.ToolInput,
         dispatch: Callable[[], Awaitable[llm.ToolResult]],
+        confirmed: Plan | None,
     ) -> JsonValueType:
         if isinstance(tool_input.tool_args, BrokenArguments):
             raise HomeAssistantError(BROKEN_ARGUMENTS)
@@ -115,11 +131,21 @@ class Policy:
             result = _foreign_result(await dispatch())
             turn.acted = True  # nobody here knows what it did
             return result
-        args = tool.parameters(tool_input.tool_args)
+        args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed)
+        return await async_carry_out(self._hass, self.writes, turn, tool, args, plan)
+
+    async def _async_plan(
+        self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], confirmed: Plan | None
+    ) -> tuple[dict[str, Any], Plan]:
+        """Return the validated arguments and the plan, which may be carried out now."""
+        args = tool.parameters(arguments)
         plan = await tool.plan(self._hass, args, turn)
         await async_check_permission(self._hass, turn.user, plan)
-        self._check_confirmation(turn, plan)
-        return await async_carry_out(self._hass, self.writes, turn, tool, args, plan)
+        if confirmed is None:
+            self._check_confirmation(turn, plan, Call(tool=tool, arguments=arguments, plan=plan))
+        elif plan != confirmed:
+            raise ToolError("confirmation_changed")
+        return args, plan
 
     def _owner_wants_to_know(self, plan: Plan) -> bool:
         return any(
@@ -131,8 +157,9 @@ class Policy:
 def policy_from_options(hass: HomeAssistant, options: Mapping[str, Any], journal: Journal | None = None) -> Policy:
     """Return the policy of an entry's options; what is written is noted in the journal."""
     listed = options.get(CONF_ALWAYS_CONFIRM)
+    confirmations = Confirmations(hass, int(options.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), options.get(CONF_PINS))
     writes = Writes(seconds=float(options.get(CONF_VERIFY_SECONDS, DEFAULT_SECONDS)), journal=journal)
-    return Policy(hass, frozenset(listed) if isinstance(listed, list) else frozenset(), writes)
+    return Policy(hass, frozenset(listed) if isinstance(listed, list) else frozenset(), confirmations, writes)
 
 
 def _foreign_result(result: llm.ToolResult) -> JsonValueType:

@@ -37,8 +37,15 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
+    judges_calls = False
+    """Its plans tell sensitive calls from ordinary ones; otherwise what its annotations say holds for every call."""
     wire_parameters: JsonObjectType
     """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
+
+    @property
+    def always_asks(self) -> bool:
+        """Whether every call of it needs a yes."""
+        return self.annotations.destructive and not self.annotations.read_only and not self.judges_calls
 
     @abstractmethod
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:

@@ -21,7 +21,7 @@ from .capabilities import is_controllable, members, service_calls
 from .execute import async_execute
 from .names import HomeSource, Names
 from .parameters import refuse_targets
-from .sensitive import sensitivity
+from .sensitive import sensitivities
 from .targets import Found, Targets
 
 WIRE: JsonObjectType = {
@@ -63,6 +63,7 @@ class HaControl(HomeAgentTool):
     title = "Control the house"
     description = "Control Home Assistant devices and services. Use this to turn on/off lights, adjust thermostats, lock doors, etc."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    judges_calls = True
     parameters = LenientSchema(
         {
             probatio.Required("action"): action,
@@ -144,20 +145,21 @@ async def _async_plan(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Plan
     """
     targets: dict[str, None] = {}
     merged: dict[tuple[str, str, bytes], dict[str, None]] = {}
-    reason: str | None = None
+    reasons: dict[str, None] = {}
     async for call in in_slices(calls):
         key = (call.domain, call.service, orjson.dumps(dict(call.data), option=orjson.OPT_SORT_KEYS))
         merged.setdefault(key, {}).update(dict.fromkeys(call.entity_ids))
         targets |= dict.fromkeys((*call.entity_ids, *_behind(hass, call), *_named_in(hass, call)))
-        reason = reason or sensitivity(hass, call)
+        reasons |= dict.fromkeys(sensitivities(hass, call))
     return Plan(
-        action=ActionClass.SENSITIVE if reason else ActionClass.WRITE,
+        action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
         targets=tuple(targets),
         calls=tuple(
             ServiceCall(domain=domain, service=service, entity_ids=tuple(entity_ids), data=json_loads_object(data))
             for (domain, service, data), entity_ids in merged.items()
         ),
-        reason=reason,
+        reason=next(iter(reasons), None),
+        reasons=tuple(reasons),
     )
 
 

@@ -1,6 +1,6 @@
 """Which service calls need the owner's yes, judged by what they would do now (Safety)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from homeassistant.components.cover.const import CoverDeviceClass, CoverState
@@ -32,13 +32,12 @@ _POSITIONS = {
 _OPEN = frozenset({CoverState.OPEN, CoverState.OPENING, ValveState.OPEN, ValveState.OPENING})
 
 
-def sensitivity(hass: HomeAssistant, call: ServiceCall) -> str | None:
-    """Return why a call needs the owner's yes, None when it does not; a group is as sensitive as any of its members."""
+def sensitivities(hass: HomeAssistant, call: ServiceCall) -> Iterator[str]:
+    """Yield every reason for which a call needs the owner's yes; a group is as sensitive as each of its members."""
     for entity_id in call.entity_ids:
         for concerned in (entity_id, *members(hass, entity_id)):
             if reason := _reason(hass, concerned, call.service, call.data):
-                return reason
-    return None
+                yield reason
 
 
 def _reason(hass: HomeAssistant, entity_id: str, service: str, data: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,153 @@
+"""Yes or no, by tables: what somebody answered to a question of ours, decided before any model sees it.
+
+Every word of an answer has to be a known one: yes, no, a courtesy, and a PIN where one was asked for. "Yes, and turn on the
+light" is no yes but a new request, and one word of refusal among the others makes the whole a no.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+import re
+import unicodedata
+
+from .answer_words import DIGITS, NO, POLITE, YES
+
+MASK = "••••"
+FALLBACK = "en"
+FALLBACK_YES = frozenset({"yes", "ok", "okay"})
+"""Understood everywhere, besides the words of the language."""
+PIN_WORDS = frozenset(
+    {"pin", "code", "the", "is", "my", "and", "der", "die", "das", "ist", "lautet", "mein", "meine", "und"}
+)
+
+_APOSTROPHES = re.compile(r"['’`´]")
+_WORD = re.compile(r"\w+")
+
+
+class Kind(Enum):
+    """What an answer is."""
+
+    YES = "yes"
+    NO = "no"
+    OTHER = "other"
+    """Something else: the question is dropped and the words are a request of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was answered."""
+
+    kind: Kind
+    digits: str = ""
+    """Every digit in it, spoken or written; only where a PIN was asked for."""
+
+
+def read(text: str, language: str, *, with_pin: bool = False) -> Answer:
+    """Return what an answer says. With a PIN asked for, digits alone are a yes: the PIN decides."""
+    words = list(_words(text))
+    digits = ""
+    if with_pin:
+        spoken = _digits_of(language)
+        digits = "".join(spoken.get(word) or _written(word) for word in words)
+        words = [word for word in words if not (word.isdigit() or word in spoken or word in PIN_WORDS)]
+    kinds = _kinds(words, language)
+    if kinds is None:
+        return Answer(kind=Kind.OTHER, digits=digits)
+    if Kind.NO in kinds:
+        return Answer(kind=Kind.NO, digits=digits)
+    if Kind.YES in kinds or digits:
+        return Answer(kind=Kind.YES, digits=digits)
+    return Answer(kind=Kind.OTHER, digits=digits)
+
+
+def mask_digits(text: str, language: str, *, at_least: int) -> str:
+    """Return a text with every run of so many digits, written or spoken, replaced.
+
+    By length, not by value: a mask that appears only for the right PIN would tell which one it is.
+    """
+    spoken = _digits_of(language)
+    masked: list[str] = []
+    end = 0
+    for start, stop, count in _runs(text, spoken):
+        if count >= at_least:
+            masked += [text[end:start], MASK]
+            end = stop
+    return "".join([*masked, text[end:]])
+
+
+def _runs(text: str, spoken: Mapping[str, str]) -> Iterator[tuple[int, int, int]]:
+    """Yield begin, end and number of digits of each run of neighbouring digits and number words."""
+    begin = end = count = 0
+    for match in _WORD.finditer(text):
+        word = _plain(match[0])
+        size = len(word) if word.isdigit() else int(word in spoken)
+        if not size:
+            if count:
+                yield begin, end, count
+            count = 0
+            continue
+        if not count:
+            begin = match.start()
+        end, count = match.end(), count + size
+    if count:
+        yield begin, end, count
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words as they are compared."""
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))):
+        yield _plain(match[0])
+
+
+def _plain(word: str) -> str:
+    return unicodedata.normalize("NFKC", word).casefold().replace("\u0307", "").replace("_", "")  # the dot of Turkish İ
+
+
+def _written(word: str) -> str:
+    """Return a number of any script in our digits, "" when it is none."""
+    return "".join(str(unicodedata.digit(character)) for character in word) if word.isdigit() else ""
+
+
+def _kinds(words: Sequence[str], language: str) -> set[Kind] | None:
+    """Return which kinds of phrases make up the words; None when a word belongs to none."""
+    phrases = _phrases(language.partition("-")[0].casefold())
+    longest = max(len(phrase) for phrase in phrases)
+    found: set[Kind] = set()
+    position = 0
+    while position < len(words):
+        for size in range(min(longest, len(words) - position), 0, -1):
+            phrase = tuple(words[position : position + size])
+            if phrase in phrases:
+                found.add(phrases[phrase])
+                position += size
+                break
+        else:
+            return None
+    return found
+
+
+@cache
+def _phrases(language: str) -> dict[tuple[str, ...], Kind]:
+    """Return the phrases of a language; where one is in several tables, the refusal counts."""
+    language = language if language in YES else FALLBACK
+    table: dict[tuple[str, ...], Kind] = {}
+    for kind, listed in (
+        (Kind.OTHER, POLITE.get(language, ())),
+        (Kind.YES, (*FALLBACK_YES, *YES[language])),
+        (Kind.NO, (*NO[FALLBACK], *NO[language])),
+    ):
+        table |= dict.fromkeys(_split(listed), kind)
+    return table
+
+
+def _split(phrases: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    for phrase in phrases:
+        yield tuple(_words(phrase))
+
+
+@cache
+def _digits_of(language: str) -> dict[str, str]:
+    """Return the number words of a language and of English."""
+    named = (*DIGITS[FALLBACK], *DIGITS.get(language.partition("-")[0].casefold(), ()))
+    return {_plain(word): str(index % 10) for index, words in enumerate(named) for word in words.split()}

@@ -1,0 +1,152 @@
+"""The question before a sensitive action, and what is said after it: built by code, from what the house says now.
+
+Nothing in it is a model's sentence. What a tool is called with may be a model's words; those are quoted and cut.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from homeassistant.const import ATTR_DEVICE_CLASS
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers.translation import async_get_translations
+
+from ..texts import async_text
+from ..turn import Turn
+from .audit import is_secret
+from .confirmation import Call
+from .plan import ServiceCall
+from .rules import TAINTED
+
+MAX_NAMES = 4
+MAX_DETAILS = 5
+MAX_NAME = 60  # characters
+MAX_VALUE = 80
+
+_PHRASES = {
+    "unlock": "confirm_unlock",
+    "alarm_disarm": "confirm_disarm",
+    "open": "confirm_open",
+    "open_cover": "confirm_open",
+    "open_valve": "confirm_open",
+}
+"""What a service is called in a question; others by Home Assistant's own name for them."""
+
+
+async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
+    """Return what is asked, in the language of the turn; it ends with a question mark."""
+    language = turn.language
+    actions = [part for call in calls for part in await _async_parts(hass, language, call)]
+    text = "; ".join(actions)
+    if len(actions) > 1:
+        text = await async_text(hass, language, "confirm_several", actions=text)
+    question = await async_text(hass, language, "confirm_question", actions=_capitalised(text))
+    said = [question]
+    if any(TAINTED in call.why for call in calls):
+        tools = ", ".join(sorted(turn.taints))
+        said.insert(0, await async_text(hass, language, "confirm_tainted", tools=tools))
+    if with_pin:
+        said.append(await async_text(hass, language, "confirm_pin"))
+    return " ".join(said)
+
+
+async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call]) -> str:
+    """Return in words what the touched entities are now; "" when no entity was touched."""
+    touched = dict.fromkeys(
+        entity_id
+        for call in calls
+        for entity_id in (_called(call) or call.plan.targets)
+        if hass.states.get(entity_id) is not None
+    )
+    sentences = []
+    for entity_id in list(touched)[:MAX_NAMES]:
+        if (state := hass.states.get(entity_id)) is not None:
+            words = await _async_state(hass, language, state)
+            sentences.append(await async_text(hass, language, "confirm_is", name=_name(state), state=words))
+    if len(touched) > MAX_NAMES:
+        sentences.append(await async_text(hass, language, "confirm_more", count=str(len(touched) - MAX_NAMES)))
+    return " ".join(sentences)
+
+
+async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[str]:
+    """Return what a call would do, one phrase for each of its service calls."""
+    if call.plan.calls:
+        return [await _async_service(hass, language, item) for item in call.plan.calls]
+    details = _details(call.arguments)
+    if call.plan.targets:
+        return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
+    tool = call.tool.title or call.tool.name
+    if call.plan.subject:
+        return [await async_text(hass, language, "confirm_subject", tool=tool, subject=_cut(call.plan.subject))]
+    return [await async_text(hass, language, "confirm_tool", tool=tool) + details]
+
+
+async def _async_service(hass: HomeAssistant, language: str, call: ServiceCall) -> str:
+    details = _details(call.data)
+    if key := _PHRASES.get(call.service):
+        return await _async_phrase(hass, language, key, call.entity_ids, details)
+    names = await async_get_translations(hass, language, "services", [call.domain])
+    action = names.get(f"component.{call.domain}.services.{call.service}.name", call.service.replace("_", " "))
+    if not call.entity_ids:
+        return action + details
+    return await _async_phrase(hass, language, "confirm_service", call.entity_ids, details, action=action)
+
+
+async def _async_phrase(
+    hass: HomeAssistant, language: str, key: str, entity_ids: Sequence[str], details: str, **placeholders: str
+) -> str:
+    """Return a phrase with the names of entities and what they are now."""
+    states = [state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None]
+    names = [_name(state) for state in states[:MAX_NAMES]]
+    if len(states) > MAX_NAMES:
+        names.append(await async_text(hass, language, "confirm_more_names", count=str(len(states) - MAX_NAMES)))
+    now = dict.fromkeys([await _async_state(hass, language, state) for state in states])
+    text = await async_text(hass, language, key, names=", ".join(names), states=", ".join(now), **placeholders)
+    return text + details
+
+
+async def _async_state(hass: HomeAssistant, language: str, state: State) -> str:
+    """Return a state in words, as Home Assistant's own pages show it."""
+    translations = await async_get_translations(hass, language, "entity_component", [state.domain])
+    for kind in (state.attributes.get(ATTR_DEVICE_CLASS), "_"):
+        if words := translations.get(f"component.{state.domain}.entity_component.{kind}.state.{state.state}"):
+            return words[:1].lower() + words[1:]
+    return state.state
+
+
+def _called(call: Call) -> tuple[str, ...]:
+    return tuple(entity_id for item in call.plan.calls for entity_id in item.entity_ids)
+
+
+def _details(values: Mapping[str, object]) -> str:
+    """Return parameters in brackets, without secrets; "" when there are none."""
+    told = [
+        f"{key.replace('_', ' ')}: {_value(value)}"
+        for key, value in values.items()
+        if not is_secret(key) and value not in (None, "", {}, [])
+    ]
+    return f" ({', '.join(told[:MAX_DETAILS])})" if told else ""
+
+
+def _value(value: object) -> str:
+    match value:
+        case str():
+            return f"“{_cut(value)}”"
+        case Mapping():
+            return _cut(", ".join(f"{key} {item}" for key, item in value.items() if not is_secret(str(key))))
+        case list() | tuple():
+            return _cut(", ".join(str(item) for item in value))
+        case _:
+            return str(value)
+
+
+def _cut(text: str) -> str:
+    """Return a text as one short line that neither asks nor quotes."""
+    line = " ".join(text.split()).translate({ord(mark): None for mark in '?“”"„'})
+    return f"{line[:MAX_VALUE]}…" if len(line) > MAX_VALUE else line
+
+
+def _name(state: State) -> str:
+    return " ".join(state.name.split())[:MAX_NAME]
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

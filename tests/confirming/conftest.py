@@ -1,0 +1,61 @@
+"""A house with a locked door, and people who may open it."""
+
+from collections.abc import Callable
+
+from homeassistant.auth.permissions.const import SUBCAT_ALL
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import Context, Event, HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+
+from custom_components.home_agent.const import ASSISTANT
+from tests.house import build_house
+
+type Add = Callable[[str], Context]
+
+UNLOCK = {"action": "turn_off", "entity_id": "lock.front_door"}
+QUESTION = "Unlock Front Door, now locked?"
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test; a second lock can be reached as well."""
+    await build_house(hass)
+    async_expose_entity(hass, ASSISTANT, "lock.kitchen_door", True)
+
+
+@pytest.fixture
+def person(hass: HomeAssistant) -> Add:
+    """Return a function that adds a person who may do everything in the house but is no administrator."""
+
+    def add(name: str) -> Context:
+        user = MockUser(name=name).add_to_hass(hass)
+        user.mock_policy({"entities": {SUBCAT_ALL: True}})
+        return Context(user_id=user.id)
+
+    return add
+
+
+@pytest.fixture
+def alice(person: Add) -> Context:
+    """One of them."""
+    return person("Alice")
+
+
+@pytest.fixture
+def unlocked(hass: HomeAssistant) -> list[Event]:
+    """Every action called from now on."""
+    return async_capture_events(hass, EVENT_CALL_SERVICE)
+
+
+def state_of(hass: HomeAssistant, entity_id: str = "lock.front_door") -> str:
+    """Return a state."""
+    state = hass.states.get(entity_id)
+    assert state is not None
+    return state.state
+
+
+def services_of(events: list[Event]) -> list[str]:
+    """Return the names of the actions that were called."""
+    return [f"{event.data['domain']}.{event.data['service']}" for event in events]
