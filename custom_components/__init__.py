@@ -1,0 +1,1 @@
+"""Home Assistant looks for custom integrations in this package."""
