@@ -73,8 +73,8 @@ class Endpoint:
         stats = self.stats
         stats.requests += 1
         stats.failures_in_a_row += 1
-        if stats.failures_in_a_row == 1:
-            LOGGER.warning("%s: %s", self.config.title, error)
+        if stats.failures_in_a_row == 1:  # without the server's words: some repeat what they were sent
+            LOGGER.warning("%s: %s (%s)", self.config.title, type(error).__name__, error.translation_key)
         match error:
             case LLMAuthError():
                 self._entry.async_start_reauth(self._hass, data={"subentry_id": self.config.subentry_id})

@@ -4,6 +4,7 @@ An answer in one piece takes the same way: it is one big chunk.
 """
 
 from collections.abc import Mapping
+import math
 from typing import Any
 
 from homeassistant.components.conversation import AssistantContentDeltaDict
@@ -120,13 +121,15 @@ class DeltaStream:
 
 
 def usage_from_body(usage: object) -> Usage | None:
-    """Return the token numbers of a response, None when it has none."""
-    if not isinstance(usage, Mapping) or not usage.get("prompt_tokens"):
+    """Return the token numbers of a response, None when it has none; what is not a number counts as none."""
+    if not isinstance(usage, Mapping) or not (prompt := _number(usage.get("prompt_tokens"))):
         return None
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
     return Usage(
-        input_tokens=int(usage["prompt_tokens"]),
-        output_tokens=int(usage.get("completion_tokens") or 0),
-        cached_tokens=int(cached or 0),
+        input_tokens=prompt, output_tokens=_number(usage.get("completion_tokens")), cached_tokens=_number(cached)
     )
+
+
+def _number(value: object) -> int:
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else 0

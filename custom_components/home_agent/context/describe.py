@@ -9,6 +9,7 @@ from homeassistant.core import State
 
 MAX_VALUE = 120  # characters; a media title or a weather alert can be a novel
 
+MAX_NUMBER = 1e15  # beyond it, and for what is no number at all, the text says it
 _KEY_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "climate": (
         "current_temperature",
@@ -55,7 +56,7 @@ def _with_unit(state: State) -> str:
 
 
 def _text(name: str, value: Any) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
         if name in _PERCENT_OF_255:
             return f"{round(value / 2.55)}%"
         if name in _PERCENT_OF_1:

@@ -46,19 +46,16 @@ def sent_rounds(
     rounds = [kept for item in rounds_of(content) if (kept := _without_failure(item, session))]
     if not rounds:
         return rounds
-    start = next((index for index, item in enumerate(rounds) if item[0] is session.start), 0)
-    if session.cleared or not profile.history_enabled:
-        start = len(rounds) - 1
-        session.cleared = False
-    rounds = rounds[start:]
+    newest = len(rounds) - 1
+    start = next((index for index, item in enumerate(rounds) if item[0].created >= session.start), newest)
+    rounds = rounds[start if profile.history_enabled else newest :]
     texts = session.texts()
     sizes = [_tokens(item, texts, estimate) for item in rounds[:-1]]
     if _messages(rounds[:-1]) > profile.history_max_messages or sum(sizes) > budget:
         limit_messages = max(2, int(profile.history_max_messages * TRIM_TO))
         while sizes and (_messages(rounds[:-1]) > limit_messages or sum(sizes) > budget * TRIM_TO):
             del rounds[0], sizes[0]
-    first = rounds[0][0]
-    session.start = first if isinstance(first, UserContent) else None
+    session.start = max(session.start, rounds[0][0].created)
     return rounds
 
 

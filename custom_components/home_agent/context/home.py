@@ -22,6 +22,7 @@ from homeassistant.helpers.event import async_call_later
 from ..const import ASSISTANT
 from ..slices import in_slices
 
+MAX_NAME = 200  # characters; one name must not take the room of all others
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
 
 _FIRST = (
@@ -201,9 +202,13 @@ def _order(entity_id: str) -> tuple[int, str]:
 
 
 def _entity(hass: HomeAssistant, entry: er.RegistryEntry | None, state: State) -> HomeEntity:
-    names = intent.async_get_entity_aliases(hass, entry, state=state, allow_empty=False)
+    try:
+        names = intent.async_get_entity_aliases(hass, entry, state=state, allow_empty=False)
+    except AttributeError:  # a name that is not text: the helper strips it
+        names = []
     area_id = er.async_get_effective_area_id(hass, entry) if entry else None
-    return HomeEntity(state.entity_id, tuple(name for name in names if name) or (state.name,), area_id)
+    known = tuple(str(name)[:MAX_NAME] for name in names if name) or (str(state.name)[:MAX_NAME],)
+    return HomeEntity(state.entity_id, known, area_id)
 
 
 def _areas(hass: HomeAssistant) -> dict[str, HomeArea]:

@@ -7,10 +7,10 @@ its share of the budget, it becomes areas with counts per domain; the entities a
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from homeassistant.helpers.json import json_dumps
 from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
 
+from ..client.wire import dump
 from ..slices import in_slices
 from .home import HomeArea, HomeEntity, HomeSnapshot
 
@@ -28,7 +28,7 @@ async def async_home_map(snapshot: HomeSnapshot, budget: int, estimate: Callable
     ):
         return full
     counts = await _async_lines(snapshot, by_area, _counts, budget, estimate)
-    return counts or json_dumps(_counts(snapshot.entities.values()))
+    return counts or dump(_counts(snapshot.entities.values())).decode()
 
 
 async def _async_lines(
@@ -44,7 +44,7 @@ async def _async_lines(
     async for area_id, entities in in_slices(by_area.items()):
         if not entities:
             continue
-        line = json_dumps(_heading(snapshot.areas.get(area_id) if area_id else None) | content(entities))
+        line = dump(_heading(snapshot.areas.get(area_id) if area_id else None) | content(entities)).decode()
         spent += estimate(line)
         if spent > budget:
             return None

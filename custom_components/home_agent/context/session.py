@@ -6,13 +6,18 @@ The turn part of a user message is kept as it was sent, so that each request sta
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from homeassistant.components.conversation import Content, UserContent
 from homeassistant.core import callback
 from homeassistant.helpers import chat_session
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 
 from ..errors import ConversationBusy
 from .selection import Told
+
+BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -40,8 +45,10 @@ class Session:
 
     parts: list[TurnPart] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    start: UserContent | None = None
-    """The oldest user message that is still sent; None: all are."""
+    start: datetime = BEGINNING
+    """Messages before this moment are not sent any more: they were trimmed, or the history was cleared."""
+    user_id: str | None = None
+    """Who talks; None: nobody is known."""
     failed: list[UserContent] = field(default_factory=list)
     """Messages that got an error instead of an answer: neither is sent again."""
     instructions: str | None = None
@@ -50,8 +57,6 @@ class Session:
     """Loop time of the newest states."""
     taints: set[str] = field(default_factory=set)
     """Tools whose results brought text from outside into the conversation."""
-    cleared: bool = False
-    """The history was cleared by hand: the next message is the oldest that is sent."""
     busy: bool = False
 
     def texts(self) -> dict[int, str]:
@@ -68,8 +73,6 @@ class Session:
         self.parts = [part for part in self.parts if id(part.content) in kept]
         self.notes = [note for note in self.notes if id(note.content) in kept]
         self.failed = [item for item in self.failed if id(item) in kept]
-        if self.start is not None and id(self.start) not in kept:
-            self.start = None
 
     def told_since(self, sent: Sequence[Content]) -> tuple[dict[str, Told], dict[str, str]]:
         """Return what the model knows from the parts that are still sent: entities and facts."""
@@ -110,17 +113,33 @@ class Sessions:
             session.busy = False
 
     @callback
-    def async_clear(self, conversation_id: str | None = None) -> int:
+    def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
         """Let one conversation, or all, start anew with their next message; return how many there were.
 
-        Home Assistant keeps its chat log until the session ends; none of it is sent any more.
+        With `user_id` only those of this user. Home Assistant keeps its chat log until the session ends; nothing in it is
+        sent any more.
         """
-        sessions = [item for key, item in self._sessions.items() if conversation_id in (None, key[0])]
+        sessions = [
+            item
+            for key, item in self._sessions.items()
+            if conversation_id in (None, key[0]) and user_id in (None, item.user_id)
+        ]
         for session in sessions:
-            session.cleared = True
+            session.start = dt_util.utcnow()
             session.instructions = None
+            session.taints.clear()
         return len(sessions)
+
+    @callback
+    def async_renew_instructions(self) -> None:
+        """Let every conversation take up the owner's prompt as it is now."""
+        for session in self._sessions.values():
+            session.instructions = None
 
     @callback
     def _forget(self, key: tuple[str, str]) -> None:
         self._sessions.pop(key, None)
+
+
+SESSIONS: HassKey[Sessions] = HassKey("home_agent_sessions")
+"""Kept while Home Assistant runs: its chat logs outlive a reload of the entry as well."""

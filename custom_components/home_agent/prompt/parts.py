@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import JsonObjectType, JsonValueType
+
+from ..client.wire import dump
 
 TAG = "house"
 
@@ -60,4 +61,4 @@ def _place(line: StateLine) -> str:
 
 def _escaped(data: JsonObjectType) -> str:
     """Return JSON that cannot close the tag around it, whatever a name or a state says."""
-    return json_dumps(data).replace("<", "\\u003c").replace(">", "\\u003e")
+    return dump(data).decode().replace("<", "\\u003c").replace(">", "\\u003e")

@@ -6,6 +6,7 @@ registered. Tools, error texts and whoever wants to know go through here, so tha
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE
@@ -29,6 +30,7 @@ _STATE_WORDS = {
 }
 
 
+@cache
 def known_actions() -> frozenset[str]:
     """Return every action name that some domain understands, besides `set_` and a parameter's name."""
     names = {name for domain in DOMAINS.values() for name in (*domain.words, *(action.id for action in domain.actions))}
