@@ -38,6 +38,7 @@ CONVERSATION = (
     Line("Turn off all the lights in the bedroom", {"light.bed_light": "off"}),
     Line("Which lights are on?"),
     Line("Unlock the front door", note="a lock is never opened on a sentence alone"),
+    Line("Yes", {"lock.front_door": "unlocked"}),
     Line("Write a poem about my garden"),
 )
 

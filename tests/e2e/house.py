@@ -35,6 +35,7 @@ async def reset(hass: Hass) -> None:
     await hass.expose(*ALSO_EXPOSED, *START)
     for entity_id, state in START.items():
         await hass.call(f"light.turn_{state}", entity_id)
+    await hass.call("lock.lock", "lock.front_door")
 
 
 async def place(hass: Hass, entity: dict[str, Any], area_id: str) -> None:

@@ -26,11 +26,18 @@ async def test_house_without_a_model_does_and_answers_and_refuses(own_hass: Hass
     assert own_hass.process.log.count("write me a poem") == 0
 
 
-async def test_lock_is_not_opened_on_a_sentence_alone(own_hass: Hass) -> None:
+async def test_lock_opens_after_a_yes_in_the_same_conversation_alone(own_hass: Hass) -> None:
     agent = await add_home_agent(own_hass)
-    answer = await own_hass.say("unlock the front door", agent=agent)
-    assert "confirm" in answer.speech
+    question = await own_hass.say("unlock the front door", agent=agent)
+    assert "Front Door" in question.speech
+    assert question.speech.endswith("?")
+    await own_hass.say("yes", agent=agent)
     assert await own_hass.state("lock.front_door") == "locked"
+
+    await own_hass.say("yes", agent=agent, conversation_id=question.conversation_id)
+    await own_hass.wait_for("lock.front_door", "unlocked")
+    await own_hass.call("lock.lock", "lock.front_door")
+    await own_hass.wait_for("lock.front_door", "locked")
 
 
 async def test_hidden_entity_does_not_exist(own_hass: Hass) -> None:
