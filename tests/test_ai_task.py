@@ -1,15 +1,17 @@
 """AI tasks: text, structured data, images, and errors that are raised instead of said."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from homeassistant.components import ai_task, conversation
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm, selector
 from homeassistant.setup import async_setup_component
 import probatio
 import pytest
+from pytest_homeassistant_custom_component.common import MockUser
 
 from tests.house import build_house, set_up
 from tests.llm_server import LLMServer, cut, server_error, text, tool_call
@@ -97,20 +99,55 @@ async def test_image(hass: HomeAssistant, llm_server: LLMServer, tmp_path: Path,
     assert parts[1]["image_url"]["url"].startswith("data:image/png;base64,")
 
 
-async def test_tools_of_another_api_run_under_the_policy(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    class Weather(llm.Tool):
-        name = "weather"
-        integration = "test"
+class Weather(llm.Tool):
+    """A tool of another integration."""
 
-        async def async_call(self, *_: Any) -> llm.ToolResult:
-            return llm.ToolResult(data={"temperature": 3})
+    name = "weather"
+    integration = "test"
+
+    def __init__(self, *, read_only: bool) -> None:
+        self.annotations = llm.ToolAnnotations(read_only=read_only)
+        self.calls = 0
+
+    async def async_call(self, *_: Any) -> llm.ToolResult:
+        self.calls += 1
+        return llm.ToolResult(data={"temperature": 3})
+
+
+@pytest.mark.parametrize("read_only", [True, False], ids=["reads", "may harm"])
+async def test_tools_of_another_api_run_under_the_policy(
+    hass: HomeAssistant, llm_server: LLMServer, read_only: bool
+) -> None:
+    weather = Weather(read_only=read_only)
 
     class Api(llm.API):
         async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
-            return llm.APIInstance(api=self, api_prompt="", llm_context=llm_context, tools=[Weather()])
+            return llm.APIInstance(api=self, api_prompt="", llm_context=llm_context, tools=[weather])
 
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("weather", {}), text("Cold."))
     assert await generate(hass, llm_api=Api(hass=hass, id="test", name="Test")) == "Cold."
     result = llm_server.request.body["messages"][-1]["content"]
-    assert result == '{"success":true,"result":{"temperature":3},"error":null}'
+    if read_only:
+        assert result == '{"success":true,"result":{"temperature":3},"error":null}'
+    else:  # nobody can be asked
+        assert (json.loads(result)["success"], weather.calls) == (False, 0)
+
+
+async def test_permissions_of_whoever_started_the_task_hold(
+    hass: HomeAssistant, llm_server: LLMServer, hass_read_only_user: MockUser
+) -> None:
+    await set_up(hass, llm_server)
+    before = hass.states.get("light.bed_light")
+    llm_server.plan(tool_call("intent__HassTurnOn", {"name": "Bed Light"}), text("No."))
+    api = next(api for api in llm.async_get_apis(hass) if api.id == "assist")
+    context = llm.LLMContext("ai_task", Context(user_id=hass_read_only_user.id), "en", "conversation", None)
+    instance = await api.async_get_api_instance(context)
+
+    class Started(llm.API):
+        async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+            return instance
+
+    await generate(hass, llm_api=Started(hass=hass, id="test", name="Test"))
+    assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is False
+    assert hass.states.get("light.bed_light") == before

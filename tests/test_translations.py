@@ -39,7 +39,7 @@ EN = TEXTS["en"]
 SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url"}
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
-SETTINGS_ERRORS = {"entity_pattern", "custom_prompt_empty", "custom_prompt_invalid", "prompt_additions_invalid"}
+SETTINGS_ERRORS = {"list_item", "entity_pattern", "custom_prompt_empty", "custom_prompt_invalid", "prompt_additions_invalid"}
 ERRORS = ("HomeAgentError", "ToolError", "ContextError", "PromptTemplateError", "ConversationBusy")
 
 
@@ -105,7 +105,7 @@ def test_german_is_not_english() -> None:
     german = flat(TEXTS["de"])
     same_in_both = {path for path, text in flat(EN).items() if german[path] == text}
     allowed = re.compile(
-        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|\.pin(\.name)?$|^selector\.preset|\.name\.name$|confirm_question"
+        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_question|\.pin$"
     )
     assert not [path for path in same_in_both if not allowed.search(path)]
 
@@ -228,7 +228,8 @@ def test_forms_of_the_house() -> None:
     assert list(steps["init"]["menu_options"]) == list(MENU)
     settings = [steps[name]["data"].keys() for name in MENU if name != "confirmation"]
     assert steps["confirmation"]["data"].keys() == {str(key) for key in confirmation_schema({}).schema}
-    assert set().union(*settings) == KEYS | {"entities", "domains", "emit_events", "debug_logging"}
+    of_the_house = {"always_confirm", "never_confirm", "throttle_turns", "emit_events", "debug_logging"}
+    assert set().union(*settings) == (KEYS - {"always_ask", "never_ask"}) | of_the_house
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in MENU)
 
 

@@ -12,12 +12,23 @@ from . import issues as issue_registry
 from .client.chat_completions import ChatCompletionsClient
 from .client.endpoint_config import endpoint_from_data
 from .confirming import channels
-from .const import CONF_DEBUG_LOGGING, CONF_PROFILE_DEFAULTS, DOMAIN, LOGGER, SUBENTRY_LLM, SUBENTRY_PROFILE
+from .const import (
+    CONF_DEBUG_LOGGING,
+    CONF_PROFILE_DEFAULTS,
+    CONF_THROTTLE_TURNS,
+    DOMAIN,
+    LOGGER,
+    SUBENTRY_LLM,
+    SUBENTRY_PROFILE,
+)
 from .context.home import Home
 from .endpoint import Endpoint
+from .foreign.provider import ForeignTools
+from .pipelines import async_watch_pipelines
 from .profiles.profile import Profile, profile_from_data
 from .runtime import HomeAgentConfigEntry, RuntimeData
 from .safety.policy import policy_from_options
+from .safety.throttle import THROTTLE_TURNS, Throttle
 from .services import async_register_services
 from .tools.registry import NativeTools, Tools
 
@@ -36,18 +47,29 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     if entry.options.get(CONF_DEBUG_LOGGING):
         LOGGER.setLevel(logging.DEBUG)
     home = Home(hass, entry)
+    policy = policy_from_options(hass, entry.options)
+    throttle = Throttle(
+        hass, issue_registry.async_automation_loop, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
+    )
     entry.runtime_data = RuntimeData(
         endpoints=_endpoints(hass, entry),
         profiles=_profiles(entry),
         home=home,
-        policy=policy_from_options(hass, entry.options),
-        tools=Tools(NativeTools(home)),
+        policy=policy,
+        tools=Tools(
+            NativeTools(home),
+            ForeignTools(hass, issue_registry.async_llm_apis_missing),
+            offers=policy.rules.offers,
+        ),
+        throttle=throttle,
     )
     entry.runtime_data.home.async_start()
     channels.async_start(hass, entry)
     issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)
     entry.async_on_unload(partial(issue_registry.async_clear, hass))
+    entry.async_on_unload(throttle.stop)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
+    async_watch_pipelines(hass, entry, entry.runtime_data.profiles)
     entry.async_on_unload(entry.add_update_listener(_async_reload))
     return True
 

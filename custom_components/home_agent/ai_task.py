@@ -59,7 +59,7 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
 
     @override
     async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:
-        turn = _turn(task, chat_log, self.entity_id)
+        turn = await _async_turn(task, chat_log, self.entity_id)
         if chat_log.llm_api is not None:  # another integration's tools, chosen by whoever started the task
             chat_log.llm_api = policed(chat_log.llm_api, self.runtime.policy)
         token = current_turn.set(turn)
@@ -91,14 +91,17 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
         )
 
 
-def _turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
+async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
+    """Return the turn of a task: nobody can be asked for a yes, so what is sensitive does not happen."""
     asked_by = chat_log.llm_api.llm_context.context if chat_log.llm_api else None
+    user_id = asked_by.user_id if asked_by else None
     return Turn(
         profile=Profile(name=task.name, max_calls_per_turn=MAX_CALLS),
         conversation_id=chat_log.conversation_id,
         text=task.instructions,
         language=chat_log.hass.config.language,
         context=asked_by or Context(),
+        user=await chat_log.hass.auth.async_get_user(user_id) if user_id else None,
         agent_id=agent_id,
     )
 

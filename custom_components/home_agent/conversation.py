@@ -5,6 +5,7 @@ ends with words in the chat log.
 """
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal, override
 
@@ -41,6 +42,7 @@ from .opening import async_open_turn
 from .profiles.profile import Profile
 from .prompt.instructions import instructions
 from .runtime import HomeAgentConfigEntry, RuntimeData
+from .safety.tool import HomeAgentTool
 from .speech import speakable_text
 from .texts import async_error_text
 from .turn import Origin, Turn, current_turn
@@ -107,6 +109,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         try:
             if not turn.text.strip():
                 raise HomeAgentError("text_empty")
+            self.runtime.throttle.admit(turn)
             if heard is not None:
                 return await self._async_settle(turn, chat_log, heard)
             endpoint = self.runtime.endpoint_of(self.profile)
@@ -171,15 +174,16 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
     async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
         """Let the model answer into the chat log. Raises `LLMError`, `PromptTemplateError`."""
         offered = await self.runtime.tools.async_tools(self.profile, llm_context_of(turn))
+        asks_for = self.runtime.policy.rules.asks_for
         tools = (
-            [tool for tool in offered if turn.answerable or not tool.always_asks]
+            [tool for tool in offered if turn.answerable or not asks_for(self.profile, tool)]
             if endpoint.config.tool_calling
             else []
         )
         chat_log.llm_api = turn_api(self.hass, turn, tools, self.runtime.policy).instance(llm_context_of(turn))
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)
-        words = self._words(turn, session, frozenset(tool.name for tool in tools))
+        words = self._words(turn, session, tools)
         budget = budget_for(endpoint.config, self.profile)
         selections, estimator = self.runtime.selections, endpoint.client.estimator
         briefing = Briefing(self.hass, turn, session, chat_log, selections, budget, estimator)
@@ -199,11 +203,12 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         usage = {"input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens}
         chat_log.async_trace({"stats": usage})
 
-    def _words(self, turn: Turn, session: Session, tool_names: frozenset[str]) -> str:
+    def _words(self, turn: Turn, session: Session, tools: Sequence[HomeAgentTool]) -> str:
         """Return the instructions, fixed for the conversation; an error in them becomes a Repairs issue."""
         if session.instructions is None:
             try:
-                session.instructions = instructions(self.hass, turn, tool_names)
+                guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
+                session.instructions = instructions(self.hass, turn, frozenset(tool.name for tool in tools), guides)
             except PromptTemplateError as err:
                 issues.async_prompt_template(self.hass, self.profile, err)
                 raise

@@ -3,7 +3,7 @@
 None outlives the entry it was raised for: each load starts afresh, and what still holds is raised again.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
@@ -22,6 +22,14 @@ MODEL_MISSING = "model_missing"
 WITHOUT_ENDPOINT = "profile_without_endpoint"
 PROMPT_TEMPLATE = "prompt_template"
 CONFIRMATION = "confirmation"
+AUTOMATION_LOOP = "automation_loop"
+LLM_API_MISSING = "llm_api_missing"
+PIPELINE_PREFERS_LOCAL = "pipeline_prefers_local"
+CUSTOM_TOOL_WRONG = "custom_tool_wrong"
+CUSTOM_TOOL_CLASH = "custom_tool_clash"
+CUSTOM_YAML_WRONG = "custom_yaml_wrong"
+CUSTOM_YAML_TOOL = "custom_yaml_tool"
+SERVICE_FAILING = "service_failing"
 
 _OF_ENDPOINT = (UNREACHABLE, SILENT, CERTIFICATE, MODEL_MISSING)
 _BELONGS_TO_ENTRY = "config_entry_id" in signature(ir.async_create_issue).parameters
@@ -68,6 +76,35 @@ def async_prompt_template_solved(hass: HomeAssistant, profile: Profile) -> None:
 
 
 @callback
+def async_automation_loop(hass: HomeAssistant, profile: Profile, loops: bool) -> None:
+    """Say that automations ask an assistant all the time, or take that back."""
+    if loops:
+        _raise(hass, AUTOMATION_LOOP, profile.subentry_id, profile=profile.name)
+    else:
+        ir.async_delete_issue(hass, DOMAIN, _issue_id(AUTOMATION_LOOP, profile.subentry_id))
+
+
+@callback
+def async_llm_apis_missing(hass: HomeAssistant, profile: Profile, missing: Iterable[str]) -> None:
+    """Say which tool collections of an assistant are gone, or take that back."""
+    if gone := ", ".join(missing):
+        _raise(hass, LLM_API_MISSING, profile.subentry_id, profile=profile.name, apis=gone)
+    else:
+        ir.async_delete_issue(hass, DOMAIN, _issue_id(LLM_API_MISSING, profile.subentry_id))
+
+
+@callback
+def async_pipelines_prefer_local(hass: HomeAssistant, found: Mapping[str, tuple[str, str]]) -> None:
+    """Say which pipelines answer before an assistant: pipeline id to the names of both. Takes back what is solved."""
+    wanted = {_issue_id(PIPELINE_PREFERS_LOCAL, pipeline_id) for pipeline_id in found}
+    for domain, issue_id in list(ir.async_get(hass).issues):
+        if domain == DOMAIN and issue_id.startswith(PIPELINE_PREFERS_LOCAL) and issue_id not in wanted:
+            ir.async_delete_issue(hass, DOMAIN, issue_id)
+    for pipeline_id, (pipeline, profile) in found.items():
+        _raise(hass, PIPELINE_PREFERS_LOCAL, pipeline_id, pipeline=pipeline, profile=profile)
+
+
+@callback
 def async_confirmation(hass: HomeAssistant, request_id: str, profile: Profile) -> None:
     """Say that an assistant asks for a confirmation. What it asks is shown to administrators only (repairs.py)."""
     _raise(hass, CONFIRMATION, request_id, data={"request_id": request_id}, profile=profile.name)
@@ -77,6 +114,45 @@ def async_confirmation(hass: HomeAssistant, request_id: str, profile: Profile) -
 def async_confirmation_ended(hass: HomeAssistant, request_id: str) -> None:
     """Take that back."""
     ir.async_delete_issue(hass, DOMAIN, _issue_id(CONFIRMATION, request_id))
+
+
+@callback
+def async_custom_yaml_wrong(hass: HomeAssistant, tool: str, reason: str, file: str, line: str) -> None:
+    """Say what is wrong in the owner's YAML and where: a tool, or something else when `tool` is empty."""
+    key = CUSTOM_YAML_TOOL if tool else CUSTOM_YAML_WRONG
+    _raise(hass, key, f"{file}_{line}", tool=tool, reason=reason, file=file, line=line)
+
+
+@callback
+def async_custom_tool_wrong(hass: HomeAssistant, subentry_id: str, tool: str, reason: str) -> None:
+    """Say why a tool that was added in the UI cannot be used."""
+    _raise(hass, CUSTOM_TOOL_WRONG, subentry_id, tool=tool, reason=reason)
+
+
+@callback
+def async_custom_tool_clash(hass: HomeAssistant, subentry_id: str, tool: str, file: str, line: str) -> None:
+    """Say that a tool of the UI is not used because one in YAML has its name."""
+    _raise(hass, CUSTOM_TOOL_CLASH, subentry_id, tool=tool, file=file, line=line)
+
+
+@callback
+def async_clear_custom_tools(hass: HomeAssistant) -> None:
+    """Take back what was said of the owner's tools."""
+    for domain, issue_id in list(ir.async_get(hass).issues):
+        if domain == DOMAIN and issue_id.startswith("custom_"):
+            ir.async_delete_issue(hass, DOMAIN, issue_id)
+
+
+@callback
+def async_service_failing(hass: HomeAssistant, host: str, tool: str) -> None:
+    """Say that a computer keeps failing that a tool asks."""
+    _raise(hass, SERVICE_FAILING, host, host=host, tool=tool)
+
+
+@callback
+def async_service_recovered(hass: HomeAssistant, host: str) -> None:
+    """Take that back."""
+    ir.async_delete_issue(hass, DOMAIN, _issue_id(SERVICE_FAILING, host))
 
 
 @callback

@@ -12,6 +12,7 @@ from .context.stable_part import StablePart
 from .endpoint import Endpoint
 from .profiles.profile import Profile
 from .safety.policy import Policy
+from .safety.throttle import Throttle
 from .tools.registry import Tools
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
@@ -28,6 +29,7 @@ class RuntimeData:
     home: Home
     policy: Policy
     tools: Tools
+    throttle: Throttle
     sessions: Sessions = field(default_factory=Sessions)
     stable: StablePart = field(default_factory=StablePart)
     selections: Selections = field(default_factory=Selections)

@@ -6,7 +6,6 @@ the moment of the call.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, override
 
 from homeassistant.components.conversation import ConversationTraceEventType, async_conversation_trace_append
@@ -14,6 +13,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 
 from .const import ASSISTANT, DOMAIN
+from .foreign.provider import wrapped
 from .safety.policy import Policy
 from .safety.tool import HomeAgentTool
 from .turn import Turn, current_turn
@@ -23,7 +23,7 @@ from .turn import Turn, current_turn
 class TurnAPI(llm.API):
     """The `llm.API` of a profile. Private to it: it is not registered, so no other agent is offered its tools."""
 
-    tools: Sequence[llm.Tool]
+    tools: Sequence[HomeAgentTool]
     policy: Policy
 
     @override
@@ -43,20 +43,18 @@ class TurnAPIInstance(llm.APIInstance):
     @override
     async def async_call_tool(self, tool_input: llm.ToolInput) -> llm.ToolResult:
         """Return the envelope; never raises, so the model always learns how the call ended."""
-        tool = next((tool for tool in self.tools if tool.name == tool_input.tool_name), None)
-        if isinstance(tool, HomeAgentTool):  # core's dispatcher, which traces as well, is not on its way
-            async_conversation_trace_append(
-                ConversationTraceEventType.TOOL_CALL,
-                {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args},
-            )
-        dispatch = partial(super().async_call_tool, tool_input)
-        return await self.policy.async_call(current_turn.get(), tool, tool_input, dispatch)
+        async_conversation_trace_append(
+            ConversationTraceEventType.TOOL_CALL,
+            {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args},
+        )
+        named = (tool for tool in self.tools if isinstance(tool, HomeAgentTool) and tool.name == tool_input.tool_name)
+        return await self.policy.async_call(current_turn.get(), next(named, None), tool_input)
 
 
 def policed(instance: llm.APIInstance, policy: Policy) -> llm.APIInstance:
     """Return another API's instance with every call under the policy."""
     return _instance(
-        instance.api, instance.api_prompt, instance.llm_context, instance.tools, instance.custom_serializer, policy
+        instance.api, instance.api_prompt, instance.llm_context, wrapped([instance]), instance.custom_serializer, policy
     )
 
 
@@ -64,7 +62,7 @@ def _instance(
     api: llm.API,
     prompt: str,
     llm_context: llm.LLMContext,
-    tools: Sequence[llm.Tool],
+    tools: Sequence[HomeAgentTool],
     serializer: Callable[[Any], Any] | None,
     policy: Policy,
 ) -> TurnAPIInstance:
@@ -82,7 +80,7 @@ def llm_context_of(turn: Turn) -> llm.LLMContext:
     )
 
 
-def turn_api(hass: HomeAssistant, turn: Turn, tools: Sequence[llm.Tool], policy: Policy) -> TurnAPI:
+def turn_api(hass: HomeAssistant, turn: Turn, tools: Sequence[HomeAgentTool], policy: Policy) -> TurnAPI:
     """Return the API for the profile of a turn."""
     return TurnAPI(
         hass=hass, id=f"{DOMAIN}-{turn.profile.subentry_id}", name=turn.profile.name, tools=tools, policy=policy

@@ -2,17 +2,24 @@
 
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
-from homeassistant.helpers import entity_registry as er
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.const import ASSISTANT
 from custom_components.home_agent.flows.options import MENU
 from custom_components.home_agent.profiles.profile import KEYS
+from custom_components.home_agent.safety.rules import Lists
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
+
+OF_THE_HOUSE = {"always_confirm", "never_confirm", "throttle_turns", "emit_events", "debug_logging"}
+"""Settings that no assistant has."""
+OF_AN_ASSISTANT = {"always_ask", "never_ask"}
+"""Settings that add to those of the house, and are not defaults of all assistants."""
 
 
 async def topic(hass: HomeAssistant, entry: MockConfigEntry, step: str) -> Result:
@@ -37,10 +44,10 @@ async def test_menu(hass: HomeAssistant) -> None:
 async def test_topics_hold_every_setting_of_an_assistant(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     asked = {field for step in MENU if step != "confirmation" for field in fields(await topic(hass, entry, step))}
-    assert asked - {"entities", "domains", "emit_events", "debug_logging"} == KEYS
+    assert asked - OF_THE_HOUSE == KEYS - OF_AN_ASSISTANT
 
 
-@pytest.mark.parametrize("step", [step for step in MENU if step not in {"safety", "confirmation", "debug"}])
+@pytest.mark.parametrize("step", [step for step in MENU if step not in {"safety", "confirmation", "network", "debug"}])
 async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step: str) -> None:
     defaults = {"tool_timeout": 7, "history_max_messages": 4}
     entry = await set_up(hass, options={"profile_defaults": defaults, "emit_events": False})
@@ -79,16 +86,43 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: 
     assert dict(entry.options) == {}
 
 
-async def test_what_needs_confirmation(hass: HomeAssistant) -> None:
+async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"always_confirm": ["cover", "light.bed"]})
-    registered = er.async_get(hass).async_get_or_create("switch", "demo", "pump", suggested_object_id="pump")
     form = await topic(hass, entry, "safety")
-    assert shown(form) == {"entities": ["light.bed"], "domains": ["cover"]}
-    assert {"cover", "conversation"} <= set(options(form, "domains"))
-    await send(hass, form, entities=["light.bed", registered.id], domains=["cover", "conversation"])
-    assert entry.options["always_confirm"] == ["conversation", "cover", "light.bed", "switch.pump"]
+    assert shown(form) == {"always_confirm": ["cover", "light.bed"], "throttle_turns": 10}
+    assert "conversation" in options(form, "always_confirm")
+    lists = {"always_confirm": ["light.bed ", "cover.*"], "never_confirm": ["lock.shed"], "never_offer": ["ha_query"]}
+    await send(hass, form, **lists, throttle_turns=3.0)
+    assert dict(entry.options) == {
+        "always_confirm": ["cover.*", "light.bed"],
+        "never_confirm": ["lock.shed"],
+        "never_offer": ["ha_query"],
+        "throttle_turns": 3,
+    }
+    rules = entry.runtime_data.policy.rules
+    assert rules.house == Lists(
+        always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",)
+    )
     await send(hass, await topic(hass, entry, "safety"))
-    assert entry.options["always_confirm"] == []
+    assert dict(entry.options) == {"always_confirm": [], "never_confirm": [], "never_offer": [], "throttle_turns": 10}
+
+
+async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    for entity_id, exposed in (("light.bed", True), ("light.secret", False)):
+        async_expose_entity(hass, ASSISTANT, entity_id, exposed)
+        hass.states.async_set(entity_id, "on", {"friendly_name": entity_id})
+    offered = options(await topic(hass, entry, "safety"), "never_offer")
+    assert ("light.bed" in offered, "light.secret" in offered) == (True, False)
+
+
+async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await topic(hass, entry, "safety"), never_confirm=["the front door"])
+    assert form["errors"] == {"base": "list_item"}
+    assert form["description_placeholders"] == {"item": "the front door"}
+    assert shown(form)["never_confirm"] == ["the front door"]
+    assert dict(entry.options) == {}
 
 
 async def test_debug_settings(hass: HomeAssistant) -> None:

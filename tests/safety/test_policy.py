@@ -52,12 +52,8 @@ class Recorder(HomeAgentTool):
         return {"done": True}
 
 
-async def never() -> llm.ToolResult:
-    raise AssertionError("a tool of ours goes through its plan")
-
-
 async def call(policy: Policy, turn: Turn, tool: Recorder, args: dict[str, Any]) -> llm.ToolResult:
-    return await policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args=args), never)
+    return await policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args=args))
 
 
 @pytest.fixture
@@ -179,24 +175,10 @@ async def test_every_error_becomes_a_result(
     assert turn.calls[0].error == type(error).__name__
 
 
-async def test_foreign_tools_are_dispatched_and_enveloped(policy: Policy, make_turn: MakeTurn) -> None:
-    class Foreign(llm.Tool):
-        async def async_call(self, *_: Any) -> llm.ToolResult:
-            raise AssertionError("the policy dispatches")
-
-        name = "foreign"
-        integration = "test"
-
-    async def dispatch() -> llm.ToolResult:
-        return llm.ToolResult(data={"temperature": 3})
-
-    async def fail() -> llm.ToolResult:
-        return llm.ToolResult(data={"error": "no"}, error=True)
-
-    tool_input = llm.ToolInput(tool_name="foreign", tool_args={})
-    done = await policy.async_call(make_turn(), Foreign(), tool_input, dispatch)
-    assert done.data == {"success": True, "result": {"temperature": 3}, "error": None}
-    assert (await policy.async_call(make_turn(), Foreign(), tool_input, fail)).error
+async def test_unknown_tools_are_answered(policy: Policy, make_turn: MakeTurn) -> None:
+    result = await policy.async_call(make_turn(), None, llm.ToolInput(tool_name="rocket", tool_args={}))
+    assert result.error
+    assert "rocket" in str(result.data["error"])
 
 
 async def test_house_hears_of_calls_without_what_was_said(
@@ -212,3 +194,13 @@ async def test_house_hears_of_calls_without_what_was_said(
     assert {"tool_name", "parameters", "result", "success", "duration_ms", "conversation_id"} <= set(data)
     assert "secret" not in str(data)
     assert "1234" not in str(data)
+
+
+async def test_cancelled_call_has_an_end(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
+    turn = make_turn()
+    task = asyncio.ensure_future(call(policy, turn, Recorder(delay=5), {"entity_id": add_entity("light.desk")}))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [record.error for record in turn.calls] == ["CancelledError"]

@@ -152,6 +152,26 @@ def test_tools_that_are_not_offered() -> None:
     assert offered == ["ha_control"]
 
 
+@pytest.mark.parametrize(
+    ("listed", "asks"),
+    [
+        ({}, {"script__bell"}),
+        (lists(never_ask="script__bell"), set()),
+        (lists(never_ask="script.bell"), set()),
+        (lists(never_ask="script.siren"), {"script__bell"}),
+        (lists(always_ask="ha_control"), {"script__bell", "ha_control"}),
+    ],
+    ids=["by itself", "spared by name", "spared by entity", "another is spared", "listed"],
+)
+def test_tools_whose_every_call_asks(listed: dict[str, tuple[str, ...]], asks: set[str]) -> None:
+    script, control = Named("script__bell"), Named("ha_control")
+    script.entity_id, control.judges_calls = "script.bell", True
+    profile = Profile(**listed)  # type: ignore[arg-type]
+    assert {tool.name for tool in (script, control) if Rules().asks_for(profile, tool)} == asks
+    assert Rules().offers(Profile(never_offer=("script.bell",)), control)
+    assert not Rules().offers(Profile(never_offer=("script.bell",)), script)
+
+
 def test_rules_of_the_options() -> None:
     options: dict[str, object] = {"always_confirm": ["cover"], "never_confirm": ["lock.shed"], "never_offer": ["x"]}
     assert rules_from_options(options).house == Lists(

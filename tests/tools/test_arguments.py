@@ -10,6 +10,7 @@ import pytest
 
 from custom_components.home_agent.context.home import Home
 from custom_components.home_agent.profiles.profile import Profile
+from custom_components.home_agent.safety.rules import Rules
 from custom_components.home_agent.safety.tool import HomeAgentTool
 from custom_components.home_agent.tools.ha_control import HaControl
 from custom_components.home_agent.tools.ha_query import HaQuery
@@ -168,7 +169,7 @@ CONTEXT = llm.LLMContext(platform="test", context=None, language="en", assistant
 
 
 async def test_native_tools_in_sorted_order_and_only_when_wanted(home: Home) -> None:
-    tools = Tools(NativeTools(home))
+    tools = Tools(NativeTools(home), offers=Rules().offers)
     assert [tool.name for tool in await tools.async_tools(Profile(), CONTEXT)] == ["ha_control", "ha_query"]
     assert await tools.async_tools(Profile(native_tools=False), CONTEXT) == []
 
@@ -178,8 +179,15 @@ async def test_a_provider_that_fails_takes_no_other_down_and_names_are_unique(ho
         async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
             raise HomeAssistantError("not now")
 
-    first = await Tools(NativeTools(home), Failing(), NativeTools(home)).async_tools(Profile(), CONTEXT)
+    tools = Tools(NativeTools(home), Failing(), NativeTools(home), offers=Rules().offers)
+    first = await tools.async_tools(Profile(), CONTEXT)
     assert [tool.name for tool in first] == ["ha_control", "ha_query"]
+
+
+async def test_tools_that_the_owner_never_offers(home: Home) -> None:
+    tools = Tools(NativeTools(home), offers=Rules().offers)
+    offered = await tools.async_tools(Profile(never_offer=("ha_c*",)), CONTEXT)
+    assert [tool.name for tool in offered] == ["ha_query"]
 
 
 async def test_a_tool_refuses_to_run_outside_a_turn(hass: HomeAssistant, home: Home) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from secrets import token_hex
 import time
-from typing import NoReturn
 
 from homeassistant.auth.models import User
 from homeassistant.components.conversation import AssistantContent, ChatLog, ToolResultContent
@@ -119,7 +118,7 @@ async def _async_calls(
         )
     results: list[llm.ToolResult] = []
     for call, tool_input in zip(calls, inputs, strict=True):
-        result = await runtime.policy.async_call(turn, call.tool, tool_input, _never, confirmed=call.plan)
+        result = await runtime.policy.async_call(turn, call.tool, tool_input, confirmed=call.plan)
         results.append(result)
         if chat_log is not None:
             chat_log.async_add_assistant_content_without_tools(
@@ -128,7 +127,3 @@ async def _async_calls(
                 )
             )
     return results
-
-
-async def _never() -> NoReturn:
-    raise AssertionError("only tools with a plan wait for a yes")

@@ -11,13 +11,22 @@ from homeassistant.helpers.template import Template
 from jinja2 import TemplateSyntaxError
 
 from ..const import (
+    CONF_ALWAYS_ASK,
+    CONF_ALWAYS_CONFIRM,
     CONF_CONTEXT_ENTITIES,
     CONF_CUSTOM_PROMPT,
+    CONF_NEVER_ASK,
+    CONF_NEVER_CONFIRM,
+    CONF_NEVER_OFFER,
     CONF_PROMPT_ADDITIONS,
     CONF_USE_DEFAULT_PROMPT,
 )
+from .choices import tidy_names, wrong_name
 
 type Finding = tuple[str, dict[str, str]]
+
+LISTS = (CONF_ALWAYS_ASK, CONF_NEVER_ASK, CONF_NEVER_OFFER, CONF_ALWAYS_CONFIRM, CONF_NEVER_CONFIRM)
+"""Lists in which an owner names entities, domains, services and tools."""
 
 _ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")
 _SAMPLE = {
@@ -34,10 +43,13 @@ _TEMPLATE_FILES = ("<template>", "<unknown>")
 
 
 def tidy(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the input of a form in the types that are stored: whole numbers, rows without blanks."""
+    """Return the input of a form in the types that are stored: whole numbers, rows and lists without blanks."""
     tidied: dict[str, Any] = {key: int(value) if isinstance(value, float) else value for key, value in settings.items()}
     if rows := tidied.get(CONF_CONTEXT_ENTITIES):
         tidied[CONF_CONTEXT_ENTITIES] = [_row(row) for row in ([rows] if isinstance(rows, dict) else rows)]
+    for key in LISTS:
+        if key in tidied:
+            tidied[key] = tidy_names(tidied[key])
     return tidied
 
 
@@ -51,11 +63,21 @@ def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding 
     for row in settings.get(CONF_CONTEXT_ENTITIES) or ():
         if not _ENTITY_PATTERN.fullmatch(row["entity_id"]):
             return "entity_pattern", {"pattern": row["entity_id"]}
+    if finding := check_lists(settings):
+        return finding
     if not settings[CONF_USE_DEFAULT_PROMPT] and not settings[CONF_CUSTOM_PROMPT].strip():
         return "custom_prompt_empty", {}
     for key in (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS):
         if problem := check_template(hass, settings[key]):
             return f"{key}_invalid", problem
+    return None
+
+
+def check_lists(settings: Mapping[str, Any]) -> Finding | None:
+    """Return which item of the owner's lists can name nothing."""
+    for key in LISTS:
+        if wrong := wrong_name(settings.get(key) or ()):
+            return "list_item", {"item": wrong}
     return None
 
 

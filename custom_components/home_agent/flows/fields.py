@@ -1,8 +1,10 @@
 """The settings of an assistant as form fields; a profile's form and the house's defaults show the same ones."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers.selector import (
     BooleanSelector,
     NumberSelector,
@@ -22,18 +24,25 @@ from homeassistant.helpers.selector import (
 )
 
 from ..const import (
+    CONF_ALWAYS_ASK,
     CONF_CONTEXT_ENTITIES,
     CONF_CONTEXT_FORMAT,
     CONF_CONTEXT_MODE,
     CONF_CONTEXT_UPDATE_INTERVAL,
     CONF_CUSTOM_PROMPT,
+    CONF_CUSTOM_TOOLS,
+    CONF_EXTERNAL_LLM,
+    CONF_EXTERNAL_LLM_DESCRIPTION,
     CONF_HISTORY_ENABLED,
     CONF_HISTORY_MAX_MESSAGES,
     CONF_HISTORY_MAX_TOKENS,
     CONF_LLM,
+    CONF_LLM_APIS,
     CONF_LOCAL_FIRST,
     CONF_MAX_CALLS_PER_TURN,
     CONF_NATIVE_TOOLS,
+    CONF_NEVER_ASK,
+    CONF_NEVER_OFFER,
     CONF_PROMPT_ADDITIONS,
     CONF_SPEECH,
     CONF_STREAMING,
@@ -43,8 +52,10 @@ from ..const import (
     LLM_NONE,
     SUBENTRY_LLM,
 )
+from .choices import api_choice, name_choice, second_model_choice, tool_choice
 
-type Fields = dict[str, Selector[Any]]
+type Fields = dict[str, Selector[Any] | Callable[[HomeAssistant], Selector[Any]]]
+"""Selectors by key; one whose choices depend on the house is made when the form is shown."""
 
 
 class PromptSelector(TemplateSelector):
@@ -82,6 +93,11 @@ def endpoint_choice(entry: ConfigEntry) -> SelectSelector:
     )
 
 
+def selectors(hass: HomeAssistant, fields: Fields) -> Mapping[str, Selector[Any]]:
+    """Return the fields with the choices that the house has now."""
+    return {key: item if isinstance(item, Selector) else item(hass) for key, item in fields.items()}
+
+
 def assistant(entry: ConfigEntry) -> Fields:
     """Return who answers."""
     return {CONF_LLM: endpoint_choice(entry), CONF_LOCAL_FIRST: BooleanSelector()}
@@ -112,9 +128,14 @@ HISTORY: Fields = {
 }
 TOOLS: Fields = {
     CONF_NATIVE_TOOLS: BooleanSelector(),
+    CONF_CUSTOM_TOOLS: tool_choice,
+    CONF_LLM_APIS: api_choice,
+    CONF_EXTERNAL_LLM: second_model_choice,
+    CONF_EXTERNAL_LLM_DESCRIPTION: TextSelector(TextSelectorConfig(multiline=True)),
     CONF_MAX_CALLS_PER_TURN: number(1, 50),
     CONF_TOOL_TIMEOUT: number(1, 300, unit="s"),
 }
+SAFETY: Fields = {CONF_ALWAYS_ASK: name_choice, CONF_NEVER_ASK: name_choice, CONF_NEVER_OFFER: name_choice}
 STREAMING: Fields = {CONF_STREAMING: BooleanSelector()}
 SPEECH: Fields = {CONF_SPEECH: choice("auto", "always", "never", translation_key="speech")}
 

@@ -1,36 +1,49 @@
 """The house's own settings: defaults of all assistants, safety, what is logged and announced."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
-from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.selector import (
-    BooleanSelector,
-    EntitySelector,
-    EntitySelectorConfig,
-    SelectSelector,
-    SelectSelectorConfig,
-    SelectSelectorMode,
-)
+from homeassistant.helpers.selector import BooleanSelector, TextSelector, TextSelectorConfig
 import probatio
 
 from ..const import (
+    CONF_ALLOW_PRIVATE_HOSTS,
+    CONF_ALLOWED_HOSTS,
     CONF_ALWAYS_CONFIRM,
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
+    CONF_NEVER_CONFIRM,
+    CONF_NEVER_OFFER,
     CONF_PINS,
     CONF_PROFILE_DEFAULTS,
+    CONF_THROTTLE_TURNS,
 )
-from .checks import check_settings, tidy
+from ..safety.throttle import THROTTLE_TURNS
+from .checks import check_lists, check_settings, tidy
+from .choices import name_choice
 from .confirmation import PIN_FORMAT, confirmation_options, confirmation_schema
-from .fields import CONTEXT, HISTORY, PROMPT, PROMPT_ADDITIONS, SPEECH, STREAMING, TOOLS, Fields, assistant
+from .fields import CONTEXT, HISTORY, PROMPT, PROMPT_ADDITIONS, SPEECH, STREAMING, TOOLS, Fields, assistant, number
 from .profile import known_settings, markers
 from .sparse import inherited, overrides
 
-MENU = ("assistant", "prompt", "context", "history", "tools", "safety", "confirmation", "debug")
-_ENTITIES = "entities"
-_DOMAINS = "domains"
+MENU = ("assistant", "prompt", "context", "history", "tools", "safety", "confirmation", "network", "debug")
+HOUSE_SAFETY: Fields = {
+    CONF_ALWAYS_CONFIRM: name_choice,
+    CONF_NEVER_CONFIRM: name_choice,
+    CONF_NEVER_OFFER: name_choice,
+    CONF_THROTTLE_TURNS: number(1, 600),
+}
+_SAFETY_DEFAULTS: dict[str, Any] = {
+    CONF_ALWAYS_CONFIRM: [],
+    CONF_NEVER_CONFIRM: [],
+    CONF_NEVER_OFFER: [],
+    CONF_THROTTLE_TURNS: THROTTLE_TURNS,
+}
+NETWORK: Fields = {
+    CONF_ALLOWED_HOSTS: TextSelector(TextSelectorConfig(multiple=True)),
+    CONF_ALLOW_PRIVATE_HOSTS: BooleanSelector(),
+}
 _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_DEBUG_LOGGING: False}
 """Switches of the house and what they are at first."""
 
@@ -63,17 +76,22 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return self._defaults_form("tools", TOOLS, user_input)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what needs the owner's yes besides what always does."""
+        """Ask what needs the owner's yes, what does not, and what never happens."""
+        shown = _SAFETY_DEFAULTS | self.config_entry.options
+        errors: dict[str, str] = {}
+        placeholders: dict[str, str] = {}
         if user_input is not None:
-            entities = self._entity_ids(user_input.get(_ENTITIES, []))
-            return self._store({CONF_ALWAYS_CONFIRM: sorted({*entities, *user_input.get(_DOMAINS, [])})})
-        stored = self.config_entry.options.get(CONF_ALWAYS_CONFIRM, [])
-        shown = {
-            _ENTITIES: [item for item in stored if "." in item],
-            _DOMAINS: [item for item in stored if "." not in item],
-        }
-        schema = probatio.Schema(markers(self._safety_fields(shown[_DOMAINS]), shown))
-        return self.async_show_form(step_id="safety", data_schema=schema)
+            sent = {key: user_input.get(key, default) for key, default in _SAFETY_DEFAULTS.items()}
+            shown |= tidy(sent)
+            if not (finding := check_lists(shown)):
+                return self._store({key: shown[key] for key in _SAFETY_DEFAULTS})
+            errors["base"], placeholders = finding
+        return self.async_show_form(
+            step_id="safety",
+            data_schema=probatio.Schema(markers(self.hass, HOUSE_SAFETY, shown)),
+            errors=errors,
+            description_placeholders=placeholders,
+        )
 
     async def async_step_confirmation(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask how long a question stands, and for PINs."""
@@ -91,6 +109,15 @@ class HomeAgentOptionsFlow(OptionsFlow):
             description_placeholders={"stored": ", ".join(options.get(CONF_PINS, {})) or "-"},
         )
 
+    async def async_step_network(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask which computers the owner's tools may reach."""
+        if user_input is not None:
+            hosts = sorted({host.strip().casefold() for host in user_input.get(CONF_ALLOWED_HOSTS, [])} - {""})
+            private = user_input.get(CONF_ALLOW_PRIVATE_HOSTS, False)
+            return self._store({CONF_ALLOWED_HOSTS: hosts, CONF_ALLOW_PRIVATE_HOSTS: private})
+        shown = {CONF_ALLOW_PRIVATE_HOSTS: False} | self.config_entry.options
+        return self.async_show_form(step_id="network", data_schema=probatio.Schema(markers(self.hass, NETWORK, shown)))
+
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for streaming, events and logs."""
         if user_input is not None:
@@ -98,11 +125,11 @@ class HomeAgentOptionsFlow(OptionsFlow):
             return self._store(switches | {CONF_PROFILE_DEFAULTS: self._defaults_after(STREAMING, user_input)})
         fields = STREAMING | dict.fromkeys(_SWITCHES, BooleanSelector())
         shown = inherited(self._defaults()) | _SWITCHES | self.config_entry.options
-        return self.async_show_form(step_id="debug", data_schema=probatio.Schema(markers(fields, shown)))
+        return self.async_show_form(step_id="debug", data_schema=probatio.Schema(markers(self.hass, fields, shown)))
 
     def _defaults(self) -> dict[str, Any]:
         """Return what the house overrides of the built-in defaults."""
-        return known_settings(self.config_entry, self.config_entry.options.get(CONF_PROFILE_DEFAULTS, {}))
+        return known_settings(self.hass, self.config_entry, self.config_entry.options.get(CONF_PROFILE_DEFAULTS, {}))
 
     def _defaults_after(self, fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
         return overrides(self._defaults(), inherited(), tidy(user_input), fields)
@@ -119,24 +146,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
             errors["base"], placeholders = finding
         return self.async_show_form(
             step_id=step_id,
-            data_schema=probatio.Schema(markers(fields, inherited(defaults))),
+            data_schema=probatio.Schema(markers(self.hass, fields, inherited(defaults))),
             errors=errors,
             description_placeholders=placeholders,
         )
 
     def _store(self, changes: Mapping[str, Any]) -> ConfigFlowResult:
         return self.async_create_entry(data={**self.config_entry.options, **changes})
-
-    def _safety_fields(self, stored_domains: Iterable[str]) -> Fields:
-        domains = sorted({*self.hass.services.async_services(), *stored_domains})
-        return {
-            _ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
-            _DOMAINS: SelectSelector(
-                SelectSelectorConfig(options=domains, multiple=True, mode=SelectSelectorMode.DROPDOWN)
-            ),
-        }
-
-    def _entity_ids(self, chosen: Iterable[str]) -> list[str]:
-        """Return entity ids; the picker may also give ids of the registry."""
-        registry = er.async_get(self.hass)
-        return [entity_id for item in chosen if (entity_id := er.async_resolve_entity_id(registry, item))]

@@ -5,12 +5,27 @@ from typing import Any
 
 from homeassistant.config_entries import ConfigEntry, ConfigSubentry, ConfigSubentryFlow, SubentryFlowResult
 from homeassistant.const import CONF_NAME
+from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
 import probatio
 
-from ..const import CONF_LLM, CONF_PROFILE_DEFAULTS, LLM_DEFAULT, LLM_NONE, SUBENTRY_PROFILE
+from ..const import CONF_EXTERNAL_LLM, CONF_LLM, CONF_PROFILE_DEFAULTS, LLM_DEFAULT, LLM_NONE, SUBENTRY_PROFILE
 from .checks import check_settings, name_is_taken, tidy
-from .fields import CONTEXT, HISTORY, NAME, PROMPT, PROMPT_ADDITIONS, SPEECH, STREAMING, TOOLS, Fields, assistant
+from .choices import known_apis
+from .fields import (
+    CONTEXT,
+    HISTORY,
+    NAME,
+    PROMPT,
+    PROMPT_ADDITIONS,
+    SAFETY,
+    SPEECH,
+    STREAMING,
+    TOOLS,
+    Fields,
+    assistant,
+    selectors,
+)
 from .sparse import inherited, is_empty, lifted, overrides
 
 SECTIONS: dict[str, Fields] = {
@@ -18,6 +33,7 @@ SECTIONS: dict[str, Fields] = {
     "context": CONTEXT,
     "history": HISTORY,
     "tools": TOOLS,
+    "safety": SAFETY,
     "voice": STREAMING | SPEECH,
 }
 
@@ -27,30 +43,30 @@ def basics(entry: ConfigEntry) -> Fields:
     return assistant(entry) | PROMPT_ADDITIONS
 
 
-def known_settings(entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored settings without an endpoint that was removed since, which its field would refuse to show."""
+def known_settings(hass: HomeAssistant, entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored settings without what is gone since and its field would refuse to show: endpoints, tool collections."""
     known = {LLM_DEFAULT, LLM_NONE, *entry.subentries}
-    return {key: value for key, value in data.items() if key != CONF_LLM or value in known}
+    return known_apis(hass, {key: value for key, value in data.items() if key not in (CONF_LLM, CONF_EXTERNAL_LLM) or value in known})
 
 
-def profile_schema(entry: ConfigEntry, name: str, settings: Mapping[str, Any]) -> probatio.Schema:
+def profile_schema(hass: HomeAssistant, entry: ConfigEntry, name: str, settings: Mapping[str, Any]) -> probatio.Schema:
     """Return the form, showing `settings` as they apply."""
     schema: dict[probatio.Marker, Any] = {
         probatio.Required(CONF_NAME, description={"suggested_value": name}): NAME,
-        **markers(basics(entry), settings),
+        **markers(hass, basics(entry), settings),
     }
     for key, fields in SECTIONS.items():
-        schema[probatio.Optional(key)] = section(probatio.Schema(markers(fields, settings)), {"collapsed": True})
+        schema[probatio.Optional(key)] = section(probatio.Schema(markers(hass, fields, settings)), {"collapsed": True})
     return probatio.Schema(schema)
 
 
-def markers(fields: Fields, settings: Mapping[str, Any]) -> dict[probatio.Marker, Any]:
+def markers(hass: HomeAssistant, fields: Fields, settings: Mapping[str, Any]) -> dict[probatio.Marker, Any]:
     """Return the fields, each with the value that applies; all may be emptied."""
     return {
         probatio.Optional(
             key, description=None if is_empty(settings.get(key)) else {"suggested_value": settings[key]}
         ): selector
-        for key, selector in fields.items()
+        for key, selector in selectors(hass, fields).items()
     }
 
 
@@ -70,8 +86,8 @@ class ProfileFlow(ConfigSubentryFlow):
     ) -> SubentryFlowResult:
         """Show the form, or store what it sent."""
         entry = self._get_entry()
-        defaults = known_settings(entry, entry.options.get(CONF_PROFILE_DEFAULTS, {}))
-        own = known_settings(entry, subentry.data) if subentry else {}
+        defaults = known_settings(self.hass, entry, entry.options.get(CONF_PROFILE_DEFAULTS, {}))
+        own = known_settings(self.hass, entry, subentry.data) if subentry else {}
         name = subentry.title if subentry else ""
         errors: dict[str, str] = {}
         placeholders: dict[str, str] = {}
@@ -86,7 +102,7 @@ class ProfileFlow(ConfigSubentryFlow):
                 return self._store(entry, subentry, name, own)
         return self.async_show_form(
             step_id=step_id,
-            data_schema=profile_schema(entry, name, inherited(defaults, own)),
+            data_schema=profile_schema(self.hass, entry, name, inherited(defaults, own)),
             errors=errors,
             description_placeholders=placeholders,
         )

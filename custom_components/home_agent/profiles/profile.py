@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..const import LLM_DEFAULT
+from ..const import LLM_DEFAULT, LLM_NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,10 @@ class Profile:
     max_calls_per_turn: int = 5
     tool_timeout: int = 30
     """Seconds for one tool call."""
+    external_llm: str = LLM_NONE
+    """Subentry id of the endpoint behind `query_external_llm`; `none`: it is not offered."""
+    external_llm_description: str = ""
+    """What the model is told about when to ask it; empty: the default text."""
     llm_apis: tuple[str, ...] = ()
     """Ids of Home Assistant's own tool collections (Assist, servers of its MCP integration) that are used besides ours."""
 

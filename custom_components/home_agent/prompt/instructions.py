@@ -1,5 +1,7 @@
 """The words of the system message: ours or the owner's, and the owner's additions."""
 
+from collections.abc import Iterable
+
 from homeassistant.core import HomeAssistant
 
 from ..turn import Turn
@@ -7,12 +9,12 @@ from .default import default_prompt
 from .template import render_prompt
 
 
-def instructions(hass: HomeAssistant, turn: Turn, tool_names: frozenset[str]) -> str:
+def instructions(hass: HomeAssistant, turn: Turn, tool_names: frozenset[str], guides: Iterable[str] = ()) -> str:
     """Return the instructions for this conversation; the same words for the same profile and tools.
 
-    Raises `PromptTemplateError`.
+    `guides` are what tools of others say about themselves. Raises `PromptTemplateError`.
     """
     profile = turn.profile
     own = "" if profile.use_default_prompt else render_prompt(hass, profile.custom_prompt, turn)
     additions = render_prompt(hass, profile.prompt_additions, turn)
-    return "\n\n".join(part for part in (own or default_prompt(tool_names), additions) if part)
+    return "\n\n".join(part for part in (own or default_prompt(tool_names), *guides, additions) if part)

@@ -60,7 +60,14 @@ class Rules:
 
     def offers(self, profile: Profile, tool: HomeAgentTool) -> bool:
         """Return whether a model is told of a tool at all."""
-        return tool.name not in _names(self.house.never_offer, profile.never_offer)
+        return _names(self.house.never_offer, profile.never_offer).first(_names_of(tool)) is None
+
+    def asks_for(self, profile: Profile, tool: HomeAgentTool) -> bool:
+        """Return whether every call of a tool has to be asked about, whatever is said in the conversation."""
+        if tool.name in _names(self.house.always_ask, profile.always_ask):
+            return True
+        spared = _names(self.house.never_ask, profile.never_ask).first(_names_of(tool)) is not None
+        return tool.always_asks and not spared
 
     def decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return what becomes of a plan. `tool` is None for a sentence that Home Assistant itself understood."""
@@ -96,6 +103,10 @@ def rules_from_options(options: Mapping[str, object]) -> Rules:
             never_offer=listed(CONF_NEVER_OFFER),
         )
     )
+
+
+def _names_of(tool: HomeAgentTool) -> tuple[str, ...]:
+    return (tool.name, tool.entity_id) if tool.entity_id else (tool.name,)
 
 
 def _touched(plan: Plan) -> Iterator[str]:

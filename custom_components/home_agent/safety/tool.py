@@ -37,8 +37,12 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
+    guide: str | None = None
+    """What a model has to know to use it, besides its description; tools of the same origin share one, which is told once."""
     judges_calls = False
     """Its plans tell sensitive calls from ordinary ones; otherwise what its annotations say holds for every call."""
+    entity_id: str | None = None
+    """The entity that it is, where it is one: a list of the owner may name either."""
     wire_parameters: JsonObjectType
     """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
 
@@ -46,6 +50,9 @@ class HomeAgentTool(llm.Tool):
     def always_asks(self) -> bool:
         """Whether every call of it needs a yes."""
         return self.annotations.destructive and not self.annotations.read_only and not self.judges_calls
+
+    timed_out: str = ""
+    """What the model is told when the time is up, with `{seconds}`; empty: that nobody knows whether it happened."""
 
     @abstractmethod
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:

@@ -1,6 +1,6 @@
 """All tools of a profile: ours and those that other rooms provide, in sorted order and with unique names."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from homeassistant.exceptions import HomeAssistantError
@@ -37,12 +37,17 @@ class NativeTools:
         return self._tools if profile.native_tools else ()
 
 
+type Offers = Callable[[Profile, HomeAgentTool], bool]
+"""Whether the owner lets a profile have a tool."""
+
+
 class Tools:
     """The tools of the entry."""
 
-    def __init__(self, *providers: ToolProvider) -> None:
+    def __init__(self, *providers: ToolProvider, offers: Offers) -> None:
         """Take the providers; the first one that has a name keeps it."""
         self._providers = providers
+        self._offers = offers
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
         """Return what the profile may call, sorted by name: the order is part of the stable prompt."""
@@ -55,4 +60,4 @@ class Tools:
                 continue
             for tool in offered:
                 tools.setdefault(tool.name, tool)
-        return [tools[name] for name in sorted(tools)]
+        return [tools[name] for name in sorted(tools) if self._offers(profile, tools[name])]

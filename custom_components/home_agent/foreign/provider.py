@@ -1,0 +1,105 @@
+"""The tool collections that an assistant's owner chose, from Home Assistant's registry."""
+
+from collections.abc import Callable, Iterable, Sequence
+import re
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util import slugify
+
+from ..const import DOMAIN, LOGGER
+from ..profiles.profile import Profile
+from ..safety.tool import HomeAgentTool
+from .actions import CALL_ACTION, ForeignAction
+from .guide import stable_guide
+from .intents import ForeignIntent
+from .scripts import PREFIX, SCRIPT, ForeignScript
+from .tool import ForeignTool, needs_admin
+
+MAX_NAME = 64
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+
+type Notify = Callable[[HomeAssistant, Profile, Iterable[str]], None]
+"""Told which collections of an assistant are gone; none: all are there."""
+
+
+class ForeignTools:
+    """Tools of Assist, of scripts, of Home Assistant's MCP client and of other integrations."""
+
+    def __init__(self, hass: HomeAssistant, notify: Notify) -> None:
+        """Take who is told of collections that are gone."""
+        self._hass = hass
+        self._notify = notify
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
+        """Return the tools of what the profile chose; a collection that cannot be had now is left out."""
+        if not profile.llm_apis:
+            return ()
+        known = {api.id: api for api in llm.async_get_apis(self._hass) if not api.id.startswith(DOMAIN)}
+        self._notify(self._hass, profile, [api_id for api_id in profile.llm_apis if api_id not in known])
+        instances = [
+            instance
+            for api_id in profile.llm_apis
+            if (api := known.get(api_id)) and (instance := await self._async_instance(api, llm_context))
+        ]
+        return wrapped(instances)
+
+    async def _async_instance(self, api: llm.API, llm_context: llm.LLMContext) -> llm.APIInstance | None:
+        if needs_admin(api) and not await self._async_is_admin(llm_context):
+            return None
+        try:
+            return await llm.async_get_api(self._hass, api.id, llm_context)
+        except HomeAssistantError as err:
+            LOGGER.warning("The tools of %s are left out: %s", api.name, err)
+        return None
+
+    async def _async_is_admin(self, llm_context: llm.LLMContext) -> bool:
+        user_id = llm_context.context.user_id if llm_context.context else None
+        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        return user is not None and user.is_admin
+
+
+def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
+    """Return the tools of all instances in our form, with names that models take and that no two of them share.
+
+    As in Home Assistant, tools that equal each other are one, and others of the same name get that of their API before it.
+    """
+    named: dict[str, list[tuple[llm.APIInstance, llm.Tool]]] = {}
+    for instance in instances:
+        for tool in instance.tools:
+            sharing = named.setdefault(_name(tool.name), [])
+            if all(other != tool for _, other in sharing):
+                sharing.append((instance, tool))
+    tools: dict[str, HomeAgentTool] = {}
+    for name, sharing in named.items():
+        for instance, tool in sharing:
+            unique = name if len(sharing) == 1 else _name(f"{slugify(instance.api.id)}__{tool.name}")
+            if unique not in tools and (made := _wrap(instance, tool, unique)) is not None:
+                tools[unique] = made
+    return [*tools.values()]
+
+
+def _wrap(instance: llm.APIInstance, tool: llm.Tool, name: str) -> HomeAgentTool | None:
+    """Return a tool in our form; None when its schema cannot be told to a model."""
+    while isinstance(tool, llm.NamespacedTool):
+        tool = tool.tool
+    try:
+        return _kind_of(tool)(tool, instance, name, stable_guide(instance))
+    except Exception:  # noqa: BLE001 - whatever a schema of others does, their tool alone is lost
+        LOGGER.exception("The tool %s of %s is left out", tool.name, instance.api.name)
+        return None
+
+
+def _kind_of(tool: llm.Tool) -> type[ForeignTool]:
+    if isinstance(tool, llm.IntentTool):
+        return ForeignIntent
+    if tool.integration == SCRIPT and tool.name.startswith(PREFIX):
+        return ForeignScript
+    if tool.name == CALL_ACTION:
+        return ForeignAction
+    return ForeignTool
+
+
+def _name(name: str) -> str:
+    return _NO_NAME.sub("_", name)[:MAX_NAME]

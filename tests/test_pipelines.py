@@ -1,0 +1,80 @@
+"""Voice pipelines that answer before an assistant of ours."""
+
+from typing import Any
+
+from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
+from homeassistant.components.assist_pipeline.pipeline import Pipeline
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import DOMAIN
+from tests.house import build_house, set_up
+
+OURS = "conversation.home_agent"
+
+
+@pytest.fixture(autouse=True)
+async def house_with_us(hass: HomeAssistant) -> None:
+    """Build a house."""
+    await build_house(hass)
+
+
+async def voice(hass: HomeAssistant) -> Pipeline:
+    """Set voice assistants up and return the one that is there at first."""
+    for domain in ("media_source", "tts", "stt", "wake_word", "assist_pipeline"):
+        assert await async_setup_component(hass, domain, {})
+    return async_get_pipelines(hass)[0]
+
+
+def told(hass: HomeAssistant) -> list[dict[str, Any] | None]:
+    """Return what the owner is told."""
+    issues = ir.async_get(hass).issues.values()
+    return [dict(issue.translation_placeholders or {}) for issue in issues if issue.domain == DOMAIN]
+
+
+async def use(hass: HomeAssistant, engine: str, *, prefer_local: bool) -> None:
+    """Change the first pipeline."""
+    pipeline = async_get_pipelines(hass)[0]
+    await async_update_pipeline(hass, pipeline, conversation_engine=engine, prefer_local_intents=prefer_local)
+    await hass.async_block_till_done()
+
+
+async def test_named_while_it_prefers_local_handling_and_we_would_answer(hass: HomeAssistant) -> None:
+    pipeline = await voice(hass)
+    await set_up(hass)
+    assert not told(hass)
+    await use(hass, OURS, prefer_local=True)
+    assert told(hass) == [{"pipeline": pipeline.name, "profile": "Home Agent"}]
+    await use(hass, OURS, prefer_local=False)
+    assert not told(hass)
+    await use(hass, "conversation.home_assistant", prefer_local=True)
+    assert not told(hass)
+
+
+async def test_what_was_so_before_we_were_loaded(hass: HomeAssistant) -> None:
+    await voice(hass)
+    entry = await set_up(hass)
+    await use(hass, OURS, prefer_local=True)
+    await hass.config_entries.async_reload(entry.entry_id)
+    await hass.async_block_till_done()
+    assert len(told(hass)) == 1
+
+
+async def test_voice_assistants_that_are_set_up_after_us(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await voice(hass)
+    await hass.async_block_till_done()
+    await use(hass, OURS, prefer_local=True)
+    assert len(told(hass)) == 1
+
+
+async def test_nobody_is_told_after_unloading(hass: HomeAssistant) -> None:
+    entry: MockConfigEntry = await set_up(hass)
+    await hass.config_entries.async_unload(entry.entry_id)
+    await voice(hass)
+    await hass.async_block_till_done()
+    await use(hass, OURS, prefer_local=True)
+    assert not told(hass)
