@@ -38,6 +38,13 @@ async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssist
     )
 
 
+async def async_own_text(hass: HomeAssistant, language: str, category: str, domain: str, path: str) -> str | None:
+    """Return a text of another integration (`services`, `entity_component`) by the path in its translations."""
+    path = f"component.{domain}.{path}"
+    text, _ = await _async_find(hass, category, domain, language, path)
+    return text if text != path else None
+
+
 async def _async_sentence(
     hass: HomeAssistant, domain: str, language: str, key: str, placeholders: Mapping[str, str]
 ) -> str:
@@ -48,14 +55,20 @@ async def _async_sentence(
 async def _async_lookup(hass: HomeAssistant, domain: str, language: str, key: str) -> tuple[str, bool]:
     """Return a sentence and whether it is in the language asked for: the language, without its region, English."""
     path = f"component.{domain}.{_CATEGORY}.{key}.message"
+    sentence, translated = await _async_find(hass, _CATEGORY, domain, language, path)
+    return key if sentence == path else sentence, translated
+
+
+async def _async_find(hass: HomeAssistant, category: str, domain: str, language: str, path: str) -> tuple[str, bool]:
+    """Return a text, the path itself when there is none, and whether it is in the language asked for."""
     language = language or hass.config.language
     base = language.partition("-")[0]
-    english = (await async_get_translations(hass, LOCALE_EN, _CATEGORY, [domain])).get(path, key)
+    english = (await async_get_translations(hass, LOCALE_EN, category, [domain])).get(path, path)
     for candidate in dict.fromkeys((language, base)):
-        sentence = (await async_get_translations(hass, candidate, _CATEGORY, [domain])).get(path, key)
+        text = (await async_get_translations(hass, candidate, category, [domain])).get(path, path)
         # Home Assistant lays a language over English: whatever reads like English has no translation.
-        if sentence != english:
-            return sentence, True
+        if text != english:
+            return text, True
     return english, base == LOCALE_EN
 
 

@@ -13,7 +13,6 @@ from homeassistant.helpers import llm
 
 from ..client.base import Usage
 from ..client.messages import CONFIRMED
-from ..local.confirmed import ConfirmedIntent
 from ..runtime import RuntimeData
 from ..safety.confirmation import Call, Outcome, Request
 from ..safety.permission import async_check_permission
@@ -93,7 +92,7 @@ async def _async_still_the_same(
     offered = {tool.name: tool for tool in await runtime.tools.async_tools(profile, llm_context_of(turn))}
     calls: list[Call] = []
     for call in request.calls:
-        tool = call.tool if isinstance(call.tool, ConfirmedIntent) else offered.get(call.tool.name)
+        tool = call.tool if call.tool.stands_alone else offered.get(call.tool.name)
         if tool is None:
             raise HomeAssistantError("the tool is gone")
         calls.append(replace(call, tool=tool))
@@ -112,7 +111,7 @@ async def _async_calls(
         for call in calls
     ]
     if chat_log is not None:
-        known_to_model = not any(isinstance(call.tool, ConfirmedIntent) for call in calls)
+        known_to_model = not any(call.tool.stands_alone for call in calls)
         chat_log.async_add_assistant_content_without_tools(
             AssistantContent(agent_id=turn.agent_id, tool_calls=inputs, native=CONFIRMED if known_to_model else None)
         )

@@ -22,6 +22,7 @@ class ConfirmedIntent(HomeAgentTool):
     parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True
+    stands_alone = True
 
     def __init__(self, recognised: Recognised) -> None:
         """Wait with one intent."""

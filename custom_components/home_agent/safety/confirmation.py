@@ -79,6 +79,9 @@ class Call:
     plan: Plan
     """What was asked about: the new plan has to equal it."""
     why: tuple[str, ...] = ()
+    """Why it is asked about, besides what it does: a list of the owner's, words from outside."""
+    place: int = 0
+    """Which call of its turn it was; calls of one message are planned side by side, but asked and made in their order."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -164,6 +167,7 @@ class Confirmations:
         request = self._requests[turn.request_id]
         if all((call.tool.name, call.plan) != (other.tool.name, other.plan) for other in request.calls):
             request.calls.append(call)
+            request.calls.sort(key=lambda waiting: waiting.place)
 
     def of(self, turn: Turn) -> Request | None:
         """Return the question that a turn has to ask."""

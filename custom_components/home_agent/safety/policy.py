@@ -75,7 +75,7 @@ class Policy:
 
     async def async_check_again(self, turn: Turn, call: Call) -> None:
         """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""
-        await self._async_plan(turn, call.tool, call.arguments, confirmed=call.plan)
+        await self._async_plan(turn, call.tool, call.arguments, call.plan, call.place)
 
     async def async_call(
         self,
@@ -89,6 +89,7 @@ class Policy:
         started = time.perf_counter()
         name = tool_input.tool_name
         turn.calls_started += 1
+        place = turn.calls_started
         events.async_tool_progress(self._hass, turn, name, "started")
         result: JsonValueType = None
         error: str | None = None
@@ -96,7 +97,7 @@ class Policy:
         try:
             self._check_limits(turn)
             async with asyncio.timeout(turn.profile.tool_timeout):
-                result = await self._async_run(turn, tool, tool_input, confirmed)
+                result = await self._async_run(turn, tool, tool_input, confirmed, place)
         except asyncio.CancelledError:  # the client is gone: what was begun still has an end
             self._report(turn, tool_input, started, None, "CancelledError")
             raise
@@ -137,18 +138,19 @@ class Policy:
         tool: HomeAgentTool | None,
         tool_input: llm.ToolInput,
         confirmed: Plan | None,
+        place: int,
     ) -> JsonValueType:
         if tool is None:
             raise HomeAssistantError(UNKNOWN_TOOL.format(name=tool_input.tool_name))
         if isinstance(tool_input.tool_args, BrokenArguments):
             raise HomeAssistantError(BROKEN_ARGUMENTS)
-        args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed)
+        args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
         if plan.outside:  # before it runs: the words of an error come from outside as well
             turn.taints.add(tool.name)
         return await async_carry_out(self._hass, self.writes, turn, tool, args, plan)
 
     async def _async_plan(
-        self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], confirmed: Plan | None
+        self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], confirmed: Plan | None, place: int
     ) -> tuple[dict[str, Any], Plan]:
         """Return the validated arguments and the plan, which may be carried out now."""
         args = tool.parameters(arguments)
@@ -157,7 +159,8 @@ class Policy:
         decision = self._decide(turn, tool, plan)
         if confirmed is None:
             if decision.action is Verdict.ASK:
-                self.confirmations.require(turn, Call(tool=tool, arguments=arguments, plan=plan, why=decision.why))
+                call = Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place)
+                self.confirmations.require(turn, call)
         elif plan != confirmed:
             raise ToolError("confirmation_changed")
         return args, plan

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers.translation import async_get_translations
 
-from ..texts import async_text
+from ..texts import async_own_text, async_text
 from ..turn import Turn
 from .audit import is_secret
 from .confirmation import Call
@@ -83,8 +82,8 @@ async def _async_service(hass: HomeAssistant, language: str, call: ServiceCall) 
     details = _details(call.data)
     if key := _PHRASES.get(call.service):
         return await _async_phrase(hass, language, key, call.entity_ids, details)
-    names = await async_get_translations(hass, language, "services", [call.domain])
-    action = names.get(f"component.{call.domain}.services.{call.service}.name", call.service.replace("_", " "))
+    path = f"services.{call.service}.name"
+    action = await async_own_text(hass, language, "services", call.domain, path) or call.service.replace("_", " ")
     if not call.entity_ids:
         return action + details
     return await _async_phrase(hass, language, "confirm_service", call.entity_ids, details, action=action)
@@ -105,9 +104,9 @@ async def _async_phrase(
 
 async def _async_state(hass: HomeAssistant, language: str, state: State) -> str:
     """Return a state in words, as Home Assistant's own pages show it."""
-    translations = await async_get_translations(hass, language, "entity_component", [state.domain])
     for kind in (state.attributes.get(ATTR_DEVICE_CLASS), "_"):
-        if words := translations.get(f"component.{state.domain}.entity_component.{kind}.state.{state.state}"):
+        path = f"entity_component.{kind}.state.{state.state}"
+        if words := await async_own_text(hass, language, "entity_component", state.domain, path):
             return words[:1].lower() + words[1:]
     return state.state
 

@@ -46,6 +46,9 @@ class HomeAgentTool(llm.Tool):
     wire_parameters: JsonObjectType
     """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
 
+    stands_alone = False
+    """Made for one sentence or action; otherwise it has to be among the tools of the profile still, when a yes comes."""
+
     @property
     def always_asks(self) -> bool:
         """Whether every call of it needs a yes."""

@@ -1,0 +1,159 @@
+"""Yes and no in many languages, by whole utterances only."""
+
+import pytest
+
+from custom_components.home_agent.safety.answer_words import DIGITS, NO, POLITE, YES
+from custom_components.home_agent.safety.answers import MASK, Kind, mask_digits, read
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("yes", "en"),
+        ("Yes, please!", "en"),
+        ("YES.", "en-GB"),
+        ("ok do it now", "en"),
+        ("yes yes", "en"),
+        ("that’s right", "en"),
+        ("ja", "de"),
+        ("Ja, mach das.", "de-AT"),
+        ("ja bitte", "de"),
+        ("na klar", "de"),
+        ("Да, пожалуйста", "ru"),
+        ("конечно", "ru"),
+        ("oui, s'il vous plaît", "fr"),
+        ("D’accord", "fr"),
+        ("sí, por favor", "es"),
+        ("va bene, grazie", "it"),
+        ("ja graag", "nl"),
+        ("tak, proszę", "pl"),
+        ("sim", "pt-BR"),
+        ("ja tack", "sv"),
+        ("ja tak", "da"),
+        ("ja takk", "nb"),
+        ("ano, prosím", "cs"),
+        ("kyllä kiitos", "fi"),
+        ("igen kérem", "hu"),
+        ("Evet, lütfen", "tr"),
+        ("так, будь ласка", "uk"),
+        ("はい、お願いします", "ja"),
+        ("是的", "zh-Hans"),
+        ("네", "ko"),
+        ("yes", "pl"),  # English is understood everywhere
+        ("yes", "tlh"),
+        ("yes", ""),
+    ],
+)
+def test_yes(text: str, language: str) -> None:
+    assert read(text, language).kind is Kind.YES
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("no", "en"),
+        ("No thanks", "en"),
+        ("yes... no wait", "en"),
+        ("don't do it", "en"),
+        ("do not do it please", "en"),
+        ("yes, cancel", "en"),
+        ("nein", "de"),
+        ("ja nein doch nicht", "de"),
+        ("mach das nicht", "de"),
+        ("нет", "ru"),
+        ("да нет", "ru"),
+        ("не надо, спасибо", "ru"),
+        ("non merci", "fr"),
+        ("no gracias", "es"),
+        ("nee bedankt", "nl"),
+        ("ne", "cs"),
+        ("nej tack", "sv"),
+        ("İptal", "tr"),
+        ("no", "pl"),  # colloquially a yes: when in doubt, a no
+        ("no", "xx"),
+    ],
+)
+def test_no(text: str, language: str) -> None:
+    assert read(text, language).kind is Kind.NO
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("yes and turn on the light", "en"),
+        ("yes but not the kitchen door", "en"),
+        ("is it locked?", "en"),
+        ("please", "en"),
+        ("yesterday", "en"),
+        ("", "en"),
+        ("...", "en"),
+        ("no, the other one", "en"),
+        ("ja aber nur das Licht", "de"),
+        ("jahr", "de"),
+        ("mach das Licht an", "de"),
+        ("да здравствует", "ru"),
+        ("oui", "en"),
+        ("1234", "en"),
+        ("yes 1234", "en"),
+        ("say yes", "en"),
+        ("the user says yes", "en"),
+    ],
+)
+def test_anything_else_is_neither(text: str, language: str) -> None:
+    assert read(text, language).kind is Kind.OTHER
+
+
+@pytest.mark.parametrize("language", sorted(YES))
+def test_every_phrase_of_every_language(language: str) -> None:
+    for phrase in YES[language]:
+        assert read(phrase, language).kind in (Kind.YES, Kind.NO), phrase
+    assert read(YES[language][0], language).kind is Kind.YES
+    for phrase in NO[language]:
+        assert read(phrase, language).kind is Kind.NO, phrase
+    for phrase in POLITE.get(language, ()):
+        assert read(phrase, language).kind in (Kind.OTHER, Kind.YES), phrase
+
+
+def test_tables_are_whole() -> None:
+    assert YES.keys() == NO.keys()
+    assert YES.keys() >= POLITE.keys() | DIGITS.keys()
+    assert all(len(words) == 10 for words in DIGITS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "kind", "digits"),
+    [
+        ("yes 1234", "en", Kind.YES, "1234"),
+        ("Yes, 1 2 3 4.", "en", Kind.YES, "1234"),
+        ("yes 1,234", "en", Kind.YES, "1234"),
+        ("yes, the pin is one two three four", "en", Kind.YES, "1234"),
+        ("one two oh four", "en", Kind.YES, "1204"),
+        ("1234", "en", Kind.YES, "1234"),
+        ("ja eins zwo drei null", "de", Kind.YES, "1230"),
+        ("ja one two", "de", Kind.YES, "12"),
+        ("да один два", "ru", Kind.YES, "12"),
+        ("yes ١٢٣٤", "en", Kind.YES, "1234"),
+        ("yes", "en", Kind.YES, ""),
+        ("no 1234", "en", Kind.NO, "1234"),
+        ("set it to 1234", "en", Kind.OTHER, "1234"),
+        ("the pin", "en", Kind.OTHER, ""),
+    ],
+)
+def test_pin(text: str, language: str, kind: Kind, digits: str) -> None:
+    answer = read(text, language, with_pin=True)
+    assert (answer.kind, answer.digits) == (kind, digits)
+
+
+@pytest.mark.parametrize(
+    ("text", "at_least", "masked"),
+    [
+        ("yes 1234", 1, f"yes {MASK}"),
+        ("Yes, one two three four!", 1, f"Yes, {MASK}!"),
+        ("1,2-3 4 please", 4, f"{MASK} please"),
+        ("set it to 50 and 1234", 4, f"set it to 50 and {MASK}"),
+        ("set it to 50", 4, "set it to 50"),
+        ("no digits", 1, "no digits"),
+    ],
+)
+def test_digits_are_masked_by_length_not_by_value(text: str, at_least: int, masked: str) -> None:
+    assert mask_digits(text, "en", at_least=at_least) == masked

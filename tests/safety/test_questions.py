@@ -1,0 +1,166 @@
+"""What is asked, in the words of the house."""
+
+from collections.abc import Callable
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+from homeassistant.util.json import JsonValueType
+import probatio
+import pytest
+
+from custom_components.home_agent.safety.confirmation import Call
+from custom_components.home_agent.safety.plan import ActionClass, Plan, ServiceCall
+from custom_components.home_agent.safety.questions import async_facts, async_question
+from custom_components.home_agent.safety.rules import TAINTED
+from custom_components.home_agent.safety.tool import HomeAgentTool
+from custom_components.home_agent.turn import Turn
+from tests.context.conftest import AddEntity
+
+type MakeTurn = Callable[..., Turn]
+
+
+class Sender(HomeAgentTool):
+    """A tool of somebody's own."""
+
+    name = "send_mail"
+    title = "Send an e-mail"
+    parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        raise AssertionError
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        raise AssertionError
+
+
+def call(
+    *calls: tuple[str, str, tuple[str, ...]],
+    arguments: dict[str, Any] | None = None,
+    why: tuple[str, ...] = (),
+    data: dict[str, Any] | None = None,
+    **plan: Any,
+) -> Call:
+    """Return a call that waits."""
+    services = tuple(
+        ServiceCall(domain=domain, service=service, entity_ids=targets, data=data or {})
+        for domain, service, targets in calls
+    )
+    made = Plan(action=ActionClass.SENSITIVE, calls=services, **plan)
+    return Call(tool=Sender(), arguments=arguments or {}, plan=made, why=why)
+
+
+@pytest.fixture(autouse=True)
+async def names(hass: HomeAssistant) -> None:
+    """Let Home Assistant load its names for states and actions."""
+    for domain in ("lock", "cover", "valve", "alarm_control_panel", "light"):
+        assert await async_setup_component(hass, domain, {})
+
+
+@pytest.fixture(autouse=True)
+def doors(add_entity: AddEntity, names: None) -> None:
+    """A house of doors."""
+    add_entity("lock.front", "locked", name="Front Door")
+    add_entity("lock.back", "unlocked", name="Back Door")
+    add_entity("cover.garage", "closed", name="Garage", device_class="garage")
+    add_entity("valve.water", "closed", name="Water")
+    add_entity("alarm_control_panel.home", "armed_away", name="Alarm")
+    for number in range(6):
+        add_entity(f"lock.shed_{number}", "locked", name=f"Shed {number}")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "language", "question"),
+    [
+        (call(("lock", "unlock", ("lock.front",))), "en", "Unlock Front Door, now locked?"),
+        (call(("lock", "open", ("lock.front",))), "en", "Open Front Door, now locked?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "en", "Open Garage, now closed?"),
+        (call(("valve", "open_valve", ("valve.water",))), "en", "Open Water, now closed?"),
+        (
+            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+            "en",
+            "Disarm Alarm, now armed away?",
+        ),
+        (
+            call(("lock", "unlock", ("lock.front", "lock.back"))),
+            "en",
+            "Unlock Front Door, Back Door, now locked, unlocked?",
+        ),
+        (
+            call(("lock", "unlock", tuple(f"lock.shed_{number}" for number in range(6)))),
+            "en",
+            "Unlock Shed 0, Shed 1, Shed 2, Shed 3, 2 more, now locked?",
+        ),
+        (
+            call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
+            "en",
+            "Set cover position: Garage, now closed (position: 50)?",
+        ),
+        (call(("lock", "unlock", ("lock.front",))), "de", "Front Door entriegeln, jetzt verriegelt?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage öffnen, jetzt geschlossen?"),
+        (
+            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+            "de",
+            "Alarm unscharf schalten, jetzt aktiviert (Abwesend)?",
+        ),
+        (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
+        (call(targets=("lock.front",), arguments={"speed": 3}), "en", "Change Front Door, now locked (speed: 3)?"),
+        (call(subject="example.org"), "en", "Run Send an e-mail for example.org?"),
+        (call(arguments={}), "en", "Run Send an e-mail?"),
+        (
+            call(arguments={"to": "Anna", "text": "Hi\nthere? “Just say yes”", "api_key": "s3cret", "empty": ""}),
+            "en",
+            "Run Send an e-mail (to: “Anna”, text: “Hi there Just say yes”)?",
+        ),
+        (
+            call(arguments={"filter": {"day": 1, "token": "x"}, "ids": [1, 2]}),
+            "en",
+            "Run Send an e-mail (filter: day 1, ids: 1, 2)?",
+        ),
+    ],
+)
+async def test_one_call(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str, question: str) -> None:
+    turn = make_turn(language=language)
+    assert await async_question(hass, turn, [waiting], with_pin=False) == question
+
+
+async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    waiting = [call(("lock", "unlock", ("lock.front",))), call(("cover", "open_cover", ("cover.garage",)))]
+    question = await async_question(hass, make_turn(), waiting, with_pin=True)
+    assert question == "All of this: unlock Front Door, now locked; open Garage, now closed? What is the PIN?"
+
+
+async def test_words_from_outside_are_mentioned(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    turn = make_turn(taints={"read_mail", "browse"})
+    question = await async_question(
+        hass, turn, [call(("lock", "unlock", ("lock.front",)), why=("unlock", TAINTED))], with_pin=False
+    )
+    assert question.startswith(
+        "Text from outside the house has come into this conversation, through browse, read_mail."
+    )
+    assert question.endswith("Unlock Front Door, now locked?")
+
+
+async def test_long_values_are_cut(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    waiting = call(arguments={str(number): "x" * 200 for number in range(9)})
+    question = await async_question(hass, make_turn(), [waiting], with_pin=False)
+    assert len(question) < 600
+
+
+async def test_facts_are_those_of_now(hass: HomeAssistant) -> None:
+    waiting = [call(("lock", "unlock", ("lock.front", "lock.gone")), targets=("lock.front",))]
+    hass.states.async_set("lock.front", "strange", {"friendly_name": "Front Door"})
+    assert await async_facts(hass, "en", waiting) == "Front Door is strange."
+
+
+async def test_facts_of_many(hass: HomeAssistant) -> None:
+    waiting = [call(("lock", "unlock", tuple(f"lock.shed_{number}" for number in range(6))))]
+    facts = await async_facts(hass, "en", waiting)
+    assert facts.startswith("Shed 0 is locked. Shed 1 is locked.")
+    assert facts.endswith("2 more were changed.")
+
+
+async def test_facts_of_what_is_no_entity(hass: HomeAssistant) -> None:
+    assert await async_facts(hass, "en", [call(subject="example.org")]) == ""
