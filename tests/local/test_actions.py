@@ -102,7 +102,7 @@ async def test_service_call_of_an_intent(
 async def test_one_door_among_others_makes_the_whole_sensitive(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     result = plan(hass, make_turn(), "HassTurnOn", domain="cover", name="all")
     assert result.targets == ("cover.garage", "cover.blind")
-    assert result.action is ActionClass.SENSITIVE
+    assert (result.action, result.sensitive) == (ActionClass.SENSITIVE, ("cover.garage",))
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,12 @@ async def test_targets_of_other_intents(
     result = plan(hass, make_turn(area_id=kitchen), name, **slots)
     assert result.targets == targets
     assert result.calls == ()
+
+
+async def test_deleting_is_sensitive(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    added = plan(hass, make_turn(), "HassListAddItem", name="Errands", item="milk")
+    removed = plan(hass, make_turn(), "HassListRemoveItem", name="Errands", item="milk")
+    assert (added.action, removed.action, removed.reason) == (ActionClass.WRITE, ActionClass.SENSITIVE, "destructive")
 
 
 async def test_intent_of_somebody_else_may_mean_another_name(hass: HomeAssistant, make_turn: MakeTurn) -> None:

@@ -110,6 +110,14 @@ async def test_sensitive_plans_say_why(
     assert (plan.action, plan.reason) == (ActionClass.SENSITIVE, reason)
 
 
+async def test_a_plan_tells_which_of_its_entities_are_sensitive(planned: MakePlan, put: Put) -> None:
+    await put("lock.door", "locked")
+    await put("light.hall", "on", supported_color_modes=["onoff"])
+    plan = await planned("turn_off", ["light.hall", "lock.door"])
+    assert (plan.action, plan.sensitive) == (ActionClass.SENSITIVE, ("lock.door",))
+    assert (await planned("turn_off", "light.hall")).sensitive == ()
+
+
 async def test_of_a_wildcard_only_what_can_do_it(planned: MakePlan, put: Put) -> None:
     await put("light.a", "on", **DIMMABLE)
     await put("light.b", "on", supported_color_modes=["onoff"])

@@ -6,6 +6,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.safety.plan import ServiceCall
+from custom_components.home_agent.safety.rules import DESTRUCTIVE
 from custom_components.home_agent.tools.sensitive import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, sensitivities
 
 from .conftest import Put
@@ -39,6 +40,15 @@ GARAGE = {"device_class": "garage"}
         ("valve.a", "closed", {}, "set_valve_position", {"position": 5}, OPEN_VALVE),
         ("valve.a", "open", {}, "close_valve", {}, None),
         ("light.a", "on", {}, "turn_off", {}, None),
+        ("automation.a", "on", {}, "turn_off", {}, DESTRUCTIVE),
+        ("automation.a", "on", {}, "toggle", {}, DESTRUCTIVE),
+        ("automation.a", "off", {}, "toggle", {}, None),
+        ("automation.a", "on", {}, "turn_on", {}, None),
+        ("button.a", "unknown", {"device_class": "restart"}, "press", {}, DESTRUCTIVE),
+        ("button.a", "unknown", {}, "press", {}, None),
+        ("todo.a", "1", {}, "remove_item", {}, DESTRUCTIVE),
+        ("todo.a", "1", {}, "add_item", {}, None),
+        ("remote.a", "on", {}, "send_command", {}, None),
     ],
 )
 async def test_judged_by_what_it_would_do_now(
@@ -54,6 +64,42 @@ async def test_judged_by_what_it_would_do_now(
     await put(entity_id, state, **attributes)
     call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,), data=data)
     assert next(sensitivities(hass, call), None) == reason
+
+
+@pytest.mark.parametrize(
+    ("action", "sensitive"),
+    [
+        ("homeassistant.restart", True),
+        ("homeassistant.stop", True),
+        ("homeassistant.reload_all", True),
+        ("homeassistant.turn_on", False),
+        ("automation.reload", True),
+        ("hassio.host_reboot", True),
+        ("backup.create", True),
+        ("update.install", True),
+        ("recorder.purge_entities", True),
+        ("recorder.disable", True),
+        ("todo.remove_completed_items", True),
+        ("notify.mobile_app_phone", True),
+        ("notify.send_message", True),
+        ("telegram_bot.send_photo", True),
+        ("shell_command.anything", True),
+        ("rest_command.anything", True),
+        ("mqtt.publish", True),
+        ("scene.apply", True),
+        ("scene.turn_on", False),
+        ("mealie.delete_mealplan", True),
+        ("shop.order_pizza", True),
+        ("light.turn_on", False),
+        ("vacuum.send_command", False),
+        ("timer.restart", False),
+        ("media_player.play_media", False),
+    ],
+)
+async def test_what_stops_deletes_spends_or_reaches_people(hass: HomeAssistant, action: str, sensitive: bool) -> None:
+    domain, _, service = action.partition(".")
+    call = ServiceCall(domain=domain, service=service, entity_ids=())
+    assert next(sensitivities(hass, call), None) == (DESTRUCTIVE if sensitive else None)
 
 
 async def test_a_group_is_as_sensitive_as_its_members(hass: HomeAssistant, put: Put) -> None:

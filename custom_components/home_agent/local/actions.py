@@ -19,6 +19,7 @@ from ..const import ASSISTANT
 from ..errors import ToolError
 from ..safety.permission import is_exposed
 from ..safety.plan import ActionClass, Plan, ServiceCall
+from ..safety.rules import DESTRUCTIVE
 from ..tools.sensitive import sensitivities
 from ..turn import Turn
 
@@ -33,6 +34,8 @@ TIMERS = frozenset(
 """Their names and areas are those of timers."""
 QUESTIONS = frozenset({intent.INTENT_GET_STATE, intent.INTENT_GET_TEMPERATURE, "HassGetWeather"})
 """They change nothing; what they read is known from their answer."""
+_DELETING = frozenset({"HassListRemoveItem"})
+"""Intents that delete, of handlers that do not tell how."""
 
 _OWN_SERVICES = {
     ("lock", "turn_on"): "lock",
@@ -133,13 +136,17 @@ def _plan(
     hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler, states: Iterable[State]
 ) -> Plan:
     calls = tuple(_calls(hass, turn, recognised, handler, states))
-    reasons = tuple(dict.fromkeys(why for call in calls for why in sensitivities(hass, call)))
+    judged = [(call, tuple(sensitivities(hass, call))) for call in calls]
+    reasons = tuple(dict.fromkeys(why for _, whys in judged for why in whys))
+    if recognised.name in _DELETING:
+        reasons = (*reasons, DESTRUCTIVE)
     return Plan(
         action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
         targets=tuple(state.entity_id for state in states),
         calls=calls,
         reason=next(iter(reasons), None),
         reasons=reasons,
+        sensitive=tuple(item for call, whys in judged if whys for item in call.entity_ids),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, override
 
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
-from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util.json import JsonObjectType, json_loads_object
 import orjson
@@ -19,6 +19,7 @@ from ..turn import Turn
 from .arguments import LenientSchema, action, entity_ids, json_object
 from .capabilities import is_controllable, members, service_calls
 from .execute import async_execute
+from .mentioned import entity_ids_in
 from .names import HomeSource, Names
 from .parameters import refuse_targets
 from .sensitive import sensitivities
@@ -95,7 +96,7 @@ class HaControl(HomeAgentTool):
         calls: list[ServiceCall] = []
         for found in await targets.async_find_all(args["entity_id"]):
             calls += await _async_calls_for(hass, wanted, found, given)
-        return await _async_plan(hass, calls)
+        return await async_plan_of(hass, calls)
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> Made:
@@ -137,7 +138,7 @@ def _hidden(hass: HomeAssistant, entity_id: str) -> bool:
     return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
 
 
-async def _async_plan(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Plan:
+async def async_plan_of(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Plan:
     """Return the plan: equal calls on several entities as one, in the order of their first.
 
     Besides what is called, its targets are the members of groups and the entities that the variables of scripts name: a
@@ -146,11 +147,14 @@ async def _async_plan(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Plan
     targets: dict[str, None] = {}
     merged: dict[tuple[str, str, bytes], dict[str, None]] = {}
     reasons: dict[str, None] = {}
+    sensitive: dict[str, None] = {}
     async for call in in_slices(calls):
         key = (call.domain, call.service, orjson.dumps(dict(call.data), option=orjson.OPT_SORT_KEYS))
         merged.setdefault(key, {}).update(dict.fromkeys(call.entity_ids))
         targets |= dict.fromkeys((*call.entity_ids, *_behind(hass, call), *_named_in(hass, call)))
-        reasons |= dict.fromkeys(sensitivities(hass, call))
+        if why := tuple(sensitivities(hass, call)):
+            reasons |= dict.fromkeys(why)
+            sensitive |= dict.fromkeys(call.entity_ids)
     return Plan(
         action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
         targets=tuple(targets),
@@ -160,6 +164,7 @@ async def _async_plan(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Plan
         ),
         reason=next(iter(reasons), None),
         reasons=tuple(reasons),
+        sensitive=tuple(sensitive),
     )
 
 
@@ -173,22 +178,4 @@ def _behind(hass: HomeAssistant, call: ServiceCall) -> Iterable[str]:
 
 
 def _named_in(hass: HomeAssistant, call: ServiceCall) -> Iterable[str]:
-    return _entity_ids_in(hass, call.data.get("variables"))
-
-
-def _entity_ids_in(hass: HomeAssistant, value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        yield from (part for text in value.split(",") if _is_entity_id(hass, part := text.strip().casefold()))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _entity_ids_in(hass, item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _entity_ids_in(hass, item)
-
-
-def _is_entity_id(hass: HomeAssistant, text: str) -> bool:
-    """Return whether a text reads as an id of this house, existing or not: both have to get the same answer."""
-    if not valid_entity_id(text):
-        return False
-    return is_controllable(text) or bool(hass.states.async_entity_ids_count(split_entity_id(text)[0]))
+    return entity_ids_in(hass, call.data.get("variables"))

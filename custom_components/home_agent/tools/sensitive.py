@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from homeassistant.components.button import ButtonDeviceClass
 from homeassistant.components.cover.const import CoverDeviceClass, CoverState
 from homeassistant.components.valve.const import ValveState
-from homeassistant.const import ATTR_DEVICE_CLASS
+from homeassistant.const import ATTR_DEVICE_CLASS, STATE_OFF
 from homeassistant.core import HomeAssistant, State, split_entity_id
 
 from ..safety.plan import ServiceCall
+from ..safety.rules import DESTRUCTIVE
 from .capabilities import members
 from .parameters import split_number
+from .sensitive_services import is_sensitive_service
 
 UNLOCK = "unlock"
 DISARM = "disarm"
@@ -34,10 +37,16 @@ _OPEN = frozenset({CoverState.OPEN, CoverState.OPENING, ValveState.OPEN, ValveSt
 
 def sensitivities(hass: HomeAssistant, call: ServiceCall) -> Iterator[str]:
     """Yield every reason for which a call needs the owner's yes; a group is as sensitive as each of its members."""
+    if is_sensitive_service(call.domain, call.service):
+        yield DESTRUCTIVE
     for entity_id in call.entity_ids:
-        for concerned in (entity_id, *members(hass, entity_id)):
-            if reason := _reason(hass, concerned, call.service, call.data):
-                yield reason
+        yield from _reasons(hass, entity_id, call)
+
+
+def _reasons(hass: HomeAssistant, entity_id: str, call: ServiceCall) -> Iterator[str]:
+    for concerned in (entity_id, *members(hass, entity_id)):
+        if reason := _reason(hass, concerned, call.service, call.data):
+            yield reason
 
 
 def _reason(hass: HomeAssistant, entity_id: str, service: str, data: Mapping[str, Any]) -> str | None:
@@ -51,7 +60,16 @@ def _reason(hass: HomeAssistant, entity_id: str, service: str, data: Mapping[str
             return OPEN_DOOR if _opens(state, service, data) else None
         case "valve":
             return OPEN_VALVE if _opens(state, service, data) else None
+        case "automation":
+            return DESTRUCTIVE if service == "turn_off" or (service == "toggle" and _is_on(state)) else None
+        case "button" if state is not None and state.attributes.get(ATTR_DEVICE_CLASS) == ButtonDeviceClass.RESTART:
+            return DESTRUCTIVE
     return None
+
+
+def _is_on(state: State | None) -> bool:
+    """Return whether it is not known to be off."""
+    return state is None or state.state != STATE_OFF
 
 
 def _opens(state: State | None, service: str, data: Mapping[str, Any]) -> bool:
