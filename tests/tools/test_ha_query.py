@@ -53,6 +53,37 @@ async def test_an_odd_attribute_does_not_spoil_the_query(query: Ask, put: Put) -
     json_bytes(result)
 
 
+@pytest.mark.parametrize(
+    ("state", "attributes"),
+    [
+        ("on", {"serial": 2**70}),
+        ("on", {"serial": float("nan")}),
+        ("on", {"title": "\ud83d"}),
+        ("on", {"\ud83d": 1}),
+        ("on", {"device_class": "\ud83d"}),
+        ("on", {"friendly_name": "a\ud83d"}),
+        ("\ud83d", {}),
+    ],
+    ids=["big", "no number", "value", "name", "key attribute", "friendly name", "state"],
+)
+@pytest.mark.parametrize("more", [{}, {"attributes": ["title", "\ud83d"]}], ids=["all", "some"])
+async def test_what_no_encoder_takes_does_not_spoil_a_wildcard(
+    query: Ask, put: Put, state: str, attributes: dict[str, Any], more: dict[str, Any]
+) -> None:
+    await put("light.odd", state, **attributes)
+    await put("light.plain")
+    result = await query("light.*", **more)
+    assert [row["entity_id"] for row in result["entities"]] == ["light.odd", "light.plain"]
+    assert json_bytes(result)
+
+
+async def test_an_overview_takes_odd_states(query: Ask, put: Put) -> None:
+    await put("sensor.odd", "\ud83d")
+    for number in range(450):
+        await put(f"sensor.thing_number_{number}_with_a_long_name", "x" * 20)
+    assert json_bytes(await query("sensor.*"))
+
+
 async def test_some_found_and_some_not(query: Ask, put: Put) -> None:
     await put("light.a")
     assert (await query("light.a, light.ghost"))["entity_id"] == "light.a"

@@ -6,10 +6,10 @@ from typing import Any, override
 
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import area_registry as ar, llm
-from homeassistant.helpers.json import json_bytes
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
+from ..client.wire import dump
 from ..safety.plan import ActionClass, Plan, ServiceCall
 from ..safety.tool import HomeAgentTool, ToolRefusal
 from ..turn import Turn
@@ -17,7 +17,15 @@ from .arguments import LenientSchema, entity_ids, json_object, text_list
 from .details import FORECAST, detail_call, details_from_response, timer_rest
 from .history import async_history
 from .names import HomeSource, Names
-from .states import all_attributes, attribute_names, chosen_attributes, json_safe, key_attributes, local_time
+from .states import (
+    all_attributes,
+    attribute_names,
+    chosen_attributes,
+    json_safe,
+    key_attributes,
+    local_time,
+    plain_text,
+)
 from .targets import Targets
 
 MAX_CHARACTERS = 8000  # of one result
@@ -130,8 +138,11 @@ class HaQuery(HomeAgentTool):
         def heading(state: State) -> JsonObjectType:
             entity = entities.get(state.entity_id)
             area = areas.async_get_area(entity.area_id) if entity is not None and entity.area_id else None
-            row: JsonObjectType = {"entity_id": state.entity_id, "name": entity.names[0] if entity else state.name}
-            return {**row, "state": json_safe(state.state), **({"area": area.name} if area else {})}
+            row: JsonObjectType = {
+                "entity_id": state.entity_id,
+                "name": json_safe(entity.names[0] if entity else state.name),
+            }
+            return {**row, "state": json_safe(state.state), **({"area": json_safe(area.name)} if area else {})}
 
         return _bounded(states, heading, args["attributes"], details)
 
@@ -174,7 +185,9 @@ def _bounded(
         if wanted:
             row["attributes"] = chosen_attributes(state, wanted)
             if missing := [name for name in wanted if name not in state.attributes]:
-                row["note"] = f"It has no {', '.join(missing)}. It has: {', '.join(attribute_names(state))}."
+                row["note"] = (
+                    f"It has no {plain_text(', '.join(missing))}. It has: {', '.join(attribute_names(state))}."
+                )
         else:
             row["attributes"] = all_attributes(state)
         return row | timer_rest(state) | details.get(state.entity_id, {})
@@ -197,7 +210,7 @@ def _bounded(
 
 
 def _fits(value: object) -> bool:
-    return len(json_bytes(value)) <= MAX_CHARACTERS
+    return len(dump(value)) <= MAX_CHARACTERS
 
 
 def _cut(heading: JsonObjectType, state: State, details: Mapping[str, JsonObjectType]) -> JsonObjectType:
@@ -215,7 +228,7 @@ def _overview(states: Sequence[State]) -> JsonObjectType:
     """Return states by id as far as they fit, and counts of all."""
     counts: dict[str, Counter[str]] = {}
     for state in states:
-        counts.setdefault(state.domain, Counter())[state.state[:40]] += 1
+        counts.setdefault(state.domain, Counter())[plain_text(state.state[:40])] += 1
     listed: JsonObjectType = {}
     room = MAX_CHARACTERS * 3 // 4
     for state in states[:MAX_LISTED]:

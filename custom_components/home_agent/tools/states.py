@@ -13,6 +13,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 MAX_TEXT = 255  # characters of one value
 MAX_ITEMS = 20  # of a list or an object
 MAX_NESTING = 3
+MIN_NUMBER, MAX_NUMBER = -(2**63), 2**64 - 1  # what JSON encoders take
 
 # A picture's address and a camera's token open what they belong to; nobody has to read them out.
 _NEVER = frozenset({"access_token", "entity_picture", "entity_picture_local", "code", "token"})
@@ -52,12 +53,14 @@ def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
     if isinstance(value, Enum):
         value = value.value
     match value:
-        case None | bool() | int():
+        case None | bool():
             return value
+        case int():
+            return value if MIN_NUMBER <= value <= MAX_NUMBER else None
         case float():
             return value if math.isfinite(value) else None
         case str():
-            return value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
+            return plain_text(value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…")
         case datetime():
             return local_time(value)
         case date() | time():
@@ -66,7 +69,12 @@ def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
             return value.total_seconds()
         case Mapping() | list() | tuple() | set() | frozenset():
             return _container(value, nesting) if nesting else "…"
-    return str(value)[:MAX_TEXT]
+    return plain_text(str(value)[:MAX_TEXT])
+
+
+def plain_text(text: str) -> str:
+    """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def local_time(moment: datetime) -> str:
@@ -76,9 +84,7 @@ def local_time(moment: datetime) -> str:
 
 def all_attributes(state: State) -> JsonObjectType:
     """Return the attributes that say something."""
-    return {
-        name: json_safe(value) for name, value in state.attributes.items() if name not in _NEVER and name not in _DULL
-    }
+    return {plain_text(str(name)): json_safe(state.attributes[name]) for name in _telling(state)}
 
 
 def key_attributes(state: State) -> JsonObjectType:
@@ -89,12 +95,12 @@ def key_attributes(state: State) -> JsonObjectType:
 
 def chosen_attributes(state: State, names: Iterable[str]) -> JsonObjectType:
     """Return these attributes, null for those that the entity does not have."""
-    return {name: json_safe(state.attributes.get(name)) for name in names if name not in _NEVER}
+    return {plain_text(name): json_safe(state.attributes.get(name)) for name in names if name not in _NEVER}
 
 
 def attribute_names(state: State) -> list[str]:
     """Return what may be asked for."""
-    return [name for name in state.attributes if name not in _NEVER and name not in _DULL]
+    return [plain_text(str(name)) for name in _telling(state)]
 
 
 def result_of(state: State, touched: Iterable[str] = ()) -> JsonObjectType:
@@ -104,10 +110,16 @@ def result_of(state: State, touched: Iterable[str] = ()) -> JsonObjectType:
     return result | key_attributes(state) | {key: json_safe(value) for key, value in named.items() if value is not None}
 
 
+def _telling(state: State) -> list[str]:
+    return [name for name in state.attributes if name not in _NEVER and name not in _DULL]
+
+
 def _container(value: Any, nesting: int) -> JsonValueType:
     if isinstance(value, Mapping):
         items = list(value.items())
-        kept: JsonObjectType = {str(key): json_safe(item, nesting=nesting - 1) for key, item in items[:MAX_ITEMS]}
+        kept: JsonObjectType = {
+            plain_text(str(key)): json_safe(item, nesting=nesting - 1) for key, item in items[:MAX_ITEMS]
+        }
         return kept | ({"…": f"{len(items) - MAX_ITEMS} more"} if len(items) > MAX_ITEMS else {})
     if isinstance(value, (set, frozenset)):
         value = sorted(value, key=str)
