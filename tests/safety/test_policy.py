@@ -162,6 +162,14 @@ async def test_a_slow_tool_is_given_up(policy: Policy, add_entity: AddEntity, ma
     assert "0 seconds" in str(result.data["error"])
 
 
+async def test_a_device_that_gives_up_is_not_a_tool_out_of_time(
+    policy: Policy, add_entity: AddEntity, make_turn: MakeTurn
+) -> None:
+    args = {"entity_id": add_entity("light.desk")}
+    result = await call(policy, make_turn(), Recorder(error=TimeoutError()), args)
+    assert result.data["error"] == "TimeoutError"
+
+
 @pytest.mark.parametrize("error", [HomeAssistantError("no power"), ValueError("a bug")], ids=["expected", "unexpected"])
 async def test_every_error_becomes_a_result(
     policy: Policy,

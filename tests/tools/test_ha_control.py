@@ -1,6 +1,7 @@
 """Something is changed in a real house, and the result says what came of it."""
 
 import asyncio
+import time
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -12,9 +13,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
 from custom_components.home_agent.const import ASSISTANT
-from custom_components.home_agent.safety.plan import ActionClass
+from custom_components.home_agent.safety.plan import ActionClass, ServiceCall as PlannedCall
 from custom_components.home_agent.safety.tool import ToolRefusal
-from custom_components.home_agent.tools.execute import MAX_RESULTS
+from custom_components.home_agent.tools.execute import MAX_RESULTS, async_make
 from custom_components.home_agent.turn import Turn
 
 from .conftest import Ask, MakePlan, Put
@@ -233,6 +234,71 @@ async def test_one_that_fails_does_not_hide_the_others(hass: HomeAssistant, cont
     assert len(calls) == 3
     assert [row["entity_id"] for row in result["entities"]] == ["light.a", "light.c"]
     assert result["failed"] == [{"entity_id": "light.b", "error": "The bulb is broken"}]
+
+
+@pytest.mark.parametrize("error", [ValueError("secret of the device"), TimeoutError()], ids=repr)
+async def test_whatever_a_device_raises_the_others_are_told(
+    hass: HomeAssistant, control: Ask, put: Put, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    for name in "abc":
+        await put(f"light.{name}", "off")
+    broken(hass, "light.b", error=error)
+    result = await control("turn_on", "light.*")
+    assert [row["entity_id"] for row in result["entities"]] == ["light.a", "light.c"]
+    assert result["failed"] == [{"entity_id": "light.b", "error": type(error).__name__}]
+    assert "light.turn_on of light.b failed unexpectedly" in caplog.text
+
+
+async def test_many_failures_are_cut(hass: HomeAssistant, control: Ask, put: Put) -> None:
+    names = [f"light.l{number}" for number in range(MAX_RESULTS + 5)]
+    for name in (*names, "light.works"):
+        await put(name, "off")
+    broken(hass, *names, error=HomeAssistantError("No power"))
+    result = await control("turn_on", "light.*")
+    assert (len(result["failed"]), result["failed_count"]) == (MAX_RESULTS, MAX_RESULTS + 5)
+    with pytest.raises(ToolRefusal, match=r"; 5 more failed$"):
+        await control("turn_on", "light.l*")
+
+
+async def test_thousands_of_calls_leave_the_loop_its_turn(hass: HomeAssistant, put: Put) -> None:
+    await put("light.a", "off")
+    begun: list[str] = []
+    seen: list[int] = []
+
+    async def turn_on(call: ServiceCall) -> None:
+        begun.append(call.data["entity_id"])
+        time.sleep(0.001)  # work on the event loop, as that of an integration is
+        await asyncio.sleep(0)
+
+    async def look() -> None:
+        while len(begun) < 100:
+            seen.append(len(begun))
+            await asyncio.sleep(0)
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    looking = asyncio.create_task(look())
+    call = PlannedCall(domain="light", service="turn_on", entity_ids=tuple(f"light.l{item}" for item in range(100)))
+    assert await async_make(hass, [call], Context()) == {}
+    await looking
+    assert len(seen) > 10
+
+
+async def test_calls_that_are_cancelled_end(hass: HomeAssistant, put: Put) -> None:
+    await put("light.a", "off")
+    ended: list[str] = []
+
+    async def turn_on(call: ServiceCall) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(call.data["entity_id"])
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    call = PlannedCall(domain="light", service="turn_on", entity_ids=("light.a", "light.b"))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await async_make(hass, [call], Context())
+    assert sorted(ended) == ["light.a", "light.b"]
 
 
 async def test_when_everything_fails_it_is_an_error(hass: HomeAssistant, control: Ask, put: Put) -> None:

@@ -94,23 +94,21 @@ class Policy:
         result: JsonValueType = None
         error: str | None = None
         error_type: str | None = None
+        limit = asyncio.timeout(turn.profile.tool_timeout)
         try:
             self._check_limits(turn)
-            async with asyncio.timeout(turn.profile.tool_timeout):
+            async with limit:
                 result = await self._async_run(turn, tool, tool_input, confirmed, place)
         except asyncio.CancelledError:  # the client is gone: what was begun still has an end
             self._report(turn, tool_input, started, None, "CancelledError")
             raise
-        except TimeoutError:
-            text = tool.timed_out if tool is not None and tool.timed_out else TIMED_OUT
-            error, error_type = text.format(seconds=turn.profile.tool_timeout), "TimeoutError"
-        except Unauthorized:
-            error, error_type = NOT_ALLOWED, "Unauthorized"
-        except (HomeAssistantError, probatio.Invalid) as err:
-            error, error_type = str(err), type(err).__name__
-        except Exception as err:  # noqa: BLE001 - anything else would end the turn without an answer
-            LOGGER.exception("Tool %s failed unexpectedly", name)
-            error, error_type = type(err).__name__, type(err).__name__
+        except Exception as err:  # noqa: BLE001 - whatever left here would end the turn without an answer
+            error_type = type(err).__name__
+            if limit.expired():
+                text = tool.timed_out if tool is not None and tool.timed_out else TIMED_OUT
+                error = text.format(seconds=turn.profile.tool_timeout)
+            else:
+                error = _sentence(name, err)
         self._report(turn, tool_input, started, result if error is None else error, error_type)
         return llm.ToolResult(data=envelope(result=result, error=error), error=error is not None)
 
@@ -164,6 +162,17 @@ class Policy:
         elif plan != confirmed:
             raise ToolError("confirmation_changed")
         return args, plan
+
+
+def _sentence(name: str, err: Exception) -> str:
+    """Return what a model is told of an error; of one that nobody expects its class alone."""
+    match err:
+        case Unauthorized():
+            return NOT_ALLOWED
+        case HomeAssistantError() | probatio.Invalid():
+            return str(err)
+    LOGGER.error("Tool %s failed unexpectedly", name, exc_info=err)
+    return type(err).__name__
 
 
 def policy_from_options(hass: HomeAssistant, options: Mapping[str, Any], journal: Journal | None = None) -> Policy:

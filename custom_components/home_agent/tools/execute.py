@@ -9,9 +9,11 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
+from ..const import LOGGER
 from ..safety.plan import ServiceCall
 from ..safety.tool import ToolRefusal
 from ..safety.write import Made
+from ..slices import in_slices
 from ..turn import Effect
 from .states import result_of
 
@@ -26,7 +28,9 @@ async def async_execute(hass: HomeAssistant, calls: Sequence[ServiceCall], conte
     entity_ids = tuple(dict.fromkeys(entity_id for call in calls for entity_id in call.entity_ids))
     failed = await async_make(hass, calls, context)
     if len(failed) == len(entity_ids):
-        raise ToolRefusal("; ".join(f"{entity_id}: {error}" for entity_id, error in failed.items()))
+        told = [f"{entity_id}: {error}" for entity_id, error in failed.items()]
+        left_out = [f"{len(told) - MAX_RESULTS} more failed"] if len(told) > MAX_RESULTS else []
+        raise ToolRefusal("; ".join((*told[:MAX_RESULTS], *left_out)))
 
     def tell(effects: Mapping[str, Effect]) -> JsonValueType:
         return _result(hass, calls, entity_ids, failed, effects)
@@ -37,7 +41,8 @@ async def async_execute(hass: HomeAssistant, calls: Sequence[ServiceCall], conte
 async def async_make(hass: HomeAssistant, calls: Iterable[ServiceCall], context: Context) -> dict[str, str]:
     """Make the calls; return what failed, entity id and error.
 
-    One call per entity, as Home Assistant's own intents make them: an error then belongs to one of them.
+    One call per entity, as Home Assistant's own intents make them: an error then belongs to one of them, whatever a
+    device raises. All are begun at once, but in slices: there may be thousands.
     """
     failed: dict[str, str] = {}
     done: dict[str, list[str]] = {}
@@ -48,14 +53,21 @@ async def async_make(hass: HomeAssistant, calls: Iterable[ServiceCall], context:
                 call.domain, call.service, dict(call.data), True, context, target={ATTR_ENTITY_ID: entity_id}
             )
         except (HomeAssistantError, probatio.Invalid) as err:
-            before = f" ({', '.join(done[entity_id])} was done before)" if entity_id in done else ""
-            failed[entity_id] = f"{str(err) or type(err).__name__}{before}"
+            error = str(err) or type(err).__name__
+        except Exception as err:  # noqa: BLE001 - one broken device does not hide what the others did
+            LOGGER.exception("%s.%s of %s failed unexpectedly", call.domain, call.service, entity_id)
+            error = type(err).__name__
         else:
             done.setdefault(entity_id, []).append(call.service)
+            return
+        before = f" ({', '.join(done[entity_id])} was done before)" if entity_id in done else ""
+        failed[entity_id] = f"{error}{before}"
 
     for call in calls:
         waiting = [entity_id for entity_id in call.entity_ids if entity_id not in failed]
-        await asyncio.gather(*(make(call, entity_id) for entity_id in waiting))
+        async with asyncio.TaskGroup() as group:
+            async for entity_id in in_slices(waiting):  # begun here, so that their first steps count for the slice
+                group.create_task(make(call, entity_id), eager_start=True)
     return failed
 
 
@@ -81,7 +93,10 @@ def _result(
     if len(worked) > MAX_RESULTS:
         result["note"] = f"{len(worked) - MAX_RESULTS} more were changed and are not listed."
     if failed:
-        result["failed"] = [{"entity_id": entity_id, "error": error} for entity_id, error in failed.items()]
+        told = list(failed.items())[:MAX_RESULTS]
+        result["failed"] = [{"entity_id": entity_id, "error": error} for entity_id, error in told]
+    if len(failed) > MAX_RESULTS:
+        result["failed_count"] = len(failed)
     return result
 
 
