@@ -3,7 +3,7 @@
 Everything is real but the walls: Home Assistant's own demo integration, registries, exposure and conversation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -52,8 +52,9 @@ async def set_up(
     profile: Mapping[str, Any] | None = None,
     llm: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    more: Sequence[ConfigSubentryDataWithId] = (),
 ) -> MockConfigEntry:
-    """Set Home Agent up with one profile, and with one endpoint if there is a server."""
+    """Set Home Agent up with one profile, with one endpoint if there is a server, and with `more` subentries."""
     subentries = [
         ConfigSubentryDataWithId(
             subentry_type="profile",
@@ -75,7 +76,7 @@ async def set_up(
             )
         )
     entry = MockConfigEntry(
-        domain=DOMAIN, title="Home Agent", data={}, options=dict(options or {}), subentries_data=subentries
+        domain=DOMAIN, title="Home Agent", data={}, options=dict(options or {}), subentries_data=[*subentries, *more]
     )
     entry.add_to_hass(hass)
     assert await hass.config_entries.async_setup(entry.entry_id)

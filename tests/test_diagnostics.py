@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers.json import ExtendedJSONEncoder
@@ -70,6 +71,22 @@ async def test_hub_that_is_not_loaded(hass: HomeAssistant, llm_server: LLMServer
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["entry"]["state"] == "not_loaded"
     assert told["subentries"][1]["seen"] is None
+
+
+async def test_own_tools_are_told_by_name_and_kind(hass: HomeAssistant) -> None:
+    auth = {"type": "bearer", "token": "tool-secret-1"}
+    data = {
+        "name": "ask",
+        "description": "Private words.",
+        "handler": {"type": "rest", "url": "http://nas", "auth": auth},
+    }
+    subentry = ConfigSubentryDataWithId(
+        subentry_type="custom_tool", data=data, title="ask", unique_id=None, subentry_id="tool-1"
+    )
+    told = plain(await async_get_config_entry_diagnostics(hass, await set_up(hass, more=[subentry])))
+    assert told["custom_tools"] == {"ask": "rest"}
+    assert told["subentries"][1] == {"subentry_id": "tool-1", "type": "custom_tool", "title": "ask", "handler": "rest"}
+    assert not [text for text in ("tool-secret-1", "nas", "Private") if text in json.dumps(told)]
 
 
 async def test_device_is_one_endpoint_or_one_assistant(

@@ -23,6 +23,7 @@ from custom_components.home_agent.client.presets import PRESETS
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.flows import endpoint, fields
 from custom_components.home_agent.flows.confirmation import GUARDED, PIN_FORMAT, confirmation_schema
+from custom_components.home_agent.flows.custom_tool_fields import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import EndpointForm
 from custom_components.home_agent.flows.endpoint_schema import NO_MODEL
 from custom_components.home_agent.flows.options import MENU
@@ -39,8 +40,14 @@ EN = TEXTS["en"]
 SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url"}
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
-SETTINGS_ERRORS = {"list_item", "entity_pattern", "custom_prompt_empty", "custom_prompt_invalid", "prompt_additions_invalid"}
-ERRORS = ("HomeAgentError", "ToolError", "ContextError", "PromptTemplateError", "ConversationBusy")
+SETTINGS_ERRORS = {
+    "list_item",
+    "entity_pattern",
+    "custom_prompt_empty",
+    "custom_prompt_invalid",
+    "prompt_additions_invalid",
+}
+ERRORS = ("HomeAgentError", "ToolError", "ContextError", "PromptTemplateError", "ConversationBusy", "CustomToolError")
 
 
 def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:
@@ -222,13 +229,32 @@ def test_form_of_an_assistant(step: str) -> None:
         check_step(texts["sections"][name], set(section))
 
 
+@pytest.mark.parametrize("kind", FORMS)
+def test_forms_of_a_tool(kind: str) -> None:
+    steps = EN["config_subentries"]["custom_tool"]["step"]
+    check_step(steps["user"], set(BASICS))
+    assert steps["reconfigure"]["data"] == steps["user"]["data"]
+    check_step(steps[kind], set(FORMS[kind][""]))
+    assert steps[kind].get("sections", {}).keys() == FORMS[kind].keys() - {""}
+    for name, section in steps[kind].get("sections", {}).items():
+        check_step(section, set(FORMS[kind][name]))
+
+
 def test_forms_of_the_house() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *MENU}
     assert list(steps["init"]["menu_options"]) == list(MENU)
     settings = [steps[name]["data"].keys() for name in MENU if name != "confirmation"]
     assert steps["confirmation"]["data"].keys() == {str(key) for key in confirmation_schema({}).schema}
-    of_the_house = {"always_confirm", "never_confirm", "throttle_turns", "emit_events", "debug_logging"}
+    of_the_house = {
+        "always_confirm",
+        "never_confirm",
+        "throttle_turns",
+        "verify_seconds",
+        "emit_events",
+        "debug_logging",
+    }
+    of_the_house |= {"allowed_hosts", "allow_private_hosts"}
     assert set().union(*settings) == (KEYS - {"always_ask", "never_ask"}) | of_the_house
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in MENU)
 
@@ -241,6 +267,7 @@ def test_forms_of_the_house() -> None:
         pytest.param(
             EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="assistant"
         ),
+        pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused"}, id="tool"),
         pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT}, id="house"),
     ],
 )
@@ -266,10 +293,10 @@ def test_choices() -> None:
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
     assert texts["pins"]["options"].keys() == set(GUARDED)
-    for group in (fields.CONTEXT, fields.SPEECH):
+    for group in (fields.CONTEXT, fields.SPEECH, BASICS, FORMS["rest"]["auth"]):
         for selector in group.values():
-            config = selector.config
-            if "options" in config:
+            config = getattr(selector, "config", {})
+            if "translation_key" in config and "options" in config:
                 assert texts[config["translation_key"]]["options"].keys() == set(config["options"])
             elif "fields" in config:
                 assert texts[config["translation_key"]]["fields"].keys() == config["fields"].keys()

@@ -5,7 +5,6 @@ import logging
 
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.typing import ConfigType
 
 from . import issues as issue_registry
@@ -22,6 +21,8 @@ from .const import (
     SUBENTRY_PROFILE,
 )
 from .context.home import Home
+from .custom import configuration
+from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .foreign.provider import ForeignTools
 from .pipelines import async_watch_pipelines
@@ -33,11 +34,12 @@ from .services import async_register_services
 from .tools.registry import NativeTools, Tools
 
 PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
-CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
+CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
 
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
-    """Register the actions; they exist whether an entry is loaded or not."""
+    """Register the actions, which exist whether an entry is loaded or not, and keep what stands in YAML."""
+    configuration.keep(hass, config)
     async_register_services(hass)
     return True
 
@@ -46,7 +48,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     """Build what the entry owns. Asks no endpoint: the computer of a local model is often asleep."""
     if entry.options.get(CONF_DEBUG_LOGGING):
         LOGGER.setLevel(logging.DEBUG)
-    home = Home(hass, entry)
+    home, custom_tools = Home(hass, entry), CustomTools(hass, entry)
     policy = policy_from_options(hass, entry.options)
     throttle = Throttle(
         hass, issue_registry.async_automation_loop, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
@@ -56,8 +58,10 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         profiles=_profiles(entry),
         home=home,
         policy=policy,
+        custom_tools=custom_tools,
         tools=Tools(
             NativeTools(home),
+            custom_tools,
             ForeignTools(hass, issue_registry.async_llm_apis_missing),
             offers=policy.rules.offers,
         ),
@@ -68,6 +72,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)
     entry.async_on_unload(partial(issue_registry.async_clear, hass))
     entry.async_on_unload(throttle.stop)
+    await custom_tools.async_load()
+    entry.async_on_unload(custom_tools.async_close)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     async_watch_pipelines(hass, entry, entry.runtime_data.profiles)
     entry.async_on_unload(entry.add_update_listener(_async_reload))

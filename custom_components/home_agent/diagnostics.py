@@ -23,6 +23,7 @@ from .const import (
     CONF_PROFILE_DEFAULTS,
     CONF_PROMPT_ADDITIONS,
     DOMAIN,
+    SUBENTRY_CUSTOM_TOOL,
     SUBENTRY_LLM,
 )
 from .profiles.profile import profile_from_data
@@ -42,6 +43,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         ),
         "entry": {"state": entry.state.value, "version": entry.version, "minor_version": entry.minor_version},
         "options": _sizes(entry.options),
+        "custom_tools": _custom_tools(entry),
         "subentries": [_subentry(entry, subentry) for subentry in entry.subentries.values()],
     }
 
@@ -62,7 +64,16 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
     described = {"subentry_id": subentry.subentry_id, "type": subentry.subentry_type, "title": subentry.title}
     if subentry.subentry_type == SUBENTRY_LLM:
         return described | {"settings": _endpoint_settings(subentry), "seen": _seen(entry, subentry)}
+    if subentry.subentry_type == SUBENTRY_CUSTOM_TOOL:
+        return described | {"handler": subentry.data["handler"]["type"]}
     return described | {"stored": _sizes(subentry.data), "settings": _profile_settings(entry, subentry)}
+
+
+def _custom_tools(entry: HomeAgentConfigEntry) -> dict[str, str] | None:
+    """Return which of the owner's own tools work, from YAML as well, and of what kind each is."""
+    if entry.state is not ConfigEntryState.LOADED:
+        return None
+    return {definition.name: definition.type for definition in entry.runtime_data.custom_tools.definitions}
 
 
 def _endpoint_settings(subentry: ConfigSubentry) -> dict[str, Any]:

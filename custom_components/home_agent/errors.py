@@ -11,6 +11,7 @@ HomeAgentError
 │   ├── LLMContextLengthError  the request is longer than the model's window
 │   └── LLMResponseError       refused, not understood, or not what an OpenAI-compatible server sends
 ├── ToolError                a tool call failed: the model learns of it, the turn goes on
+├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
 ├── ContextError             a piece of context is missing: it is left out, the turn goes on
 ├── PromptTemplateError      the owner's prompt does not render
 └── ConversationBusy         a second message while the first is being answered
@@ -98,6 +99,17 @@ class ToolError(HomeAgentError):
     """A tool call failed; its sentence goes to the model inside the envelope."""
 
     key = "tool_failed"
+
+
+class CustomToolError(HomeAgentError):
+    """A tool that the owner wrote cannot be used; `path` leads to what is wrong in it."""
+
+    key = "custom_tool_invalid"
+
+    def __init__(self, key: str | None = None, path: tuple[str | int, ...] = (), **placeholders: str) -> None:
+        """Keep where it is."""
+        super().__init__(key, **placeholders)
+        self.path = path
 
 
 class ContextError(HomeAgentError):

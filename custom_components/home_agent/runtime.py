@@ -9,6 +9,7 @@ from .context.home import Home
 from .context.selection import Selections
 from .context.session import Sessions
 from .context.stable_part import StablePart
+from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .profiles.profile import Profile
 from .safety.policy import Policy
@@ -29,6 +30,7 @@ class RuntimeData:
     home: Home
     policy: Policy
     tools: Tools
+    custom_tools: CustomTools
     throttle: Throttle
     sessions: Sessions = field(default_factory=Sessions)
     stable: StablePart = field(default_factory=StablePart)

@@ -1,9 +1,10 @@
-"""The actions of the integration: process, confirm, reject, clear_history, reload_context, execute_tool."""
+"""The actions of the integration: process, confirm, reject, clear_history, reload_context, reload, execute_tool."""
 
 from typing import cast
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
+from homeassistant.const import SERVICE_RELOAD
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm, service
@@ -12,6 +13,7 @@ import probatio
 
 from .confirming.channels import async_answer, is_channel
 from .const import DOMAIN
+from .custom.configuration import async_read_again
 from .opening import TurnRequest, current_request
 from .profiles.profile import Profile
 from .runtime import HomeAgentConfigEntry, RuntimeData
@@ -65,6 +67,7 @@ def async_register_services(hass: HomeAssistant) -> None:
         ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
     ):
         hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)
+    service.async_register_admin_service(hass, DOMAIN, SERVICE_RELOAD, _async_reload, probatio.Schema({}))
     service.async_register_admin_service(
         hass,
         DOMAIN,
@@ -140,6 +143,14 @@ async def _async_reload_context(call: ServiceCall) -> None:
     home = _runtime(call.hass).home
     home.async_invalidate()
     await home.async_get()
+
+
+async def _async_reload(call: ServiceCall) -> None:
+    """Read the owner's tools and secrets in configuration.yaml again."""
+    await async_read_again(call.hass)
+    entries: list[HomeAgentConfigEntry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
+    for entry in entries:
+        await entry.runtime_data.custom_tools.async_load()
 
 
 async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:

@@ -32,6 +32,8 @@ from tests.house import set_up
 
 from .pages import CODE, DOCS, LINK, PAGES, ROOT, Example, anchors, examples, page_name, prose, read
 
+STEPS = [example for example in examples("yaml") if not example.code.startswith(f"{DOMAIN}:")]
+"""Automations, scripts and their steps; what belongs into configuration.yaml is loaded by a test of its own."""
 COMPONENT = ROOT / "custom_components" / DOMAIN
 CHECKED = {"yaml", "json", "jinja", "bash", "python"}
 PLAIN = {"", "text"}
@@ -127,7 +129,7 @@ def steps(config: object) -> Iterator[Mapping[str, Any]]:
             yield from steps(item)
 
 
-@pytest.mark.parametrize("example", examples("yaml"), ids=str)
+@pytest.mark.parametrize("example", STEPS, ids=str)
 async def test_automations_are_valid(hass: HomeAssistant, example: Example) -> None:
     await set_up_examples(hass)
     config = parse_yaml(example.code)
@@ -146,7 +148,7 @@ async def test_automations_are_valid(hass: HomeAssistant, example: Example) -> N
         cv.script_action(config)
 
 
-@pytest.mark.parametrize("example", examples("yaml"), ids=str)
+@pytest.mark.parametrize("example", STEPS, ids=str)
 async def test_actions_take_what_the_examples_give_them(hass: HomeAssistant, example: Example) -> None:
     await set_up_examples(hass)
     for step in steps(parse_yaml(example.code)):

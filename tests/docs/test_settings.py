@@ -66,7 +66,7 @@ async def test_settings_of_a_model(hass: HomeAssistant) -> None:
 async def test_settings_of_the_house(hass: HomeAssistant) -> None:
     documented = settings("Settings of the house")
     options = await async_get_translations(hass, "en", "options", [DOMAIN])
-    labels = form_labels(options, ".step.safety.", ".step.confirmation.", ".step.debug.")
+    labels = form_labels(options, ".step.safety.", ".step.confirmation.", ".step.network.", ".step.debug.")
     assert set(documented) == set(labels) - {"streaming"}
     for key, (label, _) in documented.items():
         assert label.removeprefix("Safety: ") == labels[key]

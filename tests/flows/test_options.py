@@ -16,7 +16,11 @@ from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
 
-OF_THE_HOUSE = {"always_confirm", "never_confirm", "throttle_turns", "emit_events", "debug_logging"}
+OF_THE_HOUSE = {
+    *("always_confirm", "never_confirm", "throttle_turns", "verify_seconds"),
+    *("allowed_hosts", "allow_private_hosts"),
+    *("emit_events", "debug_logging"),
+}
 """Settings that no assistant has."""
 OF_AN_ASSISTANT = {"always_ask", "never_ask"}
 """Settings that add to those of the house, and are not defaults of all assistants."""
@@ -89,22 +93,30 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: 
 async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"always_confirm": ["cover", "light.bed"]})
     form = await topic(hass, entry, "safety")
-    assert shown(form) == {"always_confirm": ["cover", "light.bed"], "throttle_turns": 10}
+    assert shown(form) == {"always_confirm": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2}
     assert "conversation" in options(form, "always_confirm")
     lists = {"always_confirm": ["light.bed ", "cover.*"], "never_confirm": ["lock.shed"], "never_offer": ["ha_query"]}
-    await send(hass, form, **lists, throttle_turns=3.0)
+    await send(hass, form, **lists, throttle_turns=3.0, verify_seconds=1.0)
     assert dict(entry.options) == {
         "always_confirm": ["cover.*", "light.bed"],
         "never_confirm": ["lock.shed"],
         "never_offer": ["ha_query"],
         "throttle_turns": 3,
+        "verify_seconds": 1,
     }
+    assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
     assert rules.house == Lists(
         always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",)
     )
     await send(hass, await topic(hass, entry, "safety"))
-    assert dict(entry.options) == {"always_confirm": [], "never_confirm": [], "never_offer": [], "throttle_turns": 10}
+    assert dict(entry.options) == {
+        "always_confirm": [],
+        "never_confirm": [],
+        "never_offer": [],
+        "throttle_turns": 10,
+        "verify_seconds": 2,
+    }
 
 
 async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) -> None:
@@ -123,6 +135,18 @@ async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeA
     assert form["description_placeholders"] == {"item": "the front door"}
     assert shown(form)["never_confirm"] == ["the front door"]
     assert dict(entry.options) == {}
+
+
+async def test_other_computers(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await topic(hass, entry, "network")
+    assert shown(form) == {"allow_private_hosts": False}
+    await send(hass, form, allowed_hosts=[" API.example.com ", "*.example.org", ""], allow_private_hosts=True)
+    assert dict(entry.options) == {"allowed_hosts": ["*.example.org", "api.example.com"], "allow_private_hosts": True}
+    form = await topic(hass, entry, "network")
+    assert shown(form) == dict(entry.options)
+    await send(hass, form)
+    assert dict(entry.options) == {"allowed_hosts": [], "allow_private_hosts": False}
 
 
 async def test_debug_settings(hass: HomeAssistant) -> None:

@@ -1,0 +1,1 @@
+"""The owner's own tools: requests to other computers, actions of the house, templates."""

@@ -1,0 +1,267 @@
+"""A tool as its owner writes it, in YAML or in the form: one schema for both (C-32), checked as far as it is the same for all.
+
+What a handler needs besides is checked by the handler's own schema (handlers.py).
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+import re
+from typing import Any, override
+
+from homeassistant.const import CONF_DESCRIPTION, CONF_NAME
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType
+import probatio
+from yarl import URL
+
+from ..errors import CustomToolError
+from ..safety.plan import ActionClass, Plan
+from ..safety.tool import HomeAgentTool, ToolRefusal
+from .http import Http
+from .secrets import Secrets
+from .templates import SECRETS, Templates, Values
+
+CONF_TITLE = "title"
+CONF_PARAMETERS = "parameters"
+CONF_HANDLER = "handler"
+CONF_TYPE = "type"
+CONF_READ_ONLY = "read_only"
+CONF_DESTRUCTIVE = "destructive"
+
+RESERVED = frozenset({"query_external_llm", "all", "none"})
+"""Names of our own tools, those with `ha_` apart, and words with a meaning where tools are chosen."""
+SCRIPTS = frozenset({"script", "python", "shell", "command", "exec"})
+"""Handler types that would run a program (C-1)."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+SCHEMA = probatio.Schema(
+    {
+        probatio.Required(CONF_NAME): str,
+        probatio.Required(CONF_DESCRIPTION): probatio.All(str, probatio.Length(min=1, max=2000)),
+        probatio.Optional(CONF_TITLE): str,
+        probatio.Optional(CONF_PARAMETERS): dict,
+        probatio.Optional(CONF_READ_ONLY): bool,
+        probatio.Optional(CONF_DESTRUCTIVE): bool,
+        probatio.Required(CONF_HANDLER): dict,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What is the same for all tools of the owner's."""
+
+    name: str
+    title: str
+    description: str
+    parameters: JsonObjectType
+    """The JSON schema that models are shown."""
+    read_only: bool | None
+    """What the owner says; None: the handler decides."""
+    destructive: bool | None
+    type: str
+    handler: Mapping[str, Any] = field(repr=False)
+    """As its handler's schema has validated it."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters: what templates may use."""
+        properties = self.parameters["properties"]
+        assert isinstance(properties, dict)
+        return frozenset(properties)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """What tools are made with."""
+
+    hass: HomeAssistant
+    secrets: Secrets
+    templates: Templates
+    http: Http
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    """One kind of tools."""
+
+    schema: probatio.Schema
+    """Of the mapping `handler`, its `type` included."""
+    build: Callable[[Definition, Kit], CustomTool]
+    """Makes the tool. Raises `CustomToolError`."""
+
+
+class CustomTool(HomeAgentTool):
+    """A tool of the owner's."""
+
+    judges_calls = True
+    retired = False
+    """It was changed or removed; conversations that began before may still hold it."""
+
+    def __init__(self, definition: Definition, annotations: llm.ToolAnnotations) -> None:
+        """Take what models are shown."""
+        self.name = definition.name
+        self.title = definition.title
+        self.description = definition.description
+        self.annotations = annotations
+        self.wire_parameters = definition.parameters
+        self.parameters = _Arguments(definition.parameters)
+
+    @property
+    def action(self) -> ActionClass:
+        """What it does when nothing else makes it more than that."""
+        if self.annotations.destructive:
+            return ActionClass.SENSITIVE
+        return ActionClass.READ if self.annotations.read_only else ActionClass.WRITE
+
+    def check_current(self) -> None:
+        """Raise `ToolRefusal` when the owner took the tool back."""
+        if self.retired:
+            raise ToolRefusal(f"{self.name} was changed or removed. Do without it in this conversation.")
+
+    @staticmethod
+    @contextmanager
+    def led_astray(values: Values) -> Iterator[None]:
+        """Let a template of a plan fail when it was led to an entity: the run will fail in the same way.
+
+        What that entity is must not show before the policy has looked at it.
+        """
+        try:
+            yield
+        except ToolRefusal:
+            if not values.entities:
+                raise
+
+    @staticmethod
+    def check_reached(values: Values, plan: Plan) -> None:
+        """Raise `ToolRefusal` when templates now look at entities that were not in the plan."""
+        if not values.entities.issubset(plan.targets):
+            raise ToolRefusal("What the tool's template looks at has just changed. Try again.")
+
+
+class _Arguments(probatio.Schema):
+    """Arguments by the owner's JSON schema: nothing that it does not name gets to a template."""
+
+    def __init__(self, schema: JsonObjectType) -> None:
+        """Keep the names there are."""
+        properties = schema["properties"]
+        assert isinstance(properties, dict)
+        self._known = properties
+        super().__init__(probatio.from_json_schema(schema).schema)
+
+    @override
+    def __call__(self, data: Any, **kwargs: Any) -> Any:
+        """Return the validated arguments; what stands empty for a parameter counts as left out."""
+        if not isinstance(data, Mapping):
+            raise probatio.Invalid("the arguments have to be an object")
+        if unknown := sorted(str(key) for key in data if key not in self._known):
+            known = ", ".join(self._known) or "none"
+            raise probatio.Invalid(f"unknown parameters: {', '.join(unknown)}; there are: {known}")
+        given = {key: _as_number(value, self._known[key]) for key, value in data.items() if value is not None}
+        return super().__call__(given, **kwargs)
+
+
+def _as_number(value: Any, schema: Any) -> Any:
+    """Read `"5"` where the owner wants a number: small models write numbers as text."""
+    wanted = schema.get("type") if isinstance(schema, Mapping) else None
+    if wanted in ("integer", "number") and isinstance(value, str):
+        try:
+            return int(value) if wanted == "integer" else float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def definition_from_data(data: object, handlers: Mapping[str, Handler], secrets: Collection[str]) -> Definition:
+    """Return a tool as its owner wrote it. Raises `CustomToolError` or `probatio.Invalid`, with the path to what is wrong."""
+    valid = SCHEMA(data)
+    if not _NAME.fullmatch(valid[CONF_NAME]):
+        raise CustomToolError("custom_tool_name", (CONF_NAME,), name=valid[CONF_NAME])
+    if valid[CONF_NAME] in RESERVED or valid[CONF_NAME].startswith("ha_"):
+        raise CustomToolError("custom_tool_reserved", (CONF_NAME,), name=valid[CONF_NAME])
+    kind, handler = _handler(valid[CONF_HANDLER], handlers)
+    return Definition(
+        name=str(valid[CONF_NAME]),
+        title=str(valid.get(CONF_TITLE) or valid[CONF_NAME]),
+        description=str(valid[CONF_DESCRIPTION]),
+        parameters=_parameters(valid.get(CONF_PARAMETERS) or {}, secrets),
+        read_only=valid.get(CONF_READ_ONLY),
+        destructive=valid.get(CONF_DESTRUCTIVE),
+        type=kind,
+        handler=handler,
+    )
+
+
+def _handler(data: Mapping[str, Any], handlers: Mapping[str, Handler]) -> tuple[str, Mapping[str, Any]]:
+    kind = str(data.get(CONF_TYPE, ""))
+    if kind in SCRIPTS:
+        raise CustomToolError("custom_tool_script", (CONF_HANDLER, CONF_TYPE), type=kind)
+    if kind not in handlers:
+        known = ", ".join(sorted(handlers))
+        raise CustomToolError("custom_tool_type", (CONF_HANDLER, CONF_TYPE), type=kind or "-", types=known)
+    try:
+        return kind, handlers[kind].schema(data)
+    except probatio.Invalid as err:
+        err.prepend([CONF_HANDLER])
+        raise
+
+
+def _parameters(schema: Mapping[str, Any], secrets: Collection[str]) -> JsonObjectType:
+    """Return a JSON schema that is an object's; `properties` alone are understood as well."""
+    whole: JsonObjectType = {"type": "object", "properties": {}, **_plain(schema)}
+    properties = whole["properties"]
+    if whole["type"] != "object" or not isinstance(properties, dict):
+        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS,), detail="type: object, properties")
+    for name in properties:
+        at = (CONF_PARAMETERS, "properties", name)
+        if not _PARAMETER.fullmatch(name) or name == SECRETS:
+            raise CustomToolError("custom_tool_parameter_name", at, name=name)
+        if name in secrets:
+            raise CustomToolError("custom_tool_shadows_secret", at, name=name)
+    try:
+        probatio.from_json_schema(whole)
+    except probatio.SchemaError as err:
+        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS,), detail=str(err)) from err
+    return whole
+
+
+def _plain(value: Any) -> Any:
+    """Return YAML as JSON: its texts, lists and mappings carry line numbers, and JSON writers want plain ones."""
+    match value:
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+        case str():
+            return str(value)
+    return value
+
+
+def check_host(address: str, kit: Kit, at: tuple[str, ...]) -> URL:
+    """Return an address whose host the owner allows."""
+    try:
+        url = URL(address)
+    except ValueError as err:
+        raise CustomToolError("custom_tool_url", at) from err
+    if not url.host or url.scheme not in ("http", "https"):
+        raise CustomToolError("custom_tool_url", at)
+    if not kit.http.reach.allows(url.host):
+        raise CustomToolError("custom_tool_host", at, host=url.host)
+    return url
+
+
+def annotations_of(
+    definition: Definition, *, reads: bool, destroys: bool = False, idempotent: bool = False, open_world: bool = False
+) -> llm.ToolAnnotations:
+    """Return how a tool behaves: what the owner says, else what its handler assumes."""
+    read_only = reads if definition.read_only is None else definition.read_only
+    destructive = destroys if definition.destructive is None else definition.destructive
+    return llm.ToolAnnotations(
+        read_only=read_only and not destructive,
+        destructive=destructive,
+        idempotent=idempotent or read_only,
+        open_world=open_world,
+    )

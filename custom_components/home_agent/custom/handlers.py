@@ -1,0 +1,8 @@
+"""The kinds of tools that an owner can write. A new kind is a module with a `HANDLER`, and a line here."""
+
+from collections.abc import Mapping
+
+from . import rest, service, template
+from .definition import Handler
+
+HANDLERS: Mapping[str, Handler] = {"rest": rest.HANDLER, "service": service.HANDLER, "template": template.HANDLER}

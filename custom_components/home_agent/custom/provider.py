@@ -1,0 +1,168 @@
+"""The owner's tools, from YAML and from the UI, in one registry: names are unique and YAML wins (C-32)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from homeassistant.config_entries import ConfigEntry, ConfigSubentry
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+import probatio
+
+from .. import issues
+from ..const import CONF_ALLOW_PRIVATE_HOSTS, CONF_ALLOWED_HOSTS, SUBENTRY_CUSTOM_TOOL
+from ..errors import CustomToolError
+from ..profiles.profile import Profile
+from ..texts import async_error_text
+from .configuration import Finding, Section, section_from
+from .definition import CustomTool, Definition, Handler, Kit, definition_from_data
+from .handlers import HANDLERS
+from .http import Http
+from .network import Reach
+from .secrets import Secrets
+from .templates import Templates
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A tool and what it was made from."""
+
+    definition: Definition
+    secrets: Mapping[str, str]
+    tool: CustomTool
+
+
+class CustomTools:
+    """Offers the owner's tools."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry: ConfigEntry,
+        handlers: Mapping[str, Handler] = HANDLERS,
+        http: Http | None = None,
+    ) -> None:
+        """Prepare; `async_load` reads the tools."""
+        self._hass = hass
+        self._entry = entry
+        self._handlers = handlers
+        self._http = http or Http(hass, reach_from_options(entry.options))
+        self._known: dict[str, _Known] = {}
+
+    async def async_load(self) -> None:
+        """Read all tools anew; what is wrong is said in Repairs, and everything else works.
+
+        A tool that has not changed stays the same object.
+        """
+        section = section_from(self._hass)
+        kit = self._kit(section)
+        before, self._known = self._known, {}
+        self._load_yaml(section, kit, before)
+        issues.async_clear_custom_tools(self._hass)
+        for finding in section.findings:
+            await self._async_tell(finding)
+        for subentry in self._entry.get_subentries_of_type(SUBENTRY_CUSTOM_TOOL):
+            await self._async_load_subentry(subentry, section, kit, before)
+        for name, known in before.items():
+            if self._known.get(name) is not known:
+                known.tool.retired = True
+
+    def check(self, data: Mapping[str, object]) -> None:
+        """Raise `CustomToolError` or `probatio.Invalid` when a tool of the UI could not be used."""
+        section = section_from(self._hass)
+        kit = self._kit(section)
+        definition = definition_from_data(data, self._handlers, kit.secrets.values)
+        if any(written.name == definition.name for written in section.tools):
+            raise CustomToolError("custom_tool_twice", ("name",), name=definition.name)
+        build(definition, kit, self._handlers)
+
+    async def async_close(self) -> None:
+        """Close connections."""
+        await self._http.async_close()
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all tools."""
+        return sorted(self._known)
+
+    @property
+    def definitions(self) -> list[Definition]:
+        """Return what all tools were made from."""
+        return [self._known[name].definition for name in self.names]
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[CustomTool]:
+        """Return the tools that a profile may use."""
+        return [
+            known.tool
+            for name, known in self._known.items()
+            if profile.custom_tools is None or name in profile.custom_tools
+        ]
+
+    def _kit(self, section: Section) -> Kit:
+        secrets = Secrets(section.secrets)
+        templates = Templates(self._hass, secrets)
+        return Kit(hass=self._hass, secrets=secrets, templates=templates, http=self._http)
+
+    def _load_yaml(self, section: Section, kit: Kit, before: Mapping[str, _Known]) -> None:
+        for written in section.tools:
+            try:
+                self._add(written.data, kit, before)
+            except (CustomToolError, probatio.Invalid) as err:
+                section.find(err, written.path, written.name)
+
+    async def _async_load_subentry(
+        self, subentry: ConfigSubentry, section: Section, kit: Kit, before: Mapping[str, _Known]
+    ) -> None:
+        if written := next((item for item in section.tools if item.name == subentry.data.get("name")), None):
+            place = section.place(written.path)
+            issues.async_custom_tool_clash(self._hass, subentry.subentry_id, subentry.title, place.file, place.line)
+            return
+        try:
+            self._add(subentry.data, kit, before)
+        except (CustomToolError, probatio.Invalid) as err:
+            reason = await async_reason(self._hass, err)
+            issues.async_custom_tool_wrong(self._hass, subentry.subentry_id, subentry.title, reason)
+
+    def _add(self, data: object, kit: Kit, before: Mapping[str, _Known]) -> None:
+        """Add a tool. Raises `CustomToolError` or `probatio.Invalid`."""
+        definition = definition_from_data(data, self._handlers, kit.secrets.values)
+        name = definition.name
+        if name in self._known:
+            raise CustomToolError("custom_tool_twice", ("name",), name=name)
+        known = before.get(name)
+        if known is None or known.definition != definition or known.secrets != kit.secrets.values:
+            known = _Known(definition, kit.secrets.values, build(definition, kit, self._handlers))
+        self._known[name] = known
+
+    async def _async_tell(self, finding: Finding) -> None:
+        reason = await async_reason(self._hass, finding.error)
+        place = finding.place
+        issues.async_custom_yaml_wrong(self._hass, finding.name, reason, place.file, place.line)
+
+
+def build(definition: Definition, kit: Kit, handlers: Mapping[str, Handler]) -> CustomTool:
+    """Make a tool. Raises `CustomToolError`."""
+    try:
+        return handlers[definition.type].build(definition, kit)
+    except CustomToolError:
+        raise
+    except HomeAssistantError as err:  # a template that is rendered once, for a credential
+        raise CustomToolError("custom_tool_template", ("handler",), detail=str(err)) from err
+
+
+def reach_from_options(options: Mapping[str, object]) -> Reach:
+    """Return the house's rules for requests."""
+    listed = options.get(CONF_ALLOWED_HOSTS)
+    return Reach(
+        allowed_hosts=tuple(str(host) for host in listed) if isinstance(listed, list) else (),
+        allow_private_hosts=bool(options.get(CONF_ALLOW_PRIVATE_HOSTS)),
+    )
+
+
+async def async_reason(hass: HomeAssistant, error: CustomToolError | probatio.Invalid) -> str:
+    """Return why a tool cannot be used, in the language of the house."""
+    if isinstance(error, probatio.Invalid):
+        first = error.errors[0] if isinstance(error, probatio.MultipleInvalid) else error
+        where = ".".join(map(str, first.path)) or "-"
+        error = CustomToolError("custom_tool_invalid", where=where, detail=first.msg)
+    return await async_error_text(hass, hass.config.language, error)

@@ -1,0 +1,95 @@
+"""Templates as tools: they compute, and lead nobody to what is not exposed."""
+
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+import pytest
+
+from tests.context.conftest import AddEntity
+from tests.custom.conftest import Run, WriteYaml
+
+
+def tool(template: str) -> str:
+    return f"""
+home_agent:
+  secrets: {{key: sk-very-secret}}
+  custom_tools:
+    - name: compute
+      description: Computes.
+      parameters:
+        properties:
+          a: {{}}
+          n: {{type: number, default: 2}}
+      handler:
+        type: template
+        template: >-
+          {template}
+"""
+
+
+@pytest.mark.parametrize(
+    ("template", "parameters", "expected"),
+    [
+        pytest.param("{{ n * 2 }}", {"n": 21}, 42, id="number"),
+        pytest.param("{{ n * 2 }}", {}, 4, id="default"),
+        pytest.param("{{ [n, a] }}", {"n": 1, "a": {"x": None}}, [1, {"x": None}], id="list"),
+        pytest.param("It is {{ n }}{{ ' or ' ~ a if a is defined }}.", {"n": 3}, "It is 3.", id="text"),
+        pytest.param("{{ a }}", {"a": "[1, 2]"}, "[1, 2]", id="a text stays a text"),
+        pytest.param("{{ a }}", {"a": "{{ key }}"}, "{{ key }}", id="an argument is no template"),
+        pytest.param("{{ {'k': key, 's': secrets.key} }}", {}, {"k": "**masked**", "s": "**masked**"}, id="secrets"),
+        pytest.param("{{ today_at('08:00').hour }}", {}, 8, id="what templates know"),
+        pytest.param("{{ nothing is defined }}{{ a }}", {"a": 1}, None, id="unknown name"),
+        pytest.param("{{ a | float }}", {"a": "x"}, None, id="fails"),
+        pytest.param("x{{ 'x' * 300000 }}", {}, None, id="too long"),
+        pytest.param("{{ 1 / 0 }}", {}, None, id="divides"),
+    ],
+)
+async def test_results(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str, parameters: dict[str, Any], expected: Any
+) -> None:
+    await write_yaml(tool(template))
+    if "nothing" in template:
+        assert "compute" not in hass.config_entries.async_entries("home_agent")[0].runtime_data.custom_tools.names
+        return
+    result = await run("compute", **parameters)
+    assert result["result"] == expected
+    assert result["success"] is (expected is not None)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ states(a) }}",
+        "{{ states[a.split('.')[0]][a.split('.')[1]].state }}",
+        "{{ state_attr(a, 'friendly_name') }}",
+        "{{ is_state(a, 'on') }}",
+        "{{ states('light.' ~ a.split('.')[1]) }}",
+        "{{ states(a) | float }}",
+        "{{ expand(a) | map(attribute='state') | list }}",
+        "{{ [a] | map('states') | list }}",
+        "{{ [a] | select('is_state', 'on') | list }}",
+    ],
+)
+async def test_arguments_lead_only_to_what_is_exposed(
+    add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str
+) -> None:
+    add_entity("light.desk", "1")
+    add_entity("light.hidden", "1", exposed=False)
+    await write_yaml(tool(template))
+    assert (await run("compute", a="light.desk"))["success"]
+    answers = [(await run("compute", a=f"light.{name}"))["error"].replace(name, "X") for name in ("hidden", "ghost")]
+    assert answers[0] == answers[1]
+
+
+async def test_what_the_owner_names_is_his_choice(add_entity: AddEntity, write_yaml: WriteYaml, run: Run) -> None:
+    add_entity("light.hidden", "on", exposed=False)
+    await write_yaml(tool("{{ states('light.hidden') }} {{ states.light | list | length }}"))
+    assert (await run("compute"))["result"] == "on 1"
+
+
+async def test_a_domain_from_the_arguments_is_not_listed(
+    add_entity: AddEntity, write_yaml: WriteYaml, run: Run
+) -> None:
+    add_entity("light.hidden", exposed=False)
+    await write_yaml(tool("{{ states[a] | map(attribute='entity_id') | list }}"))
+    assert "may not list" in (await run("compute", a="light"))["error"]

@@ -1,0 +1,225 @@
+"""Tools of the owner's own in the UI: the forms write what YAML would say."""
+
+from typing import Any
+
+from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.custom import rest_schema, service, template
+from custom_components.home_agent.custom.configuration import CONFIG_SCHEMA, keep
+from custom_components.home_agent.custom.handlers import HANDLERS
+from custom_components.home_agent.flows.custom_tool_fields import BEHAVIOURS, FORMS, OF_AUTH
+from tests.flows.forms import Result, fields, options, shown
+from tests.house import set_up
+
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
+BASICS = {"name": "weather", "description": "Weather.", "parameters": PARAMETERS, "behaviour": "default"}
+
+
+async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
+    return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+
+
+async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
+    return await hass.config_entries.subentries.async_init(
+        (entry.entry_id, "custom_tool"), context={"source": SOURCE_USER}
+    )
+
+
+async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
+    return await hass.config_entries.subentries.async_init(
+        (entry.entry_id, "custom_tool"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "tool-1"}
+    )
+
+
+def stored(entry: MockConfigEntry) -> dict[str, Any]:
+    return dict(entry.get_subentries_of_type("custom_tool")[-1].data)
+
+
+def subentry(handler: dict[str, Any], **more: Any) -> ConfigSubentryDataWithId:
+    data = {"name": "weather", "description": "Weather.", "handler": handler} | more
+    return ConfigSubentryDataWithId(
+        subentry_type="custom_tool", data=data, title="weather", unique_id=None, subentry_id="tool-1"
+    )
+
+
+async def test_a_request(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await add(hass, entry)
+    assert shown(form) == {"behaviour": "default", "type": "rest"}
+    assert options(form, "type") == list(HANDLERS)
+    form = await send(hass, form, **BASICS, title=" ", type="rest")
+    assert form["step_id"] == "rest"
+    result = await send(
+        hass,
+        form,
+        url="https://api.example.com/v1/{{ city }}",
+        method="GET",
+        headers={"X-A": "b"},
+        auth={"type": "bearer", "token": "abcdef", "username": "left over"},
+        limits={"timeout": 5.0, "verify_ssl": False},
+    )
+    await hass.async_block_till_done()
+    assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "weather")
+    assert stored(entry) == {
+        "name": "weather",
+        "description": "Weather.",
+        "parameters": PARAMETERS,
+        "handler": {
+            "type": "rest",
+            "url": "https://api.example.com/v1/{{ city }}",
+            "method": "GET",
+            "headers": {"X-A": "b"},
+            "auth": {"type": "bearer", "token": "abcdef"},
+            "timeout": 5.0,
+            "verify_ssl": False,
+        },
+    }
+    assert entry.runtime_data.custom_tools.names == ["weather"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [
+        pytest.param("service", {"service": "light.turn_on", "target": {"area_id": "{{ city }}"}}, id="service"),
+        pytest.param("template", {"template": "{{ city }}"}, id="template"),
+    ],
+)
+async def test_other_kinds(hass: HomeAssistant, kind: str, sent: dict[str, Any]) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **BASICS | {"behaviour": "destructive"}, type=kind)
+    result = await send(hass, form, **sent)
+    await hass.async_block_till_done()
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    data = stored(entry)
+    assert data["handler"] == {"type": kind} | sent
+    assert (data["read_only"], data["destructive"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("sent", "errors"),
+    [
+        pytest.param({"name": "Light"}, {"name": "name_taken"}, id="another has the name"),
+        pytest.param({"name": "in_yaml"}, {"base": "tool_refused"}, id="YAML has the name"),
+        pytest.param({"name": "no name"}, {"base": "tool_refused"}, id="no name for a tool"),
+        pytest.param({"name": "ha_control"}, {"base": "tool_refused"}, id="ours"),
+        pytest.param({"description": ""}, {"base": "tool_refused"}, id="no description"),
+        pytest.param({"parameters": {"type": "string"}}, {"base": "tool_refused"}, id="no object"),
+        pytest.param({"parameters": {"properties": {"key": {}}}}, {"base": "tool_refused"}, id="a secret's name"),
+    ],
+)
+async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, Any], errors: dict[str, str]) -> None:
+    taken = subentry({"type": "template", "template": "a"}, name="light")
+    entry = await set_up(hass, more=[{**taken, "title": "light"}])
+    yaml = {"custom_tools": [{"name": "in_yaml"}], "secrets": {"key": "abcdef"}}
+    keep(hass, CONFIG_SCHEMA({"home_agent": yaml}))
+    form = await send(hass, await add(hass, entry), **BASICS | sent, type="rest")
+    assert (form["step_id"], form["errors"]) == ("user", errors)
+    if "base" in errors:
+        assert form["description_placeholders"]["reason"]
+    assert shown(form)["behaviour"] == "default"
+    assert (await send(hass, form, **BASICS, type="rest"))["step_id"] == "rest"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "reason"),
+    [
+        pytest.param("rest", {}, "url", id="no address"),
+        pytest.param("rest", {"url": "https://{{ city }}/"}, "host", id="host from a template"),
+        pytest.param("rest", {"url": "https://a.example", "auth": {"type": "bearer"}}, "token", id="no token"),
+        pytest.param("service", {"service": "shell_command.x"}, "shell_command", id="program"),
+        pytest.param("template", {"template": "{{ town }}"}, "town", id="unknown name"),
+    ],
+)
+async def test_what_is_wrong_with_its_handler(
+    hass: HomeAssistant, kind: str, sent: dict[str, Any], reason: str
+) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **BASICS, type=kind)
+    form = await send(hass, form, **sent)
+    assert (form["step_id"], form["errors"]) == (kind, {"base": "tool_refused"})
+    assert reason in form["description_placeholders"]["reason"]
+    assert not entry.get_subentries_of_type("custom_tool")
+
+
+OAUTH = {
+    "type": "oauth2",
+    "token_url": "https://auth.example.com/token",
+    "client_id": "home",
+    "client_secret": "very-secret",
+}
+REQUEST = {"type": "rest", "url": "https://api.example.com/v1", "auth": OAUTH, "timeout": 5}
+
+
+async def test_secrets_are_not_shown_and_stay(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, more=[subentry(REQUEST, read_only=False, destructive=False)])
+    form = await change(hass, entry)
+    assert (shown(form)["name"], shown(form)["behaviour"], shown(form)["type"]) == ("weather", "write", "rest")
+    form = await send(hass, form, **BASICS | {"behaviour": "write"}, type="rest")
+    assert "very-secret" not in str(shown(form))
+    assert (shown(form)["client_id"], shown(form)["timeout"]) == ("home", 5)
+    auth = {"type": "oauth2", "token_url": OAUTH["token_url"], "client_id": "other"}
+    result = await send(hass, form, url="https://api.example.com/v2/{{ city }}", auth=auth)
+    await hass.async_block_till_done()
+    assert result["reason"] == "reconfigure_successful"
+    handler = stored(entry)["handler"]
+    assert handler["auth"] == OAUTH | {"client_id": "other"}
+    assert handler["timeout"] == 5
+    assert handler["url"].endswith("{{ city }}")
+
+
+@pytest.mark.parametrize(
+    ("url", "token_url"),
+    [
+        pytest.param("https://evil.example/v1", OAUTH["token_url"], id="of the request"),
+        pytest.param("https://api.example.com:8443/v1", OAUTH["token_url"], id="port"),
+        pytest.param("https://api.example.com/v1", "https://evil.example/token", id="of the token"),
+    ],
+)
+async def test_at_another_address_secrets_are_asked_for_again(hass: HomeAssistant, url: str, token_url: str) -> None:
+    entry = await set_up(hass, more=[subentry(REQUEST)])
+    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    form = await send(hass, form, url=url, auth={"type": "oauth2", "token_url": token_url, "client_id": "home"})
+    assert form["errors"] == {"base": "tool_refused"}
+    assert stored(entry)["handler"] == REQUEST
+
+
+async def test_a_section_that_was_not_opened_stays(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, more=[subentry(REQUEST)])
+    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    await send(hass, form, url=REQUEST["url"])
+    await hass.async_block_till_done()
+    assert stored(entry)["handler"] == REQUEST
+
+
+async def test_another_kind_begins_anew(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, more=[subentry(REQUEST)])
+    form = await send(hass, await change(hass, entry), **BASICS, type="template")
+    assert shown(form) == {}
+    await send(hass, form, template="{{ city }}")
+    await hass.async_block_till_done()
+    assert stored(entry)["handler"] == {"type": "template", "template": "{{ city }}"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema"),
+    [
+        ("rest", rest_schema.SCHEMA),
+        ("service", service.SCHEMA),
+        ("template", template.SCHEMA),
+    ],
+)
+async def test_forms_have_every_key(hass: HomeAssistant, kind: str, schema: Any) -> None:
+    asked = {key for name, inside in FORMS[kind].items() for key in ([name] if name == "auth" else inside)}
+    assert asked == {str(key) for key in schema.schema} - {"type", "params"}
+    form = await send(hass, await add(hass, await set_up(hass)), **BASICS, type=kind)
+    assert set(fields(form)) == {key for inside in FORMS[kind].values() for key in inside}
+
+
+def test_ways_to_prove_who_one_is() -> None:
+    assert set(FORMS["rest"]["auth"]) - {"type"} == set.union(*OF_AUTH.values())
+    assert list(FORMS) == list(HANDLERS)
+    assert len(BEHAVIOURS) == 4

@@ -1,0 +1,116 @@
+"""The second model: what it is told, what its answer costs, what happens when it is gone."""
+
+from collections.abc import AsyncGenerator
+import json
+from typing import Any
+
+from homeassistant.config_entries import ConfigSubentryDataWithId
+from homeassistant.core import HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
+
+from custom_components.home_agent import events
+from tests.house import build_house, say, set_up, speech
+from tests.llm_server import LLMServer, server_error, silence, text, tool_call
+
+ASK = {"prompt": "Is 20 °C cold?", "context": {"sensor.living_room": "20 °C"}}
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test."""
+    await build_house(hass)
+
+
+@pytest.fixture
+async def expert(socket_enabled: None) -> AsyncGenerator[LLMServer]:
+    """The second endpoint."""
+    server = LLMServer()
+    await server.start()
+    yield server
+    await server.stop()
+    server.assert_done()
+
+
+async def set_up_both(hass: HomeAssistant, server: LLMServer, expert: LLMServer, **profile: Any) -> MockConfigEntry:
+    endpoint = {"preset": "custom", "base_url": expert.base_url, "api_key": "sk-expert", "model": "expert"}
+    second = ConfigSubentryDataWithId(
+        subentry_type="llm", data=endpoint, title="Expert", unique_id=None, subentry_id="llm-2"
+    )
+    return await set_up(hass, server, profile={"external_llm": "llm-2", **profile}, more=[second])
+
+
+async def test_only_prompt_and_context_travel(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
+    await set_up_both(hass, llm_server, expert)
+    finished = async_capture_events(hass, events.CONVERSATION_FINISHED)
+    llm_server.plan(tool_call("query_external_llm", ASK, usage=True), text("It is fine.", usage=True))
+    expert.plan(text("20 °C is comfortable.", usage={"prompt_tokens": 1000, "completion_tokens": 100}))
+    assert speech(await say(hass, "is it cold? my secret is marzipan")) == "It is fine."
+    body = expert.request.body
+    assert body["messages"] == [
+        {"role": "user", "content": 'Is 20 °C cold?\n\nContext:\n{"sensor.living_room":"20 °C"}'}
+    ]
+    assert "tools" not in body
+    answer = json.loads(llm_server.request.body["messages"][-1]["content"])
+    assert answer == {"success": True, "result": "20 °C is comfortable.", "error": None}
+    data = finished[0].data
+    assert data["used_external_llm"] is True
+    assert data["tokens_used"]["prompt"] > 1000
+    assert data["tool_breakdown"] == {"query_external_llm": 1}
+
+
+@pytest.mark.parametrize("replies", [(server_error(), server_error()), (text(""),)], ids=["down", "silent"])
+async def test_failure_goes_back_to_the_first_model(
+    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, replies: Any
+) -> None:
+    await set_up_both(hass, llm_server, expert)
+    llm_server.plan(tool_call("query_external_llm", ASK), text("I could not ask."))
+    expert.plan(*replies)
+    assert speech(await say(hass, "is it cold?")) == "I could not ask."
+    answer = json.loads(llm_server.request.body["messages"][-1]["content"])
+    assert (answer["success"], answer["result"]) == (False, None)
+    assert answer["error"].startswith("Failed to query external LLM: ")
+    assert "sk-expert" not in answer["error"]
+
+
+async def test_time_out_is_named(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
+    await set_up_both(hass, llm_server, expert, tool_timeout=1)
+    llm_server.plan(tool_call("query_external_llm", ASK), text("I could not ask."))
+    expert.plan(silence())
+    await say(hass, "is it cold?")
+    answer = json.loads(llm_server.request.body["messages"][-1]["content"])
+    assert answer["error"] == "Failed to query external LLM: Connection timeout after 1s"
+
+
+async def test_it_counts_toward_the_limit(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
+    await set_up_both(hass, llm_server, expert, max_calls_per_turn=1)
+    llm_server.plan(tool_call("query_external_llm", ASK), text("Enough."))
+    expert.plan(text("Yes."))
+    await say(hass, "is it cold?")
+    assert "tools" not in llm_server.request.body
+
+
+@pytest.mark.parametrize(
+    ("profile", "offered"),
+    [({"external_llm": "none"}, False), ({"external_llm": "gone"}, False), ({}, True)],
+    ids=["off", "removed", "on"],
+)
+async def test_offered_only_where_a_profile_names_it(
+    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, profile: dict[str, Any], offered: bool
+) -> None:
+    await set_up_both(hass, llm_server, expert, **profile)
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello")
+    body = llm_server.request.body
+    names = {tool["function"]["name"] for tool in body["tools"]}
+    assert ("query_external_llm" in names) is offered
+    assert ("query_external_llm" in body["messages"][0]["content"]) is offered
+
+
+async def test_owner_words_the_description(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
+    await set_up_both(hass, llm_server, expert, external_llm_description="Use this for poems.")
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello")
+    tool = next(item for item in llm_server.request.body["tools"] if item["function"]["name"] == "query_external_llm")
+    assert tool["function"]["description"].endswith("Use this for poems.")
+    assert tool["function"]["parameters"]["required"] == ["prompt"]

@@ -1,0 +1,140 @@
+"""Turns under odd circumstances: whatever a server, a state or an owner does, there is one answer and one action."""
+
+import logging
+from typing import Any
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.helpers import entity_registry as er
+import pytest
+
+from custom_components.home_agent.const import DOMAIN, LOGGER
+from tests.house import build_house, say, set_up, speech
+from tests.llm_server import LLMServer, chunks, delta, error, server_error, text, tool_call
+
+TOGGLE = {"action": "toggle", "entity_id": "switch.decorative_lights"}
+TOO_LONG = {"error": {"message": "the request exceeds the available context size", "code": 400}}
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test."""
+    await build_house(hass)
+
+
+async def test_too_long_in_mid_stream_runs_no_action_twice(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    before = hass.states.get("switch.decorative_lights")
+    assert before is not None
+    call = {
+        "index": 0,
+        "id": "c",
+        "function": {
+            "name": "ha_control",
+            "arguments": '{"action": "toggle", "entity_id": "switch.decorative_lights"}',
+        },
+    }
+    llm_server.plan(chunks(delta(tool_calls=[call]), TOO_LONG), text("Toggled."))
+    assert speech(await say(hass, "toggle")) == "Toggled."
+    after = hass.states.get("switch.decorative_lights")
+    assert after is not None
+    assert after.state != before.state
+
+
+async def test_too_long_after_words_keeps_them(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(chunks(delta(content="Here is the story."), TOO_LONG))
+    assert speech(await say(hass, "tell me")).startswith("Here is the story.\n\n")
+    assert len(llm_server.requests) == 1
+
+
+async def test_cleared_history_stays_cleared(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    llm_server.plan(text("Noted."), server_error(), server_error(), text("Hello."), text("Hi."))
+    conversation_id = (await say(hass, "my secret is 4711")).conversation_id
+    await hass.services.async_call(DOMAIN, "clear_history", {"conversation_id": conversation_id}, blocking=True)
+    await say(hass, "this fails", conversation_id)
+    await say(hass, "hello", conversation_id)
+    assert "4711" not in llm_server.request.raw.decode()
+    await hass.config_entries.async_reload(entry.entry_id)
+    await say(hass, "hello again", conversation_id)
+    assert "4711" not in llm_server.request.raw.decode()
+
+
+async def test_who_is_no_admin_clears_their_own(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: Any, hass_read_only_user: Any
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), text("Two."))
+    await say(hass, "first", context=Context(user_id=hass_admin_user.id))
+    await say(hass, "first", context=Context(user_id=hass_read_only_user.id))
+    cleared = await hass.services.async_call(
+        DOMAIN,
+        "clear_history",
+        {},
+        blocking=True,
+        return_response=True,
+        context=Context(user_id=hass_read_only_user.id),
+    )
+    assert cleared == {"cleared": 1}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, -(2**70)], ids=["nan", "inf", "huge", "big"])
+async def test_odd_number_in_a_state_costs_nothing(hass: HomeAssistant, llm_server: LLMServer, value: Any) -> None:
+    await set_up(hass, llm_server)
+    hass.states.async_set("light.bed_light", "on", {"brightness": value})
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello")
+    assert '"light.bed_light":"on brightness=' in llm_server.request.body["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("name", [5, "a\ud83db", "x" * 30_000], ids=["number", "half a character", "endless"])
+async def test_odd_name_costs_nothing(hass: HomeAssistant, llm_server: LLMServer, name: Any) -> None:
+    await set_up(hass, llm_server)
+    hass.states.async_set("lock.front_door", "locked", {"friendly_name": name})
+    await hass.services.async_call(DOMAIN, "reload_context", {}, blocking=True)
+    llm_server.plan(text("Hello."))
+    assert speech(await say(hass, "hello")) == "Hello."
+    assert "light.bed_light" in llm_server.request.body["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": "n/a"}, {"prompt_tokens": 5, "completion_tokens": [1]}])
+async def test_usage_that_is_no_number_costs_nothing(hass: HomeAssistant, llm_server: LLMServer, usage: Any) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("Hello.", usage=usage))
+    assert speech(await say(hass, "hello")) == "Hello."
+
+
+async def test_name_of_a_tool_that_endpoints_refuse_is_cleaned(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("functions.ha_control", TOGGLE), text("Sorry."))
+    await say(hass, "toggle")
+    call = llm_server.request.body["messages"][-2]["tool_calls"][0]
+    assert call["function"]["name"] == "functions_ha_control"
+
+
+async def test_words_that_a_server_repeats_stay_out_of_the_log(
+    hass: HomeAssistant, llm_server: LLMServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(error(400, "Content flagged: 'marzipan for you'"))
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger=LOGGER.name):
+        await say(hass, "marzipan for you")
+    assert not [record for record in caplog.records if record.name == LOGGER.name and "marzipan" in record.getMessage()]
+
+
+async def test_detailed_log_can_be_switched_off_again(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, options={"debug_logging": True})
+    assert LOGGER.level == logging.DEBUG
+    hass.config_entries.async_update_entry(entry, options={})
+    await hass.async_block_till_done()
+    assert LOGGER.level == logging.NOTSET
+
+
+async def test_assistant_that_is_disabled_is_refused(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    er.async_get(hass).async_update_entity("conversation.home_agent", disabled_by=er.RegistryEntryDisabler.USER)
+    await hass.async_block_till_done()
+    with pytest.raises(ServiceValidationError):
+        await hass.services.async_call(DOMAIN, "process", {"text": "hello"}, blocking=True, return_response=True)
