@@ -65,27 +65,28 @@ def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
 
     As in Home Assistant, tools that equal each other are one, and others of the same name get that of their API before it.
     """
-    named: dict[str, list[tuple[llm.APIInstance, llm.Tool]]] = {}
+    named: dict[str, list[tuple[llm.APIInstance, str | None, llm.Tool]]] = {}
     for instance in instances:
+        guide = stable_guide(instance)
         for tool in instance.tools:
             sharing = named.setdefault(_name(tool.name), [])
-            if all(other != tool for _, other in sharing):
-                sharing.append((instance, tool))
+            if all(other != tool for *_, other in sharing):
+                sharing.append((instance, guide, tool))
     tools: dict[str, HomeAgentTool] = {}
     for name, sharing in named.items():
-        for instance, tool in sharing:
+        for instance, guide, tool in sharing:
             unique = name if len(sharing) == 1 else _name(f"{slugify(instance.api.id)}__{tool.name}")
-            if unique not in tools and (made := _wrap(instance, tool, unique)) is not None:
+            if unique not in tools and (made := _wrap(instance, guide, tool, unique)) is not None:
                 tools[unique] = made
     return [*tools.values()]
 
 
-def _wrap(instance: llm.APIInstance, tool: llm.Tool, name: str) -> HomeAgentTool | None:
+def _wrap(instance: llm.APIInstance, guide: str | None, tool: llm.Tool, name: str) -> HomeAgentTool | None:
     """Return a tool in our form; None when its schema cannot be told to a model."""
     while isinstance(tool, llm.NamespacedTool):
         tool = tool.tool
     try:
-        return _kind_of(tool)(tool, instance, name, stable_guide(instance))
+        return _kind_of(tool)(tool, instance, name, guide)
     except Exception:  # noqa: BLE001 - whatever a schema of others does, their tool alone is lost
         LOGGER.exception("The tool %s of %s is left out", tool.name, instance.api.name)
         return None

@@ -59,5 +59,6 @@ class Tools:
                 LOGGER.warning("Tools of %s are left out: %s", type(provider).__name__, err)
                 continue
             for tool in offered:
-                tools.setdefault(tool.name, tool)
+                if tools.setdefault(tool.name, tool) is not tool:
+                    LOGGER.debug("A tool of %s is left out: the name %s is taken", type(provider).__name__, tool.name)
         return [tools[name] for name in sorted(tools) if self._offers(profile, tools[name])]
