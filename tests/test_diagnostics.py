@@ -14,7 +14,7 @@ from custom_components.home_agent.diagnostics import async_get_config_entry_diag
 from tests.house import EXPOSED, build_house, say, set_up
 from tests.llm_server import LLMServer, text
 
-SECRETS = ("sk-house-key", "me:pw", "private prompt", "token=1")
+SECRETS = ("sk-house-key", "me:pw", "private prompt", "token=1", "lock.private")
 
 
 async def talked_to(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEntry:
@@ -23,8 +23,16 @@ async def talked_to(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEnt
     entry = await set_up(
         hass,
         llm_server,
-        profile={"context_entities": [{"entity_id": "light.*"}], "prompt_additions": "A private prompt."},
-        options={"always_confirm": ["cover"], "profile_defaults": {"custom_prompt": "Another private prompt."}},
+        profile={
+            "context_entities": [{"entity_id": "light.*"}],
+            "prompt_additions": "A private prompt.",
+            "never_ask": ["lock.private"],
+        },
+        options={
+            "always_confirm": ["cover"],
+            "never_offer": ["lock.private"],
+            "profile_defaults": {"custom_prompt": "Another private prompt."},
+        },
     )
     llm_server.plan(text("Good morning.", usage={"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}))
     await say(hass, "something private prompt said")
@@ -45,10 +53,12 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert told["entry"] == {"state": "loaded", "version": 1, "minor_version": 1}
     assert told["options"] == {
         "always_confirm": 1,
+        "never_offer": 1,
         "profile_defaults": {"custom_prompt": "**REDACTED** (23 characters)"},
     }
     profile, endpoint = told["subentries"]
-    assert profile["stored"] == {"context_entities": 1, "prompt_additions": "**REDACTED** (17 characters)"}
+    stored = {"context_entities": 1, "prompt_additions": "**REDACTED** (17 characters)", "never_ask": 1}
+    assert profile["stored"] == stored
     assert profile["settings"]["max_calls_per_turn"] == 5
     assert profile["settings"]["custom_prompt"] == "**REDACTED** (23 characters)"
     assert endpoint["settings"]["api_key"] == "**REDACTED**"

@@ -14,7 +14,6 @@ from yarl import URL
 
 from .const import (
     ASSISTANT,
-    CONF_ALWAYS_CONFIRM,
     CONF_API_KEY,
     CONF_BASE_URL,
     CONF_CONTEXT_ENTITIES,
@@ -26,12 +25,13 @@ from .const import (
     SUBENTRY_CUSTOM_TOOL,
     SUBENTRY_LLM,
 )
+from .flows.checks import LISTS
 from .profiles.profile import profile_from_data
 from .runtime import HomeAgentConfigEntry
 
 _TO_REDACT = {CONF_API_KEY}
 _TEXTS = (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS)
-_LISTS = (CONF_CONTEXT_ENTITIES, CONF_ALWAYS_CONFIRM)
+_LISTS = (CONF_CONTEXT_ENTITIES, *LISTS)
 
 
 async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Any]:
