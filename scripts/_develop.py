@@ -9,9 +9,9 @@ import sys
 
 from tests.e2e.harness import PASSWORD, USER, Hass
 from tests.e2e.house import furnish
+from tests.e2e.process import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-PORT = 8123
+from ._exclusive import PORT, TakenError, choose_port, locked
 
 
 async def follow(log: Path) -> None:
@@ -24,38 +24,54 @@ async def follow(log: Path) -> None:
                 await asyncio.sleep(0.2)
 
 
-async def main() -> None:
-    """Start Home Assistant and wait until it ends or is interrupted."""
+def parse_arguments() -> argparse.Namespace:
+    """Return what was asked for."""
     parser = argparse.ArgumentParser(prog="scripts/develop")
     parser.add_argument("--next", action="store_true")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for the whole network")
     parser.add_argument("--port", type=int, default=PORT)
-    arguments = parser.parse_args()
-    folder = ROOT / (".ha-develop-next" if arguments.next else ".ha-develop")
-    if arguments.fresh:
-        shutil.rmtree(folder, ignore_errors=True)
-    known = folder.exists()
-    hass = Hass(folder, name="Workshop", host=arguments.host, port=arguments.port)
-    (folder / "hass.out").unlink(missing_ok=True)
+    return parser.parse_args()
+
+
+async def run(hass: Hass, *, known: bool) -> None:
+    """Start Home Assistant and wait until it ends or is interrupted."""
     task = asyncio.current_task()
     assert task
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         await hass.start()
         if not known:
             await furnish(hass)
         print(f"{hass.url}   user {USER}   password {PASSWORD}   log of Home Agent: debug", flush=True)
-        log = asyncio.create_task(follow(folder / "hass.out"))
+        log = asyncio.create_task(follow(hass.process.folder / "hass.out"))
         await hass.process.wait()
         log.cancel()
     finally:
         await hass.stop()
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Run the workshop; return the exit code."""
+    arguments = parse_arguments()
+    folder = ROOT / (".ha-develop-next" if arguments.next else ".ha-develop")
     try:
-        asyncio.run(main())
+        with locked(folder) as lock:
+            port = choose_port(arguments.host, arguments.port)
+            if arguments.fresh:
+                shutil.rmtree(folder, ignore_errors=True)
+            known = folder.exists()
+            hass = Hass(folder, name="Workshop", host=arguments.host, port=port, inherited=(lock,))
+            (folder / "hass.out").unlink(missing_ok=True)
+            asyncio.run(run(hass, known=known))
+    except TakenError as err:
+        print(err, file=sys.stderr)
+        return 1
     except asyncio.CancelledError:
-        sys.exit(0)
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,9 +1,12 @@
 """A `hass` process in a folder of its own: nothing is fetched while it runs, and what it logs is kept."""
 
 import asyncio
+from collections.abc import Sequence
+import ctypes
 import json
 from pathlib import Path
 import re
+import secrets
 import signal
 import socket
 import sys
@@ -14,6 +17,9 @@ from aiohttp import ClientError, ClientSession
 ROOT = Path(__file__).resolve().parents[2]
 BOOT_TIMEOUT = 120  # seconds; 2 on a quiet machine
 STOP_TIMEOUT = 30  # seconds
+PR_SET_PDEATHSIG = 1  # of prctl(2)
+TOKEN = "which-house.txt"
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 # Integrations are named one by one: default_config fails as a whole where the go2rtc program is missing, and its parts
 # look for a network.
@@ -94,13 +100,21 @@ class HassProcess:
         log_level: str = "debug",
         host: str = "127.0.0.1",
         port: int = 0,
+        inherited: Sequence[int] = (),
     ) -> None:
-        """Prepare the folder; what is in it from an earlier run is kept. Only this machine reaches the default `host`."""
+        """Prepare the folder; what is in it from an earlier run is kept. Only this machine reaches the default `host`.
+
+        `inherited` are open files that the process holds as long as it lives, a lock for one.
+        """
         self.folder = folder
         self.port = port or free_port()
+        self._inherited = inherited
+        self._token = secrets.token_hex()
         self._process: asyncio.subprocess.Process | None = None
         self._log = folder / "hass.out"
         (folder / ".storage").mkdir(parents=True, exist_ok=True)
+        (folder / "www").mkdir(exist_ok=True)
+        (folder / "www" / TOKEN).write_text(self._token)
         (folder / "configuration.yaml").write_text(CONFIGURATION.format(name=name, log_level=log_level))
         (folder / ".storage" / "http").write_text(json.dumps(http_settings(host, self.port)))
         if not (onboarding := folder / ".storage" / "onboarding").exists():
@@ -128,18 +142,23 @@ class HassProcess:
                 stdout=out,
                 stderr=out,
                 start_new_session=True,  # a Ctrl-C in the terminal is ours to handle
+                pass_fds=self._inherited,
+                preexec_fn=_die_with_parent,
             )
-        async with asyncio.timeout(BOOT_TIMEOUT), ClientSession() as session:
-            while not await self._answers(session):
-                await asyncio.sleep(0.1)
+        try:
+            async with asyncio.timeout(BOOT_TIMEOUT), ClientSession() as session:
+                while not await self._answers(session):
+                    await asyncio.sleep(0.1)
+        except TimeoutError as err:
+            raise TimeoutError(f"this house did not answer at {self.url} within {BOOT_TIMEOUT} s") from err
 
     async def _answers(self, session: ClientSession) -> bool:
         assert self._process
         if self._process.returncode is not None:
             raise RuntimeError(f"hass ended with {self._process.returncode}:\n{self.log[-4000:]}")
         try:
-            async with session.get(f"{self.url}/manifest.json") as response:
-                return response.status == 200
+            async with session.get(f"{self.url}/local/{TOKEN}") as response:  # of this house, not of who has its port
+                return response.status == 200 and await response.text() == self._token
         except ClientError:
             return False
 
@@ -162,6 +181,12 @@ class HassProcess:
         except TimeoutError:
             process.kill()
             return await process.wait()
+
+
+def _die_with_parent() -> None:
+    """In the child: have Linux end this process when the one that started it is killed."""
+    if _LIBC:
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def problems_in(log: str) -> list[str]:
