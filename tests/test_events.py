@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.json import json_dumps
+from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent import events
+from custom_components.home_agent.const import ASSISTANT
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, cut, server_error, text, tool_call
 
@@ -85,3 +88,26 @@ async def test_large_results_are_cut(hass: HomeAssistant, llm_server: LLMServer,
     await say(hass, "everything")
     await hass.async_block_till_done()
     assert len(heard[events.TOOL_EXECUTED][0].data["result"]) <= events.MAX_RESULT
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"value": "marzipan"}},
+        {"action": "set_value", "entity_id": "input_text.diary", "parameters": '{"text": "marzipan"}'},
+        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"marzipan": "marzipan"}},
+        {"action": "set_value", "entity_id": "marzipan", "parameters": {"item": "marzipan"}},
+    ],
+    ids=["done", "JSON in a string", "refused", "unknown"],
+)
+async def test_what_was_written_is_in_no_event(
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], arguments: dict[str, Any]
+) -> None:
+    assert await async_setup_component(hass, "input_text", {"input_text": {"diary": {}}})
+    async_expose_entity(hass, ASSISTANT, "input_text.diary", True)
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", arguments), text("Done."))
+    await say(hass, "write marzipan into my diary")
+    await hass.async_block_till_done()
+    assert heard[events.TOOL_EXECUTED]
+    assert "marzipan" not in json_dumps([event.data for fired in heard.values() for event in fired])
