@@ -95,7 +95,7 @@ async def test_large_results_are_cut(hass: HomeAssistant, llm_server: LLMServer,
     [
         {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"value": "marzipan"}},
         {"action": "set_value", "entity_id": "input_text.diary", "parameters": '{"text": "marzipan"}'},
-        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"marzipan": "marzipan"}},
+        {"action": "set_value", "entity_id": "input_text.diary", "parameters": {"my marzipan": "marzipan"}},
         {"action": "set_value", "entity_id": "marzipan", "parameters": {"item": "marzipan"}},
     ],
     ids=["done", "JSON in a string", "refused", "unknown"],
