@@ -1,5 +1,6 @@
 """A question in the conversation and its answer: in words, by whom, and what then runs."""
 
+import asyncio
 from datetime import timedelta
 import json
 from typing import Any
@@ -18,7 +19,9 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent import events
+from custom_components.home_agent.confirming.channels import async_answer
 from custom_components.home_agent.const import ASSISTANT
+from custom_components.home_agent.tools.registry import Tools
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
@@ -409,3 +412,36 @@ async def test_traces_and_calls_show_the_run(hass: HomeAssistant, llm_server: LL
         ("ha_control", False),
         ("ha_control", True),
     ]
+
+
+async def test_a_tool_that_is_no_longer_offered(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
+) -> None:
+    entry = await set_up(hass, llm_server)
+    conversation_id = await ask(hass, llm_server, alice)
+    entry.runtime_data.tools = Tools(offers=lambda _profile, _tool: True)
+    assert "changed" in speech(await say(hass, "yes", conversation_id, context=alice))
+    assert not unlocked
+
+
+async def test_two_answers_at_the_same_moment_run_it_once(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
+) -> None:
+    entry = await set_up(hass, llm_server)
+    await ask(hass, llm_server, alice)
+    runtime = entry.runtime_data
+    [request] = runtime.policy.confirmations._requests.values()
+    answers = await asyncio.gather(*(async_answer(hass, runtime, request, None, yes=True) for _ in range(3)))
+    assert sorted(answer.done for answer in answers if answer) == [False, False, True]
+    assert services_of(unlocked) == ["lock.unlock"]
+
+
+async def test_a_question_that_was_pushed_out_is_not_asked(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = await set_up(hass, llm_server)
+    monkeypatch.setattr(entry.runtime_data.policy.confirmations, "of", lambda turn: None)
+    llm_server.plan(tool_call("ha_control", UNLOCK))
+    result = await say(hass, "let me in", context=alice)
+    assert result.response.error_code is not None
+    assert state_of(hass) == "locked"
