@@ -122,7 +122,7 @@ async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> No
     await set_up(hass)
     with pytest.raises(ServiceValidationError) as error:
         await call(hass, "execute_tool", tool_name="rm")
-    assert (error.value.translation_placeholders or {})["tools"] == "ha_control, ha_query"
+    assert (error.value.translation_placeholders or {})["tools"] == "ha_control, ha_query, ha_undo"
 
 
 async def test_reload_context_reads_the_house_again(hass: HomeAssistant) -> None:

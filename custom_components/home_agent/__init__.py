@@ -25,6 +25,8 @@ from .custom import configuration
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .foreign.provider import ForeignTools
+from .journal.store import ActionJournal, store_of
+from .journal.undo import UndoTools
 from .pipelines import async_watch_pipelines
 from .profiles.profile import Profile, profile_from_data
 from .runtime import HomeAgentConfigEntry, RuntimeData
@@ -49,7 +51,10 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     if entry.options.get(CONF_DEBUG_LOGGING):
         LOGGER.setLevel(logging.DEBUG)
     home, custom_tools = Home(hass, entry), CustomTools(hass, entry)
-    policy = policy_from_options(hass, entry.options)
+    journal = ActionJournal(hass, entry.entry_id)
+    await journal.async_load()
+    entry.async_on_unload(journal.async_close)
+    policy = policy_from_options(hass, entry.options, journal)
     throttle = Throttle(
         hass, issue_registry.async_automation_loop, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
     )
@@ -58,9 +63,11 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         profiles=_profiles(entry),
         home=home,
         policy=policy,
+        journal=journal,
         custom_tools=custom_tools,
         tools=Tools(
             NativeTools(home),
+            UndoTools(journal),
             custom_tools,
             ForeignTools(hass, issue_registry.async_llm_apis_missing),
             offers=policy.rules.offers,
@@ -83,6 +90,11 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Take the entities down; everything else hangs on the entry and ends with it."""
     return await hass.config_entries.async_unload_platforms(entry, PLATFORMS)
+
+
+async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Delete the journal with the entry."""
+    await store_of(hass, entry.entry_id).async_remove()
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

@@ -37,6 +37,9 @@ from .context.session import Session
 from .endpoint import Endpoint
 from .entity import HomeAgentEntity
 from .errors import HomeAgentError, PromptTemplateError
+from .journal.answer import async_undo
+from .journal.undo import HaUndo
+from .journal.words import asks_to_undo
 from .local import sentences
 from .opening import async_open_turn
 from .profiles.profile import Profile
@@ -112,6 +115,8 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
             self.runtime.throttle.admit(turn)
             if heard is not None:
                 return await self._async_settle(turn, chat_log, heard)
+            if asks_to_undo(turn.text, turn.language):
+                return await self._async_undo(turn, chat_log)
             endpoint = self.runtime.endpoint_of(self.profile)
             if (endpoint is None or self.profile.local_first) and (
                 result := await self._async_answer_locally(turn, user_input, chat_log, final=endpoint is None)
@@ -150,6 +155,12 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         """Return what became of a question that these words answer; no model is asked."""
         turn.origin = Origin.LOCAL
         return self._said(turn, chat_log, await async_settle(self.hass, self.runtime, turn, chat_log, heard))
+
+    async def _async_undo(self, turn: Turn, chat_log: ChatLog) -> ConversationResult:
+        """Take back what was done last, or ask for the yes that this needs; no model is asked."""
+        turn.origin = Origin.LOCAL
+        answer = await async_undo(self.hass, turn, self.runtime.policy, HaUndo(self.runtime.journal), chat_log)
+        return self._said(turn, chat_log, Settled(text=answer.text or await self._async_question(turn), done=answer.done))
 
     async def _async_question(self, turn: Turn) -> str:
         """Put the question that the turn has to end with, and return it."""

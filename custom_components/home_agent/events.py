@@ -22,6 +22,7 @@ TOOL_PROGRESS = f"{DOMAIN}.tool.progress"
 CONTEXT_INJECTED = f"{DOMAIN}.context.injected"
 CONFIRMATION_REQUESTED = f"{DOMAIN}.confirmation.requested"
 CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
+ACTION_UNDONE = f"{DOMAIN}.action.undone"
 STREAMING_ERROR = f"{DOMAIN}.streaming.error"
 ERROR = f"{DOMAIN}.error"
 
@@ -129,6 +130,19 @@ def async_confirmation_resolved(
 ) -> None:
     """Say how that ended: `confirmed`, `rejected`, `expired` or `cancelled`, and by whom."""
     _fire(hass, turn, CONFIRMATION_RESOLVED, {"request_id": request_id, "user_id": user_id, "outcome": outcome})
+
+
+@callback
+def async_action_undone(
+    hass: HomeAssistant, turn: Turn, action_ids: Sequence[str], entity_ids: Sequence[str]
+) -> None:
+    """Say that actions were taken back, by whom, and which entities were restored."""
+    data = {
+        "user_id": turn.context.user_id,
+        "action_ids": list(action_ids[:MAX_IDS]),
+        "entity_ids": list(entity_ids[:MAX_IDS]),
+    }
+    _fire(hass, turn, ACTION_UNDONE, data)
 
 
 @callback

@@ -11,6 +11,7 @@ from .context.session import Sessions
 from .context.stable_part import StablePart
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
+from .journal.store import ActionJournal
 from .profiles.profile import Profile
 from .safety.policy import Policy
 from .safety.throttle import Throttle
@@ -32,6 +33,7 @@ class RuntimeData:
     tools: Tools
     custom_tools: CustomTools
     throttle: Throttle
+    journal: ActionJournal
     sessions: Sessions = field(default_factory=Sessions)
     stable: StablePart = field(default_factory=StablePart)
     selections: Selections = field(default_factory=Selections)

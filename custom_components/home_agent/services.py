@@ -1,19 +1,25 @@
-"""The actions of the integration: process, confirm, reject, clear_history, reload_context, reload, execute_tool."""
+"""The actions of the integration: process, confirm, reject, undo, list_actions, clear_history, reload_context, reload, execute_tool."""
 
+from datetime import timedelta
 from typing import cast
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
-from homeassistant.const import SERVICE_RELOAD
+from homeassistant.const import ATTR_ENTITY_ID, SERVICE_RELOAD
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm, service
+from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from .confirming.channels import async_answer, is_channel
 from .const import DOMAIN
 from .custom.configuration import async_read_again
+from .errors import HomeAgentError
+from .journal.action import Action
+from .journal.store import Sees
+from .journal.undo import HaUndo
 from .opening import TurnRequest, current_request
 from .profiles.profile import Profile
 from .runtime import HomeAgentConfigEntry, RuntimeData
@@ -29,6 +35,10 @@ ATTR_CONTEXT_ENTITIES = "context_entities"
 ATTR_CONFIRM_VIA = "confirm_via"
 ATTR_REQUEST_ID = "request_id"
 ATTR_PIN = "pin"
+ATTR_ACTION_ID = "action_id"
+ATTR_FORCE = "force"
+ATTR_HOURS = "hours"
+ATTR_LIMIT = "limit"
 ATTR_TOOL_NAME = "tool_name"
 ATTR_PARAMETERS = "parameters"
 
@@ -46,6 +56,21 @@ CONFIRM_SCHEMA = probatio.Schema(
     {probatio.Required(ATTR_REQUEST_ID): cv.string, probatio.Optional(ATTR_PIN): cv.string}
 )
 REJECT_SCHEMA = probatio.Schema({probatio.Required(ATTR_REQUEST_ID): cv.string})
+UNDO_SCHEMA = probatio.Schema(
+    {
+        probatio.Optional(ATTR_ACTION_ID): cv.string,
+        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
+        probatio.Optional(ATTR_FORCE, default=False): cv.boolean,
+    }
+)
+LIST_ACTIONS_SCHEMA = probatio.Schema(
+    {
+        probatio.Optional(ATTR_HOURS): cv.positive_float,
+        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
+        probatio.Optional(ATTR_ENTITY_ID): cv.entity_ids,
+        probatio.Optional(ATTR_LIMIT, default=50): cv.positive_int,
+    }
+)
 CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional(ATTR_CONVERSATION_ID): cv.string})
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
@@ -63,6 +88,8 @@ def async_register_services(hass: HomeAssistant) -> None:
         ("process", _async_process, PROCESS_SCHEMA, SupportsResponse.OPTIONAL),
         ("confirm", _async_confirm, CONFIRM_SCHEMA, SupportsResponse.OPTIONAL),
         ("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
+        ("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
+        ("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
         ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
         ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
     ):
@@ -131,6 +158,59 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Request, User
     if user is None or current_turn.get(None) is not None or not request.is_decided_by(user):
         raise _invalid("request_not_yours")
     return runtime, request, user
+
+
+async def _async_undo(call: ServiceCall) -> ServiceResponse:
+    """Take back one action, or what whoever calls did last; return what became of it."""
+    runtime, may_see = _runtime(call.hass), await _async_may_see(call)
+    action_id, conversation_id = call.data.get(ATTR_ACTION_ID), call.data.get(ATTR_CONVERSATION_ID)
+
+    def meant(action: Action) -> bool:
+        if action_id is None and conversation_id is None:
+            return action.user_id == call.context.user_id
+        return may_see(action) and conversation_id in (None, action.conversation_id)
+
+    tool = HaUndo(runtime.journal, force=call.data[ATTR_FORCE], sees=meant)
+    turn = Turn(
+        profile=next(iter(runtime.profiles.values()), Profile()),
+        conversation_id=conversation_id or call.context.id,
+        text="",
+        language=call.hass.config.language,
+        context=call.context,
+        user=await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None,
+    )
+    arguments = {ATTR_ACTION_ID: action_id} if action_id else {}
+    await tool.plan(call.hass, arguments, turn)  # raises when there is nothing
+    result = await runtime.policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args=arguments))
+    if result.error:
+        raise HomeAgentError("tool_refused", detail=str(result.data["error"]))
+    return cast(ServiceResponse, result.data["result"])
+
+
+async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
+    """Return what was done, newest first."""
+    may_see = await _async_may_see(call)
+    hours, entity_ids = call.data.get(ATTR_HOURS), set(call.data.get(ATTR_ENTITY_ID, ()))
+    begin = dt_util.utcnow() - timedelta(hours=hours) if hours is not None else None
+
+    def wanted(action: Action) -> bool:
+        return (
+            may_see(action)
+            and (begin is None or action.when >= begin)
+            and call.data.get(ATTR_CONVERSATION_ID) in (None, action.conversation_id)
+            and (not entity_ids or not entity_ids.isdisjoint(action.before))
+        )
+
+    found = _runtime(call.hass).journal.newest_first(wanted)
+    return {"actions": [action.as_told() for action in found[: call.data[ATTR_LIMIT]]]}
+
+
+async def _async_may_see(call: ServiceCall) -> Sees:
+    """Return which actions whoever calls may know of: administrators and automations all, others their own."""
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    if call.context.user_id is None or (user is not None and user.is_admin):
+        return lambda action: True
+    return lambda action: action.user_id == call.context.user_id
 
 
 async def _async_clear_history(call: ServiceCall) -> ServiceResponse:

@@ -18,8 +18,10 @@ from ..const import (
     CONF_PINS,
     CONF_PROFILE_DEFAULTS,
     CONF_THROTTLE_TURNS,
+    CONF_VERIFY_SECONDS,
 )
 from ..safety.throttle import THROTTLE_TURNS
+from ..safety.verify import DEFAULT_SECONDS
 from .checks import check_lists, check_settings, tidy
 from .choices import name_choice
 from .confirmation import PIN_FORMAT, confirmation_options, confirmation_schema
@@ -33,12 +35,14 @@ HOUSE_SAFETY: Fields = {
     CONF_NEVER_CONFIRM: name_choice,
     CONF_NEVER_OFFER: name_choice,
     CONF_THROTTLE_TURNS: number(1, 600),
+    CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
 }
 _SAFETY_DEFAULTS: dict[str, Any] = {
     CONF_ALWAYS_CONFIRM: [],
     CONF_NEVER_CONFIRM: [],
     CONF_NEVER_OFFER: [],
     CONF_THROTTLE_TURNS: THROTTLE_TURNS,
+    CONF_VERIFY_SECONDS: DEFAULT_SECONDS,
 }
 NETWORK: Fields = {
     CONF_ALLOWED_HOSTS: TextSelector(TextSelectorConfig(multiple=True)),

@@ -118,6 +118,7 @@ async def _async_handle(
             raise intent.IntentHandleError
         if not response.speech:
             response.async_set_speech(await _async_words(sentence, frame, words, response))
+        await gate.async_finish(response)
     except intent.IntentError:
         speech = await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {}))
         response = error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)

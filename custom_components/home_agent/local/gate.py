@@ -10,9 +10,18 @@ from ..errors import ToolError
 from ..safety.confirmation import Call
 from ..safety.plan import ActionClass, Plan
 from ..safety.policy import Policy
-from ..turn import Turn
+from ..safety.write import Write
+from ..texts import async_text
+from ..turn import Effect, Turn
 from .actions import QUESTIONS, Mismatch, Recognised, plan_of
 from .confirmed import ConfirmedIntent
+
+_NOTHING_DONE = QUESTIONS | {
+    intent.INTENT_NEVERMIND, intent.INTENT_RESPOND, intent.INTENT_GET_CURRENT_DATE, intent.INTENT_GET_CURRENT_TIME,
+    intent.INTENT_TIMER_STATUS,
+}  # fmt: skip
+"""Intents that change nothing."""
+_DENIED = frozenset({Effect.UNCHANGED, Effect.UNAVAILABLE})
 
 
 class Gate:
@@ -26,17 +35,20 @@ class Gate:
         self.recognised: Recognised | None = None
         self.refusal: ToolError | None = None
         self.mismatch: Mismatch | None = None
+        self._write: Write | None = None
 
     def opens(self, name: str, slots: Mapping[str, Any]) -> bool:
         """Return whether the intent may be handled; nothing may be awaited until then."""
         self.recognised = Recognised(name=name, slots=slots)
-        self.refusal = self.mismatch = None
+        self.refusal = self.mismatch = self._write = None
         try:
             plan = plan_of(self._hass, self._turn, self.recognised)
             if isinstance(plan, Mismatch):
                 self.mismatch = plan
                 return not plan.certain
             self._policy.authorize(self._turn, plan, self._call(plan))
+            if name not in _NOTHING_DONE:
+                self._write = self._policy.writes.begin(self._hass, self._turn, name, plan)
         except ToolError as err:
             self.refusal = err
         return self.refusal is None
@@ -51,6 +63,20 @@ class Gate:
     def _call(self, plan: Plan) -> Call:
         assert self.recognised is not None
         return Call(tool=ConfirmedIntent(self.recognised), arguments=dict(self.recognised.slots), plan=plan)
+
+    async def async_finish(self, response: intent.IntentResponse) -> None:
+        """Look what became of the intent; an answer that the house denies is replaced by what is true."""
+        if (write := self._write) is None:
+            return
+        self._write = None
+        if response.error_code is not None:
+            write.fail()
+            return
+        effects = await write.async_effects()
+        if effects and _DENIED.issuperset(effects.values()):
+            names = ", ".join(state.name for item in effects if (state := self._hass.states.get(item)))
+            speech = await async_text(self._hass, self._turn.language, "local_not_followed", target=names)
+            response.async_set_speech(speech)
 
     def check_answer(self, response: intent.IntentResponse) -> None:
         """Refuse an answer about entities that the user may not read."""

@@ -17,12 +17,13 @@ from homeassistant.helpers import intent
 
 from ..errors import ToolError
 from ..safety.confirmation import NeedsConfirmation
+from ..safety.plan import ActionClass, Plan
 from ..safety.policy import Policy
 from ..turn import Turn
 from .free_wording import async_answer_freely
 from .gate import Gate
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
-from .report import async_report, async_report_trigger
+from .report import TRIGGER, async_report, async_report_trigger
 from .sentence import Sentence
 
 LEFT_TO_MODEL = frozenset({intent.INTENT_GET_STATE, intent.INTENT_RESPOND, "HassMediaSearchAndPlay"})
@@ -53,7 +54,7 @@ async def async_answer(
     assert agent is not None  # the conversation integration, which called us, sets it up
     sentence = Sentence(hass=hass, turn=turn, user_input=user_input, chat_log=chat_log, agent=agent)
     gate = Gate(hass, turn, policy)
-    outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence)
+    outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence, policy)
     if outcome is None:
         outcome = await _async_handle_strictly(sentence, gate, frozenset() if final else LEFT_TO_MODEL)
     if outcome is None and final:
@@ -66,13 +67,15 @@ async def async_answer(
     return _answer(outcome)
 
 
-async def _async_trigger(sentence: Sentence) -> intent.IntentResponse | None:
+async def _async_trigger(sentence: Sentence, policy: Policy) -> intent.IntentResponse | None:
     """Let an automation of the owner answer that has this sentence as its trigger."""
     started = time.perf_counter()
     speech = await conversation.async_handle_sentence_triggers(sentence.hass, sentence.user_input, sentence.chat_log)
     if speech is None:
         return None
     async_report_trigger(sentence.hass, sentence.turn, started)
+    # What the automation did is not known here; but it is what was done last, if anybody wants it undone.
+    await policy.writes.begin(sentence.hass, sentence.turn, TRIGGER, Plan(action=ActionClass.WRITE)).async_effects()
     response = intent.IntentResponse(language=sentence.turn.language)
     response.async_set_speech(speech)
     return response
@@ -99,6 +102,7 @@ async def _async_handle_strictly(
         response = None
     if response is not None:
         gate.check_answer(response)
+        await gate.async_finish(response)
     outcome = gate.refusal or response
     if outcome is not response or outcome is None:
         del log.content[before:]  # a model must not see a call it did not make, nobody a state they may not read

@@ -26,8 +26,8 @@ def claims_action(answer: str, language: str) -> bool:
 
 
 def claims_falsely(turn: Turn, answer: str) -> bool:
-    """Return whether an answer claims an action though nothing was done in its turn."""
-    if turn.acted:
+    """Return whether an answer claims an action though nothing was done in its turn, and none is waiting for a yes."""
+    if turn.acted or turn.request_id is not None:
         return False
     return claims_action(answer, turn.language) and not looks_back(turn.text, turn.language)
 

@@ -15,7 +15,7 @@ from ..turn import Effect
 from .expectations import Expectation, expectation
 from .plan import ServiceCall
 
-DEFAULT_SECONDS = 2.0
+DEFAULT_SECONDS = 2
 
 
 class Verification:

@@ -1,0 +1,131 @@
+"""The journal: the actions of the last days, in one private file that only this house has.
+
+Kept for a week, 500 entries at most; of one action at most 100 entities. What was said is in it, codes are not.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.json import json_bytes
+from homeassistant.helpers.storage import Store
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import json_loads_object
+from homeassistant.util.ulid import ulid_now
+
+from ..const import DOMAIN, LOGGER
+from ..safety.audit import masked
+from ..safety.plan import ServiceCall
+from ..safety.write import Written
+from .action import Action, Snapshot
+
+VERSION = 1
+KEPT_FOR = timedelta(days=7)
+MAX_ACTIONS = 500
+MAX_ENTITIES = 100  # of one action
+MAX_WORDS = 500  # characters
+SAVE_DELAY = 10  # seconds
+
+type Sees = Callable[[Action], bool]
+"""Whether somebody may know of an action."""
+
+
+class ActionJournal:
+    """The actions of an entry, oldest first."""
+
+    def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
+        """Start empty; `async_load` reads what there was."""
+        self._hass = hass
+        self._store = store_of(hass, entry_id)
+        self._actions: dict[str, Action] = {}
+        self._dirty = False
+
+    async def async_load(self) -> None:
+        """Read the file. One that cannot be read is put aside by Home Assistant, an entry that is none is left out."""
+        for item in (await self._store.async_load() or {}).get("actions", ()):
+            try:
+                action = Action.from_dict(item)
+            except KeyError, TypeError, ValueError, AttributeError:
+                LOGGER.warning("An entry of the journal cannot be read and is left out")
+                continue
+            self._actions[action.id] = action
+        self._prune()
+
+    async def async_close(self) -> None:
+        """Write down what is not yet written: nothing of the entry may be left to do when it is gone."""
+        if self._dirty:
+            await self._store.async_save(self._data())
+
+    @callback
+    def async_add(self, written: Written) -> None:
+        """Take note of a write."""
+        turn, plan = written.turn, written.plan
+        known = list(written.before)
+        kept = known[:MAX_ENTITIES]
+        now = {entity_id: state for entity_id in kept if (state := self._hass.states.get(entity_id)) is not None}
+        action = Action(
+            id=ulid_now(),
+            when=dt_util.utcnow(),
+            user_id=turn.context.user_id,
+            device_id=turn.device_id,
+            conversation_id=turn.conversation_id,
+            turn_id=turn.context.id,
+            profile=turn.profile.name,
+            tool=written.tool_name,
+            subject=plan.subject,
+            words=turn.text[:MAX_WORDS],
+            calls=tuple(_without_secrets(call, frozenset(kept)) for call in plan.calls),
+            before={entity_id: Snapshot.of(written.before[entity_id]) for entity_id in kept},
+            after={entity_id: Snapshot.of(state) for entity_id, state in now.items()},
+            effects={item: effect for item, effect in written.effects.items() if item in now},
+            success=written.success,
+            left_out=len(known) - len(kept),
+        )
+        self._actions[action.id] = action
+        self._changed()
+
+    @callback
+    def async_mark_undone(self, actions: Iterable[Action]) -> None:
+        """Note that actions were taken back."""
+        when = dt_util.utcnow()
+        for action in actions:
+            if action.id in self._actions:
+                self._actions[action.id] = action.undone_at(when)
+        self._changed()
+
+    def newest_first(self, sees: Sees) -> list[Action]:
+        """Return what somebody may know of."""
+        self._prune()
+        return [action for action in reversed(self._actions.values()) if sees(action)]
+
+    def _changed(self) -> None:
+        self._prune()
+        self._dirty = True
+        self._store.async_delay_save(self._data, SAVE_DELAY)
+
+    def _prune(self) -> None:
+        begin = dt_util.utcnow() - KEPT_FOR
+        kept = [action for action in self._actions.values() if action.when >= begin][-MAX_ACTIONS:]
+        if len(kept) != len(self._actions):
+            self._actions = {action.id: action for action in kept}
+
+    def _data(self) -> dict[str, Any]:
+        self._dirty = False
+        return {"actions": [action.as_dict() for action in self._actions.values()]}
+
+
+def store_of(hass: HomeAssistant, entry_id: str) -> Store[dict[str, Any]]:
+    """Return the file of an entry."""
+    return Store(hass, VERSION, f"{DOMAIN}.journal.{entry_id}", private=True, atomic_writes=True)
+
+
+def _without_secrets(call: ServiceCall, entity_ids: frozenset[str]) -> ServiceCall:
+    """Return the call as it is kept: on the entities that are kept, codes and texts masked, plain values."""
+    data: Mapping[str, Any] = json_loads_object(json_bytes(masked(call.data)))
+    return ServiceCall(
+        domain=call.domain,
+        service=call.service,
+        entity_ids=tuple(item for item in call.entity_ids if item in entity_ids),
+        data=data,
+    )
