@@ -118,6 +118,7 @@ async def test_a_wrong_tool_that_has_a_name_is_told_by_it(hass: HomeAssistant, w
         pytest.param("home_agent:\n  secrets:\n    long: abcdef\n    pin: 123", "4", id="a secret too short to hide"),
         pytest.param("home_agent:\n  secrets:\n    a-b: abcdef", "3", id="a secret no template can name"),
         pytest.param("home_agent:\n  secrets:\n    a: {b: c}", "3", id="a secret that is a mapping"),
+        pytest.param("home_agent:\n  secrets:\n    a: true", "3", id="a secret that is yes or no"),
         pytest.param("home_agent:\n  tools: []", "2", id="unknown key"),
     ],
 )

@@ -281,6 +281,15 @@ async def test_what_the_model_asked_wrongly_is_no_failure(hass: HomeAssistant, s
     assert "service_failing" not in issues(hass)
 
 
+@pytest.mark.filterwarnings("ignore:A test tried")  # of the two addresses of localhost only one is open to tests
+async def test_home_assistant_itself_finds_addresses(
+    disable_mock_zeroconf_resolver: None, mock_async_zeroconf: object, hass: HomeAssistant, server: RestServer
+) -> None:
+    http = Http(hass, Reach())
+    assert (await http.async_send(get(server, url=URL(f"http://localhost:{server.port}/v1")))).status == 200
+    await http.async_close()
+
+
 async def test_cookies_are_not_kept(server: RestServer, http: Http) -> None:
     server.answers["/v1"] = answer({}, 200, **{"Set-Cookie": "session=1"})
     await http.async_send(get(server))

@@ -196,6 +196,19 @@ async def test_targets_that_must_not_be(
     assert not called
 
 
+async def test_ids_of_the_registry_count_as_what_they_stand_for(
+    hass: HomeAssistant, add_entity: AddEntity, write_yaml: WriteYaml, run: Run, called: list[ServiceCall]
+) -> None:
+    add_entity("light.desk")
+    add_entity("light.hidden", exposed=False)
+    ids = {name: er.async_get(hass).async_get(name).id for name in ("light.desk", "light.hidden")}  # type: ignore[union-attr]
+    await write_yaml(tool("light.turn_on", "target: {entity_id: light.desk}\ndata: {x: '{{ a }}', y: '{{ b }}'}"))
+    assert not (await run("act", a={"deep": [ids["light.hidden"]]}))["success"]
+    assert not (await run("act", a=ids["light.desk"], b=ids["light.hidden"]))["success"]
+    assert not called
+    assert (await run("act", a=ids["light.desk"]))["success"]
+
+
 async def test_data_keeps_its_types_and_secrets_reach_it(
     add_entity: AddEntity, write_yaml: WriteYaml, run: Run, called: list[ServiceCall]
 ) -> None:

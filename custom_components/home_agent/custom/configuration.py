@@ -122,7 +122,8 @@ def _read_secrets(section: Section, values: object) -> None:
         section.find(CustomToolError("custom_yaml_secrets", (CONF_SECRETS,)))
         return
     for name, value in values.items():
-        if not str(name).isidentifier() or not isinstance(value, (str, int, float)) or len(str(value)) < MIN_LENGTH:
+        usable = isinstance(value, (str, int, float)) and not isinstance(value, bool) and len(str(value)) >= MIN_LENGTH
+        if not str(name).isidentifier() or not usable:
             section.find(CustomToolError("custom_secret", (CONF_SECRETS, name), name=str(name), length=str(MIN_LENGTH)))
         else:
             section.secrets[str(name)] = str(value)

@@ -87,7 +87,7 @@ def parts_from(definition: Definition, kit: Kit) -> Parts:
     """Compile what the owner wrote. Raises `CustomToolError`."""
     handler = definition.handler
     server, path, query = _split(handler["url"], ("handler", "url"))
-    check_host(server, kit, ("handler", "url"))
+    origin = check_host(server, kit, ("handler", "url")).origin()
     content_type = _content_type(handler)
     query_key = "params" if "params" in handler else "query"
 
@@ -98,7 +98,7 @@ def parts_from(definition: Definition, kit: Kit) -> Parts:
     assert isinstance(query_tree, dict)
     parts = Parts(
         method=handler["method"],
-        server=server,
+        server=str(origin),
         path=kit.templates.compile(path, definition.names, ("handler", "url")),
         query_in_url=kit.templates.compile(query, definition.names, ("handler", "url")),
         query=query_tree,
@@ -110,7 +110,7 @@ def parts_from(definition: Definition, kit: Kit) -> Parts:
         content_type=content_type,
         frame=Request(
             method=handler["method"],
-            url=URL(server),
+            url=origin,
             timeout=handler["timeout"],
             max_response=handler["max_response_bytes"],
             interval=handler["min_interval"],

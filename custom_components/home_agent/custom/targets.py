@@ -66,7 +66,7 @@ def reached(
     return Reached(
         called=tuple(called),
         behind=tuple(member for entity_id in called for member in _members(hass, entity_id)),
-        named=tuple(dict.fromkeys(entity_ids_in(hass, data))),
+        named=tuple(dict.fromkeys((*entity_ids_in(hass, data), *_registered(hass, data)))),
     )
 
 
@@ -111,6 +111,19 @@ def _members(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
             yield member
         elif (entry := registry.async_get(member)) is None or entry.hidden_by is not er.RegistryEntryHider.INTEGRATION:
             raise ToolRefusal(f"{entity_id} cannot be controlled as a whole: not everything in it is exposed.")
+
+
+def _registered(hass: HomeAssistant, value: object) -> Iterator[str]:
+    """Yield the entities whose id in the registry stands in data; some actions take that as well."""
+    match value:
+        case str() if entry := er.async_get(hass).entities.get_entry(value.strip()):
+            yield entry.entity_id
+        case Mapping():
+            for item in value.values():
+                yield from _registered(hass, item)
+        case list():
+            for item in value:
+                yield from _registered(hass, item)
 
 
 def _check_inside(value: object, key: str = "") -> None:
