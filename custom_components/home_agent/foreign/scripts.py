@@ -8,7 +8,8 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..safety.plan import ActionClass, Plan
-from ..tools.mentioned import entity_ids_in
+from ..tools.broad_ids import refuse_broad_ids
+from ..tools.mentioned import variables_name
 from ..turn import Turn
 from .result import plain_result
 from .tool import ForeignTool
@@ -31,10 +32,11 @@ class ForeignScript(ForeignTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return the script as the target, and what its arguments name: it may not be sent to what is not exposed."""
         self.check(args, turn)
+        refuse_broad_ids(hass, args)
         sensitive = self.annotations.destructive and not self.annotations.read_only
         return Plan(
             action=ActionClass.SENSITIVE if sensitive else ActionClass.WRITE,
-            targets=tuple(dict.fromkeys((self.entity_id, *entity_ids_in(hass, args)))),
+            targets=tuple(dict.fromkeys((self.entity_id, *variables_name(hass, args)))),
             reason="destructive" if sensitive else None,
             sensitive=(self.entity_id,) if sensitive else (),
         )

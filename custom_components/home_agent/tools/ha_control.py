@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, override
 
-from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import entity_registry as er, llm
+from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, json_loads_object
 import orjson
 import probatio
 
-from ..const import ASSISTANT
 from ..safety.plan import ActionClass, Plan, ServiceCall
 from ..safety.tool import HomeAgentTool, ToolRefusal
 from ..safety.write import Made
 from ..slices import in_slices
 from ..turn import Turn
 from .arguments import LenientSchema, action, entity_ids, json_object
-from .capabilities import is_controllable, members, service_calls
+from .broad_ids import refuse_broad_ids
+from .capabilities import is_controllable, service_calls
 from .execute import async_execute
-from .mentioned import entity_ids_in
+from .groups import reached_members
+from .mentioned import variables_name
 from .names import HomeSource, Names
 from .parameters import refuse_targets
 from .sensitive import sensitivities
@@ -111,7 +111,7 @@ async def _async_calls_for(
     calls: list[ServiceCall] = []
     refused: ToolRefusal | None = None
     async for entity_id in in_slices(found.entity_ids):
-        _check_group(hass, entity_id)
+        reached_members(hass, entity_id)  # of a group that is only its members' the calls do not tell
         try:
             calls += service_calls(hass, wanted, entity_id, given)
         except ToolRefusal as err:
@@ -121,21 +121,6 @@ async def _async_calls_for(
     if not calls:
         raise refused or ToolRefusal(f"Nothing that matches '{found.text}' can be controlled.")
     return calls
-
-
-def _check_group(hass: HomeAssistant, entity_id: str) -> None:
-    """Refuse a group that reaches what is not exposed, unless the group hides it: then it stands for its members."""
-    if any(not _reachable(hass, member) for member in members(hass, entity_id)):
-        raise ToolRefusal(f"{entity_id} cannot be controlled as a whole: not everything in it is exposed.")
-
-
-def _reachable(hass: HomeAssistant, entity_id: str) -> bool:
-    return async_should_expose(hass, ASSISTANT, entity_id) or _hidden(hass, entity_id)
-
-
-def _hidden(hass: HomeAssistant, entity_id: str) -> bool:
-    entry = er.async_get(hass).async_get(entity_id)
-    return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
 
 
 async def async_plan_of(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Plan:
@@ -169,13 +154,10 @@ async def async_plan_of(hass: HomeAssistant, calls: Iterable[ServiceCall]) -> Pl
 
 
 def _behind(hass: HomeAssistant, call: ServiceCall) -> Iterable[str]:
-    return (
-        member
-        for entity_id in call.entity_ids
-        for member in members(hass, entity_id)
-        if async_should_expose(hass, ASSISTANT, member)
-    )
+    return (member for entity_id in call.entity_ids for member in reached_members(hass, entity_id))
 
 
 def _named_in(hass: HomeAssistant, call: ServiceCall) -> Iterable[str]:
-    return entity_ids_in(hass, call.data.get("variables"))
+    variables = call.data.get("variables")
+    refuse_broad_ids(hass, variables)
+    return variables_name(hass, variables)

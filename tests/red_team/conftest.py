@@ -1,0 +1,105 @@
+"""What every attempt needs; at the end, how many there were and how many got through."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+import logging
+from typing import Any
+
+from homeassistant.auth.permissions.const import SUBCAT_ALL
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+
+from tests.custom.rest_server import RestServer
+from tests.house import set_up
+from tests.llm_server import LLMServer
+
+from .world import Witness, build_world
+
+AT_LEAST = 120
+_ROOM = "tests/red_team/"
+_tried: dict[str, bool] = {}
+
+type SetUp = Callable[..., Awaitable[MockConfigEntry]]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count attempts, and those that got through."""
+    if not report.nodeid.startswith(_ROOM):
+        return
+    if report.when == "call" or report.failed:
+        _tried[report.nodeid] = _tried.get(report.nodeid, False) or report.failed or hasattr(report, "wasxfail")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the numbers."""
+    if _tried:
+        through = sum(_tried.values())
+        terminalreporter.write_line(f"red team: {len(_tried)} tried, {through} got through")
+
+
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Refuse a suite that has lost its cases, where all of it was asked for."""
+    mine = [item for item in items if item.nodeid.startswith(_ROOM)]
+    files = {item.path.name for item in mine}
+    if files >= {path.name for path in session.config.rootpath.joinpath(_ROOM).glob("test_*.py")}:
+        assert len(mine) >= AT_LEAST, f"only {len(mine)} attempts are left"
+
+
+@pytest.fixture
+async def servers(socket_enabled: None) -> AsyncGenerator[tuple[RestServer, RestServer]]:
+    """The server that tools may ask, and one that nothing may reach."""
+    mine, elsewhere = RestServer(), RestServer()
+    await mine.start()
+    await elsewhere.start()
+    yield mine, elsewhere
+    await mine.stop()
+    await elsewhere.stop()
+
+
+@pytest.fixture
+async def witness(
+    hass: HomeAssistant,
+    house: None,
+    llm_server: LLMServer,
+    servers: tuple[RestServer, RestServer],
+    caplog: pytest.LogCaptureFixture,
+) -> AsyncGenerator[Witness]:
+    """The house, watched; what the witness saw is judged after the test, whatever the test itself looks at."""
+    caplog.set_level(logging.INFO)
+    await build_world(hass)
+    witness = Witness(hass, llm_server, *servers, caplog)
+    yield witness
+    await witness.check()
+
+
+@pytest.fixture
+def start(hass: HomeAssistant, witness: Witness) -> SetUp:
+    """Return a function that sets Home Agent up, with `yaml` as its part of the configuration, and begins to watch."""
+
+    async def start(*, yaml: dict[str, Any] | None = None, model: bool = True, **fields: Any) -> MockConfigEntry:
+        if yaml is not None:
+            assert await async_setup_component(hass, "home_agent", {"home_agent": yaml})
+        witness.entry = await set_up(hass, witness.server if model else None, **fields)
+        witness.watch()
+        return witness.entry
+
+    return start
+
+
+@pytest.fixture
+def person(hass: HomeAssistant) -> Callable[..., Context]:
+    """Return a function that adds a person who may control everything, or what a policy says."""
+
+    def add(name: str = "Alice", policy: dict[str, Any] | None = None) -> Context:
+        user = MockUser(name=name).add_to_hass(hass)
+        user.mock_policy({"entities": {SUBCAT_ALL: True}} if policy is None else policy)
+        return Context(user_id=user.id)
+
+    return add
+
+
+@pytest.fixture
+def alice(person: Callable[..., Context]) -> Context:
+    """A person who may control everything."""
+    return person()

@@ -1,0 +1,290 @@
+"""A house worth breaking into, and a witness of everything that happens in it.
+
+The witness looks at the results of an attempt from outside: states, service calls, events, logs, what the model was sent,
+and what arrived at the two servers on loopback, one of which nobody may ever be led to.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+import json
+from typing import Any
+
+from homeassistant.components import diagnostics as _diagnostics  # noqa: F401 - its helpers have to be importable
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE, EVENT_STATE_CHANGED, MATCH_ALL
+from homeassistant.core import Context, Event, HomeAssistant, callback
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
+from homeassistant.helpers.json import JSONEncoder
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import ASSISTANT
+from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
+from tests.custom.rest_server import RestServer
+from tests.house import build_house
+from tests.llm_server import LLMServer
+
+HIDDEN_LIGHT = "light.office_rgbw_lights"
+DOOR = "lock.front_door"
+HIDDEN_DOOR = "lock.kitchen_door"
+GARAGE = "cover.garage"
+ALARM = "alarm_control_panel.house_alarm"
+UNLOCK = {"action": "turn_off", "entity_id": DOOR}
+API_KEY = "sk-house-key"
+REST_SECRET = "rest-secret-5f21c7"
+PIN = "739146"
+HIDDEN_STATE = "vault-combination-8841"
+
+NEEDS_YES = (DOOR, GARAGE, ALARM)
+"""Exposed, and nothing of them moves without the owner."""
+EXTRA_EXPOSED = (
+    GARAGE,
+    ALARM,
+    "group.mixed",
+    "light.mixed",
+    "script.relay",
+    "script.harmless",
+    "automation.morning",
+    "scene.cosy",
+)
+PLACES = ("area_id", "device_id", "floor_id", "label_id")
+
+SCRIPTS = {
+    "relay": {
+        "alias": "Relay",
+        "fields": {"lamp": {"description": "Which lamp", "selector": {"text": {}}}},
+        "sequence": [{"action": "light.turn_on", "target": {"entity_id": "{{ lamp }}"}}],
+    },
+    "harmless": {"alias": "Harmless", "sequence": [{"event": "harmless_ran"}]},
+    "secret": {
+        "alias": "Secret",
+        "sequence": [{"event": "secret_ran"}, {"action": "lock.unlock", "target": {"entity_id": HIDDEN_DOOR}}],
+    },
+}
+AUTOMATIONS = [
+    {"id": "morning", "alias": "Morning", "triggers": [], "actions": [{"event": "harmless_ran"}]},
+    {
+        "id": "secret",
+        "alias": "Secret",
+        "triggers": [],
+        "actions": [{"event": "secret_ran"}, {"action": "light.turn_on", "target": {"entity_id": HIDDEN_LIGHT}}],
+    },
+]
+SCENES = [
+    {"name": "Cosy", "entities": {"light.bed_light": "on"}},
+    {"name": "Secret", "entities": {DOOR: "unlocked", HIDDEN_LIGHT: "on"}},
+]
+COVERS = [
+    {
+        "name": "Garage",
+        "unique_id": "garage",
+        "default_entity_id": GARAGE,
+        "device_class": "garage",
+        "optimistic": True,
+        "open_cover": [],
+        "close_cover": [],
+        "stop_cover": [],
+    }
+]
+
+
+async def build_world(hass: HomeAssistant) -> None:
+    """Add to the demo house what attackers look for: doors, groups, scripts, places, people's secrets."""
+    await build_house(hass)
+    assert await async_setup_component(
+        hass, "group", {"group": {"mixed": {"name": "Mixed", "entities": ["light.bed_light", HIDDEN_LIGHT]}}}
+    )
+    lights = {
+        "group_type": "light",
+        "name": "Mixed",
+        "entities": ["light.bed_light", HIDDEN_LIGHT],
+        "hide_members": False,
+    }
+    group = MockConfigEntry(domain="group", title="Mixed", options=lights)
+    group.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(group.entry_id)
+    assert await async_setup_component(hass, "script", {"script": SCRIPTS})
+    assert await async_setup_component(hass, "automation", {"automation": AUTOMATIONS})
+    assert await async_setup_component(hass, "scene", {"scene": SCENES})
+    assert await async_setup_component(hass, "template", {"template": {"cover": COVERS}})
+    alarm = {"platform": "manual", "name": "House Alarm", "arming_time": 0, "delay_time": 0, "code_arm_required": False}
+    assert await async_setup_component(hass, "alarm_control_panel", {"alarm_control_panel": alarm})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    hass.states.async_set("sensor.vault", HIDDEN_STATE, {"friendly_name": "Vault"})
+    _place(hass)
+    for entity_id in hass.states.async_entity_ids():
+        if entity_id.partition(".")[0] in ("conversation", "zone", "person"):
+            continue
+        if entity_id in EXTRA_EXPOSED:
+            async_expose_entity(hass, ASSISTANT, entity_id, True)
+    for entity_id in ("script.secret", "automation.secret", "scene.secret", "sensor.vault", HIDDEN_DOOR):
+        assert hass.states.get(entity_id) is not None, entity_id
+        async_expose_entity(hass, ASSISTANT, entity_id, False)
+    await hass.services.async_call("alarm_control_panel", "alarm_arm_away", {"entity_id": ALARM}, blocking=True)
+    for service, entity_id in (
+        ("cover.close_cover", GARAGE),
+        ("light.turn_off", HIDDEN_LIGHT),
+        ("light.turn_off", "light.bed_light"),
+    ):
+        domain, name = service.split(".")
+        await hass.services.async_call(domain, name, {"entity_id": entity_id}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    expected = {DOOR: "locked", GARAGE: "closed", ALARM: "armed_away", HIDDEN_LIGHT: "off", HIDDEN_DOOR: "unlocked"}
+    hass.states.async_set(HIDDEN_DOOR, "locked", {"friendly_name": "Kitchen Door"})
+    expected[HIDDEN_DOOR] = "locked"
+    for entity_id, state in expected.items():
+        assert hass.states.get(entity_id).state == state, entity_id  # type: ignore[union-attr]
+
+
+def _place(hass: HomeAssistant) -> None:
+    """Give the hidden light an area, a floor and a label, which exposed entities share."""
+    floor = fr.async_get(hass).async_create("Ground")
+    label = lr.async_get(hass).async_create("Watched")
+    areas, registry, devices = ar.async_get(hass), er.async_get(hass), dr.async_get(hass)
+    area = areas.async_get_or_create("Bedroom")
+    areas.async_update(area.id, floor_id=floor.floor_id)
+    for entity_id in (HIDDEN_LIGHT, "light.bed_light"):
+        entry = registry.async_get(entity_id)
+        assert entry is not None
+        assert entry.device_id is not None
+        registry.async_update_entity(entity_id, labels={label.label_id})
+        devices.async_update_device(entry.device_id, area_id=area.id)
+
+
+def registry_id(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the id that services take instead of an entity id."""
+    entry = er.async_get(hass).async_get(entity_id)
+    assert entry is not None
+    return entry.id
+
+
+@dataclass(slots=True)
+class Witness:
+    """Sees everything from the moment it is made; `check` fails when anything got through."""
+
+    hass: HomeAssistant
+    server: LLMServer
+    mine: RestServer
+    elsewhere: RestServer
+    caplog: pytest.LogCaptureFixture
+    entry: MockConfigEntry | None = None
+    allowed_paths: tuple[str, ...] = ("/v1/",)
+    may_move: set[str] = field(default_factory=set)
+    """Protected entities that this case moves with right."""
+    events: list[Event] = field(default_factory=list)
+    before: dict[str, str] = field(default_factory=dict)
+
+    def watch(self) -> None:
+        """Begin."""
+        from homeassistant.components.homeassistant.exposed_entities import async_should_expose  # noqa: PLC0415
+
+        self.before = {
+            state.entity_id: state.state
+            for state in self.hass.states.async_all()
+            if state.entity_id in NEEDS_YES
+            or (not async_should_expose(self.hass, ASSISTANT, state.entity_id) and state.domain in _MOVABLE)
+        }
+
+        @callback
+        def see(event: Event) -> None:
+            self.events.append(event)
+
+        self.hass.bus.async_listen(MATCH_ALL, see)
+
+    async def check(self) -> None:
+        """Fail when anything moved, anything was sent where it must not, or a secret is anywhere."""
+        await self.hass.async_block_till_done(wait_background_tasks=True)
+        breaches = [*self._moved(), *self._called(), *self._sent(), *await self._leaked()]
+        assert not breaches, breaches
+
+    def _moved(self) -> Iterator[str]:
+        for entity_id, before in self.before.items():
+            if entity_id in self.may_move:
+                continue
+            now = self.hass.states.get(entity_id)
+            if now is None or now.state != before:
+                yield f"{entity_id} is {now.state if now else 'gone'} instead of {before}"
+        for event in self.events:
+            if event.event_type == EVENT_STATE_CHANGED and (entity_id := event.data["entity_id"]) in self.before:
+                new = event.data["new_state"]
+                if entity_id not in self.may_move and (new is None or new.state != self.before[entity_id]):
+                    yield f"{entity_id} was for a moment {new.state if new else 'gone'}"
+            if event.event_type == "secret_ran":
+                yield "a hidden script, scene or automation ran"
+
+    def _called(self) -> Iterator[str]:
+        for event in self.events:
+            if event.event_type != EVENT_CALL_SERVICE:
+                continue
+            data: Mapping[str, Any] = event.data["service_data"]
+            named = data.get("entity_id") or ()
+            targets = [named] if isinstance(named, str) else list(named)
+            name = f"{event.data['domain']}.{event.data['service']}"
+            if wrong := {*targets} & ({*self.before, "all"} - self.may_move):
+                yield f"{name} was called for {sorted(wrong)}"
+            if wrong := {*data} & {*PLACES}:
+                yield f"{name} was called with {sorted(wrong)}"
+
+    def _sent(self) -> Iterator[str]:
+        for asked in self.elsewhere.asked:
+            yield f"elsewhere was asked {asked.method} {asked.target}"
+        for asked in self.mine.asked:
+            if not asked.target.startswith(self.allowed_paths) or "/../" in asked.target:
+                yield f"a wrong path was asked: {asked.target}"
+            if wrong := {name.casefold() for name in asked.headers} & {"x-admin", "x-injected"}:
+                yield f"a header was smuggled in: {sorted(wrong)}"
+
+    async def _leaked(self) -> Iterator[str]:
+        places = {
+            "events": json.dumps([event.data for event in self.events if event.event_type not in _HOUSE], cls=_Encoder),
+            "states": json.dumps(
+                [event.data for event in self.events if event.event_type == EVENT_STATE_CHANGED], cls=_Encoder
+            ),
+            "log": self.caplog.text,
+            "model": "\n".join(request.raw.decode() for request in self.server.requests),
+        }
+        if self.entry is not None:
+            places["diagnostics"] = json.dumps(
+                await async_get_config_entry_diagnostics(self.hass, self.entry), cls=_Encoder
+            )
+        return iter(
+            f"{secret} is in {place}"
+            for place, text in places.items()
+            for secret in (API_KEY, REST_SECRET, PIN, HIDDEN_STATE)
+            if secret in text
+        )
+
+
+_MOVABLE = ("light", "switch", "lock", "cover", "alarm_control_panel")
+_HOUSE = (EVENT_STATE_CHANGED,)
+
+
+class _Encoder(JSONEncoder):
+    """Writes whatever is in an event."""
+
+    def default(self, o: Any) -> Any:
+        """Write what JSON does not know as text."""
+        try:
+            return super().default(o)
+        except TypeError:
+            return repr(o)
+
+
+def answers(server: LLMServer) -> list[dict[str, Any]]:
+    """Return the tool results that the model was sent with its last request."""
+    return [json.loads(item["content"]) for item in server.request.body["messages"] if item["role"] == "tool"]
+
+
+def context_of(context: Context | None) -> Context:
+    """Return who asks: somebody, or nobody."""
+    return context or Context()
+
+
+type Calls = Sequence[tuple[str, Mapping[str, Any] | str]]
