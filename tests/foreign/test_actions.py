@@ -79,6 +79,7 @@ async def test_every_action_is_asked_about_with_what_it_will_do(
         pytest.param({"target": {"entity_id": "light.office_rgbw_lights"}}, id="not exposed"),
         pytest.param({"target": {"entity_id": "light.ghost"}}, id="not there"),
         pytest.param({"target": {"entity_id": "all"}}, id="all"),
+        pytest.param({"target": {"entity_id": ["ALL "]}}, id="ALL"),
         pytest.param({"data": {"entity_id": ["light.office_rgbw_lights"]}}, id="target in the data"),
         pytest.param({"data": {"x": {"light.office_rgbw_lights": "on"}}}, id="somewhere in the data"),
         pytest.param({"target": {"entity_id": "{{ 'light.office_rgbw_lights' }}"}}, id="template in the target"),

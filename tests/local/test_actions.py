@@ -129,6 +129,20 @@ async def test_targets_of_other_intents(
     assert result.calls == ()
 
 
+async def test_what_is_behind_a_group_is_touched_as_well(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    hass.states.async_set("light.lamp", "on", {"friendly_name": "Lamp", "entity_id": ["cover.blind"]})
+    found = plan(hass, make_turn(), "HassTurnOff", name="Lamp")
+    assert found.targets == ("light.lamp", "cover.blind")
+
+
+async def test_a_group_that_reaches_what_is_not_exposed_is_refused(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    hass.states.async_set("light.lamp", "on", {"friendly_name": "Lamp", "entity_id": ["light.hidden"]})
+    with pytest.raises(ToolError) as refused:
+        plan(hass, make_turn(), "HassTurnOff", name="Lamp")
+    assert refused.value.translation_key == "group_not_exposed"
+    assert refused.value.translation_placeholders == {"target": "light.lamp"}
+
+
 async def test_deleting_is_sensitive(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     added = plan(hass, make_turn(), "HassListAddItem", name="Errands", item="milk")
     removed = plan(hass, make_turn(), "HassListRemoveItem", name="Errands", item="milk")

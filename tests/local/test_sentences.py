@@ -9,6 +9,7 @@ from homeassistant.components.conversation.agent_manager import get_agent_manage
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, intent
 from homeassistant.setup import async_setup_component
@@ -188,6 +189,35 @@ async def test_user_with_limits_uses_what_is_theirs(hass: HomeAssistant, limited
     result = await say(hass, "turn on the bed light", context=limited("light.bed_light"))
     assert state_of(hass, "light.bed_light") == "on"
     assert result.response.error_code is None
+
+
+@pytest.mark.parametrize(
+    ("members", "options", "answer"),
+    [
+        (["light.office_rgbw_lights"], {}, "Not everything in Party is exposed to Assist"),
+        (["light.ceiling_lights"], {"always_confirm": ["light.ceiling_lights"]}, "Party"),
+        (["light.ceiling_lights"], {"never_offer": ["light.ceiling_lights"]}, "You are not allowed to"),
+    ],
+    ids=["not exposed", "always asked", "never offered"],
+)
+async def test_a_group_is_no_way_to_what_is_in_it(
+    hass: HomeAssistant, members: list[str], options: dict[str, object], answer: str
+) -> None:
+    await set_up(hass, options=options)
+    hass.states.async_set("light.party", "on", {"friendly_name": "Party", "entity_id": ["light.bed_light", *members]})
+    async_expose_entity(hass, ASSISTANT, "light.party", True)
+    calls = async_capture_events(hass, EVENT_CALL_SERVICE)
+    result = await say(hass, "turn off party")
+    assert answer in speech(result)
+    assert not [call for call in calls if call.data["domain"] in ("light", "homeassistant")]
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_a_group_gives_nobody_what_is_not_theirs(hass: HomeAssistant, limited: MakeContext) -> None:
+    hass.states.async_set("light.party", "on", {"friendly_name": "Party", "entity_id": ["light.ceiling_lights"]})
+    async_expose_entity(hass, ASSISTANT, "light.party", True)
+    result = await say(hass, "turn off party", context=limited("light.party"))
+    assert speech(result) == "You are not allowed to do that with Ceiling Lights."
 
 
 @pytest.mark.parametrize("sentence", ["is the bed light on", "is the bed light off"])

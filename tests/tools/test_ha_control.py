@@ -7,10 +7,21 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, Event, HomeAssistant, ServiceCall, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
+from pytest_homeassistant_custom_component.common import (
+    MockConfigEntry,
+    MockUser,
+    async_capture_events,
+    async_mock_service,
+)
 
 from custom_components.home_agent.const import ASSISTANT
 from custom_components.home_agent.safety.plan import ActionClass, ServiceCall as PlannedCall
@@ -210,6 +221,34 @@ async def test_entities_in_the_variables_of_a_script_are_targets(
     await put("light.a")
     plan = await planned("turn_on", "script.run", {"what": value})
     assert plan.targets == ("script.run", *named)
+
+
+@pytest.mark.parametrize("value", ["kitchen", "['kitchen']", "light.a, kitchen", ["ground"], "festive "], ids=str)
+async def test_a_script_is_not_sent_to_everything_somewhere(
+    hass: HomeAssistant, planned: MakePlan, put: Put, value: object
+) -> None:
+    ar.async_get(hass).async_create("Kitchen")
+    fr.async_get(hass).async_create("Ground")
+    lr.async_get(hass).async_create("Festive")
+    script = {"sequence": [], "fields": {"what": {}}}
+    assert await async_setup_component(hass, "script", {"script": {"run": script}})
+    async_expose_entity(hass, ASSISTANT, "script.run", True)
+    with pytest.raises(ToolRefusal, match="may stand for many entities"):
+        await planned("turn_on", "script.run", {"what": value})
+
+
+async def test_a_script_is_not_sent_to_a_device_or_behind_a_registry_id(hass: HomeAssistant, planned: MakePlan) -> None:
+    entry = MockConfigEntry()
+    entry.add_to_hass(hass)
+    device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("test", "1")})
+    light = er.async_get(hass).async_get_or_create("light", "test", "1", suggested_object_id="secret")
+    script = {"sequence": [], "fields": {"what": {}}}
+    assert await async_setup_component(hass, "script", {"script": {"run": script}})
+    async_expose_entity(hass, ASSISTANT, "script.run", True)
+    with pytest.raises(ToolRefusal, match="may stand for many entities"):
+        await planned("turn_on", "script.run", {"what": device.id})
+    plan = await planned("turn_on", "script.run", {"what": light.id})
+    assert plan.targets == ("script.run", "light.secret")
 
 
 def broken(hass: HomeAssistant, *entity_ids: str, error: Exception) -> list[ServiceCall]:

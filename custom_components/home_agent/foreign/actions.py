@@ -3,7 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, override
 
-from homeassistant.const import ATTR_AREA_ID, ATTR_DEVICE_ID, ATTR_ENTITY_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID
+from homeassistant.const import (
+    ATTR_AREA_ID,
+    ATTR_DEVICE_ID,
+    ATTR_ENTITY_ID,
+    ATTR_FLOOR_ID,
+    ATTR_LABEL_ID,
+    ENTITY_MATCH_ALL,
+)
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.template import is_template_string
@@ -52,7 +59,7 @@ class ForeignAction(ForeignTool):
 
 def _entity_ids(hass: HomeAssistant, target: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a target means now: its entities, and those of its devices, areas, floors and labels."""
-    if "all" in _texts(target.get(ATTR_ENTITY_ID)):
+    if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in _texts(target.get(ATTR_ENTITY_ID))):
         raise ToolRefusal(ALL)
     selected = async_extract_referenced_entity_ids(hass, TargetSelection(dict(target)))
     return tuple(sorted({*selected.referenced, *selected.indirectly_referenced}))

@@ -20,6 +20,7 @@ from ..errors import ToolError
 from ..safety.permission import is_exposed
 from ..safety.plan import ActionClass, Plan, ServiceCall
 from ..safety.rules import DESTRUCTIVE
+from ..tools.groups import reached_members
 from ..tools.sensitive import sensitivities
 from ..turn import Turn
 
@@ -69,7 +70,10 @@ class Recognised:
 
 
 def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | Mismatch:
-    """Return what handling the intent comes to. Raises `ToolError` when nobody can tell who would be asking."""
+    """Return what handling the intent comes to.
+
+    Raises `ToolError` when nobody can tell who would be asking, and for a group that reaches what is not exposed.
+    """
     _check_delayed(turn, recognised)
     handler = next((item for item in intent.async_get(hass) if item.intent_type == recognised.name), None)
     if handler is None or recognised.name in TIMERS or recognised.name in QUESTIONS:
@@ -136,13 +140,15 @@ def _plan(
     hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler, states: Iterable[State]
 ) -> Plan:
     calls = tuple(_calls(hass, turn, recognised, handler, states))
+    named = [state.entity_id for state in states]
+    behind = [member for entity_id in named for member in reached_members(hass, entity_id)]
     judged = [(call, tuple(sensitivities(hass, call))) for call in calls]
     reasons = tuple(dict.fromkeys(why for _, whys in judged for why in whys))
     if recognised.name in _DELETING:
         reasons = (*reasons, DESTRUCTIVE)
     return Plan(
         action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
-        targets=tuple(state.entity_id for state in states),
+        targets=tuple(dict.fromkeys((*named, *behind))),
         calls=calls,
         reason=next(iter(reasons), None),
         reasons=reasons,

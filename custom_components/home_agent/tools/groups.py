@@ -1,0 +1,38 @@
+"""What is behind a group counts, whoever asks for the group: a model, a sentence, a tool of somebody else."""
+
+from homeassistant.components.homeassistant.exposed_entities import async_should_expose
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
+
+from ..const import ASSISTANT
+from ..safety.tool import ToolRefusal
+from .capabilities import members
+
+
+class ClosedGroup(ToolRefusal):
+    """A group reaches what is not exposed."""
+
+    def __init__(self, entity_id: str) -> None:
+        """Keep which one, for the model and for people."""
+        super().__init__(f"{entity_id} cannot be controlled as a whole: not everything in it is exposed.")
+        self.translation_key = "group_not_exposed"
+        self.translation_placeholders = {"target": entity_id}
+
+
+def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
+    """Return the members of a group that are targets besides it; of what the group hides it stands for them.
+
+    Raises `ClosedGroup` when it reaches anything else that is not exposed.
+    """
+    reached: list[str] = []
+    for member in members(hass, entity_id):
+        if async_should_expose(hass, ASSISTANT, member):
+            reached.append(member)
+        elif not _hidden(hass, member):
+            raise ClosedGroup(entity_id)
+    return tuple(reached)
+
+
+def _hidden(hass: HomeAssistant, entity_id: str) -> bool:
+    entry = er.async_get(hass).async_get(entity_id)
+    return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
