@@ -133,9 +133,7 @@ def async_confirmation_resolved(
 
 
 @callback
-def async_action_undone(
-    hass: HomeAssistant, turn: Turn, action_ids: Sequence[str], entity_ids: Sequence[str]
-) -> None:
+def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[str], entity_ids: Sequence[str]) -> None:
     """Say that actions were taken back, by whom, and which entities were restored."""
     data = {
         "user_id": turn.context.user_id,

@@ -9,7 +9,7 @@ from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import Event, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
-from homeassistant.util.json import JsonValueType
+from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
@@ -65,7 +65,7 @@ def policy(hass: HomeAssistant) -> Policy:
 async def test_allowed_call_runs_and_is_enveloped(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     tool, turn = Recorder(), make_turn()
     result = await call(policy, turn, tool, {"entity_id": add_entity("light.desk")})
-    told = {"outcome": {"light.desk": "reached"}, "done": True}
+    told: JsonObjectType = {"outcome": {"light.desk": "reached"}, "done": True}
     assert result == llm.ToolResult(data={"success": True, "result": told, "error": None})
     assert [(record.tool_name, record.success) for record in turn.calls] == [("recorder", True)]
 
