@@ -155,7 +155,7 @@ def test_issues() -> None:
     keys = {
         value
         for name, value in vars(issues).items()
-        if name.isupper() and not name.startswith(("_", "LLM_")) and name != "DOMAIN"
+        if name.isupper() and not name.startswith("_") and name not in ("DOMAIN", "LLM_DEFAULT", "LLM_NONE")
     }
     assert EN["issues"].keys() == keys
     forms = {issues.CONFIRMATION: {"title", "fix_flow"}}
