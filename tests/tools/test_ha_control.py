@@ -139,6 +139,16 @@ async def test_of_a_wildcard_only_what_can_do_it(planned: MakePlan, put: Put) ->
     assert plan.targets == ("light.a",)
 
 
+async def test_of_a_wildcard_only_what_the_user_may_see(
+    hass: HomeAssistant, planned: MakePlan, turn: Turn, put: Put
+) -> None:
+    for name in ("light.mine", "light.other"):
+        await put(name)
+    turn.user = MockUser().add_to_hass(hass)
+    turn.user.mock_policy({"entities": {"entity_ids": {"light.mine": True}}})
+    assert (await planned("turn_on", "light.*")).targets == ("light.mine",)
+
+
 async def test_a_wildcard_of_which_nothing_can_do_it_says_why(planned: MakePlan, put: Put) -> None:
     await put("light.b", "on", supported_color_modes=["onoff"])
     with pytest.raises(ToolRefusal, match=r"light\.b does not take brightness_pct"):

@@ -8,6 +8,7 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, Supp
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.helpers.json import json_bytes
 import pytest
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.context.home import Home
 from custom_components.home_agent.safety.plan import ActionClass
@@ -75,6 +76,14 @@ async def test_what_no_encoder_takes_does_not_spoil_a_wildcard(
     result = await query("light.*", **more)
     assert [row["entity_id"] for row in result["entities"]] == ["light.odd", "light.plain"]
     assert json_bytes(result)
+
+
+async def test_a_wildcard_has_what_its_user_may_read(hass: HomeAssistant, query: Ask, turn: Turn, put: Put) -> None:
+    for name in ("light.mine", "light.other"):
+        await put(name)
+    turn.user = MockUser().add_to_hass(hass)
+    turn.user.mock_policy({"entities": {"entity_ids": {"light.mine": True}}})
+    assert (await query("light.*"))["entity_id"] == "light.mine"
 
 
 async def test_an_overview_takes_odd_states(query: Ask, put: Put) -> None:

@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 from homeassistant.setup import async_setup_component
 import pytest
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import ASSISTANT
 from custom_components.home_agent.context.home import Home
@@ -200,6 +201,32 @@ async def test_exposure_that_was_taken_back_counts_at_once(hass: HomeAssistant, 
     with pytest.raises(ToolRefusal) as refused:
         await read("light.kitchen_table")
     assert "(light.kitchen_table)" not in str(refused.value)
+
+
+async def test_who_may_not_read_it_is_neither_given_nor_told_of_it(hass: HomeAssistant, read: Find) -> None:
+    user = MockUser().add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"light.kitchen_table": True, "sensor.kitchen_temperature": True}}})
+    for text in ("light.*", "table"):
+        assert await read(text, user=user) == {"light.kitchen_table"}
+    assert await read("kitchen", user=user) == {"light.kitchen_table", "sensor.kitchen_temperature"}
+    assert await read("*", user=user) == {"light.kitchen_table", "sensor.kitchen_temperature"}
+    for text in ("bakc door", "lock.*"):
+        with pytest.raises(ToolRefusal, match="No exposed entity matches") as refused:
+            await read(text, user=user)
+        assert "kitchen_door" not in str(refused.value)
+
+
+async def test_what_was_named_stays_for_the_policy_to_refuse(hass: HomeAssistant, read: Find) -> None:
+    user = MockUser().add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"light.kitchen_table": True}}})
+    assert await read("back door", user=user) == await read("lock.kitchen_door", user=user) == {"lock.kitchen_door"}
+
+
+async def test_of_two_with_one_name_the_one_that_may_be_told(hass: HomeAssistant, home: Home) -> None:
+    user = MockUser().add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"light.office_table": True}}})
+    targets = Targets(hass=hass, names=Names(home), area_id=None, able=lambda _: True, user=user)
+    assert (await targets.async_find("Table")).entity_ids == ("light.office_table",)
 
 
 async def test_long_work_lets_the_event_loop_run(hass: HomeAssistant, home: Home, read: Find) -> None:

@@ -91,7 +91,12 @@ class HaControl(HomeAgentTool):
                 return False
 
         targets = Targets(
-            hass=hass, names=self._names, area_id=turn.area_id, able=able, plain_only=wanted != "set_value"
+            hass=hass,
+            names=self._names,
+            area_id=turn.area_id,
+            able=able,
+            user=turn.user,
+            plain_only=wanted != "set_value",
         )
         calls: list[ServiceCall] = []
         for found in await targets.async_find_all(args["entity_id"]):

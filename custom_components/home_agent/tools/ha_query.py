@@ -111,7 +111,7 @@ class HaQuery(HomeAgentTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return which entities are read; raises `ToolRefusal` when nothing matches."""
-        targets = Targets(hass=hass, names=self._names, area_id=turn.area_id)
+        targets = Targets(hass=hass, names=self._names, area_id=turn.area_id, user=turn.user)
         found: dict[str, None] = {}
         refused: list[ToolRefusal] = []
         for text in args["entity_id"]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import fnmatch
 import re
 
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
 
@@ -48,6 +50,8 @@ class Targets:
     """Area of the asking device: of two entities with the same name the one there is meant."""
     able: Able | None = None
     """Given for control; without it everything counts and ambiguous names mean all of them."""
+    user: User | None = None
+    """Who asks: what they may not read is neither in a wildcard or a place nor suggested; None: nobody is known."""
     plain_only: bool = True
     """Whether places and wildcards without a domain mean `PLAIN_DOMAINS` only (turn_on, turn_off, toggle)."""
 
@@ -73,6 +77,12 @@ class Targets:
 
     def _exposed(self, entity_id: str) -> bool:
         return self.hass.states.get(entity_id) is not None and async_should_expose(self.hass, ASSISTANT, entity_id)
+
+    def _told(self, entity_id: str) -> bool:
+        """Return whether an entity may be told to who did not name it."""
+        if not self._exposed(entity_id):
+            return False
+        return self.user is None or self.user.permissions.check_entity(entity_id, POLICY_READ)
 
     async def _async_everything(self) -> Found:
         if self.able is not None:
@@ -101,9 +111,10 @@ class Targets:
 
     async def _async_chosen(self, text: str, found: Sequence[str]) -> tuple[str, ...]:
         """Return which of several entities of one name is meant."""
-        if self.able is None or len(found) < 2:
-            return tuple(found)
-        able = [entity_id for entity_id in found if self.able(entity_id)] or list(found)
+        told = [entity_id for entity_id in found if self._told(entity_id)] or found[:1]
+        if self.able is None or len(told) < 2:
+            return tuple(told)
+        able = [entity_id for entity_id in told if self.able(entity_id)] or list(told)
         entities = (await self.names.async_view()).entities
         here = [one for one in able if self.area_id is not None and entities[one].area_id == self.area_id] or able
         if len(here) > 1:
@@ -136,11 +147,11 @@ class Targets:
         return [one for one in found if not self.plain_only or split_entity_id(one)[0] in PLAIN_DOMAINS]
 
     async def _async_live(self, found: Iterable[str]) -> tuple[str, ...]:
-        return tuple([entity_id async for entity_id in in_slices(found) if self._exposed(entity_id)])
+        return tuple([entity_id async for entity_id in in_slices(found) if self._told(entity_id)])
 
     async def _async_unknown(self, text: str) -> ToolRefusal:
         entities = (await self.names.async_view()).entities
-        near = [one for one in await self.names.async_near(text) if one in entities and self._exposed(one)]
+        near = [one for one in await self.names.async_near(text) if one in entities and self._told(one)]
         named = [f"{entities[one].names[0]} ({one})" for one in near[:SUGGESTIONS]]
         hint = f" Did you mean {', '.join(named)}?" if named else ""
         return ToolRefusal(f"No exposed entity matches '{text}'.{hint}")
