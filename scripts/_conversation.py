@@ -109,13 +109,15 @@ class Conversation:
         answer = await self._hass.say(line.text, agent=self._agent, conversation_id=self._id)
         self._id = answer.conversation_id
         self._terminal.spoken("Home Agent", answer.speech)
-        after = await self._settled(line.expected(before))
+        expected = line.expected(before)
+        after = await self._settled(expected)
         asked = await self._asked()
         attempted = line.reply is not None and (asked or answer.kind == "error")
         self._terminal.changed(before, after, "a lock is never opened on a sentence alone" if attempted else "")
         wrong = self._complaints(line, answer, attempted=attempted)
-        if after != line.expected(before):
-            wrong.append(f"the house to have {dict(line.changes)}" if line.changes else "that nothing changes")
+        if after != expected:
+            states = ", ".join(f"{key}: {expected[key]}" for key in line.changes)
+            wrong.append(states or "that nothing changes")
         for complaint in wrong:
             self._terminal.verdict(f"expected {complaint}", good=False)
         return not wrong and (not asked or line.reply is None or await self._say(line.reply))
