@@ -112,6 +112,8 @@ ALPHABET = (
     *("**", "```", "~~~", "\n\n", "- ", "1. ", "> ", "[x] ", "[^1]", "](", "<think>", "</think>", "<b>", "</", "<!--"),
     *(
         "-->",
+        "\r",
+        "\r\n",
         "https://",
         "www.",
         "a.b",
@@ -154,6 +156,26 @@ def test_text_is_speakable(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", [text for text, _ in SPOKEN.values()], ids=SPOKEN.keys())
 def test_pieces_say_what_the_whole_says(text: str) -> None:
     assert {spoken(text, random.Random(seed)) for seed in range(30)} == {speakable_text(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5€# `,\n> 1. \n~~[>.é> ",
+        "1. \r\nword",
+        "a\r\nb",
+        "_ \r\n\n50%(",
+        "|---|\r\r\n5€word",
+        "```\r\nx\r\n```\r\ny\r",
+    ],
+)
+def test_a_line_s_end_may_come_in_two_halves(text: str) -> None:
+    whole = speakable_text(text)
+    for cut in range(1, len(text)):
+        speech = SpeechFilter()
+        assert speech.feed(text[:cut]) + speech.feed(text[cut:]) + speech.flush() == whole
+    speech = SpeechFilter()
+    assert "".join(speech.feed(char) for char in text) + speech.flush() == whole
 
 
 @pytest.mark.parametrize("seed", range(200))

@@ -1,8 +1,10 @@
 """Thinking and answer in one text, cut anywhere."""
 
+import time
+
 import pytest
 
-from custom_components.home_agent.client.thinking import ThinkingSplitter
+from custom_components.home_agent.client.thinking import Span, ThinkingSplitter
 
 
 def split(*pieces: str, begins_inside: bool = False) -> tuple[str, str]:
@@ -56,7 +58,24 @@ def test_a_closing_tag_alone_is_remembered_and_not_said() -> None:
     assert split("Hm.</think>It is on.") == ("Hm.", "It is on.")
 
 
+def test_what_is_held_back_is_searched_once() -> None:
+    def seconds(pieces: int) -> float:
+        splitter = ThinkingSplitter(begins_inside=True)
+        began = time.process_time()
+        for _ in range(pieces):
+            splitter.feed("a word ")
+        took = time.process_time() - began
+        assert splitter.finish() == [Span("a word " * pieces, thinking=False)]
+        return took
+
+    assert seconds(40_000) < 1  # searched again and again: ten seconds and more
+
+
 def test_nothing_is_held_back_once_the_server_separates_thinking_itself() -> None:
     splitter = ThinkingSplitter(begins_inside=True)
     splitter.begins_outside()
     assert [span.text for span in splitter.feed("It is")] == ["It is"]
+    late = ThinkingSplitter(begins_inside=True)
+    assert late.feed("It ") == late.feed("is <") == []
+    late.begins_outside()
+    assert [span.text for span in late.feed(" on")] == ["It is < on"]

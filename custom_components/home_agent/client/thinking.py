@@ -23,6 +23,9 @@ class ThinkingSplitter:
     def __init__(self, *, begins_inside: bool = False) -> None:
         """Start; `begins_inside`: hold the text back until a tag tells whether it began inside thinking."""
         self._pending = ""
+        """The end of the text, where a tag may have begun."""
+        self._held: list[str] = []
+        """What came before it while nobody knows what it is; searched once, however long it gets."""
         self._thinking = False
         self._undecided = begins_inside
         self._answered = False
@@ -40,25 +43,24 @@ class ThinkingSplitter:
     def begins_outside(self) -> None:
         """Hold nothing back: the server tells thinking from the answer by itself."""
         self._undecided = False
+        self._pending = self._released() + self._pending
 
     def feed(self, text: str) -> list[Span]:
         """Return what is certain now."""
-        if not self._pending and not self._undecided and "<" not in text:
-            return self._spans(text)
+        if not self._pending and "<" not in text:
+            return self._certain(text)
         self._pending += text
         spans: list[Span] = []
         while self._take_tag(spans):
             pass
-        if not self._undecided:
-            keep = _tag_start(self._pending, (CLOSE,) if self._thinking else (OPEN, CLOSE))
-            certain, self._pending = self._pending[: len(self._pending) - keep], self._pending[-keep:] if keep else ""
-            spans += self._spans(certain)
-        return spans
+        keep = _tag_start(self._pending, (CLOSE,) if self._thinking else (OPEN, CLOSE))
+        certain, self._pending = self._pending[: len(self._pending) - keep], self._pending[-keep:] if keep else ""
+        return spans + self._certain(certain)
 
     def finish(self) -> list[Span]:
         """Return what was held back; nothing follows."""
         self._undecided = False
-        text, self._pending = self._pending, ""
+        text, self._pending = self._released() + self._pending, ""
         return self._spans(text)
 
     def _take_tag(self, spans: list[Span]) -> bool:
@@ -66,7 +68,8 @@ class ThinkingSplitter:
         close = self._pending.find(CLOSE)
         start = -1 if self._thinking else self._pending.find(OPEN)
         if start >= 0 and (close < 0 or start < close):
-            before, self._pending = self._pending[:start], self._pending[start + len(OPEN) :]
+            before = self._released() + self._pending[:start]
+            self._pending = self._pending[start + len(OPEN) :]
             self._undecided = False
             spans += self._spans(before)
             self._thinking = True
@@ -74,7 +77,8 @@ class ThinkingSplitter:
             return True
         if close < 0:
             return False
-        before, self._pending = self._pending[:close], self._pending[close + len(CLOSE) :]
+        before = self._released() + self._pending[:close]
+        self._pending = self._pending[close + len(CLOSE) :]
         if not self._thinking:
             self.stray_close = True
             self._thinking = not self._answered
@@ -82,6 +86,18 @@ class ThinkingSplitter:
         spans += self._spans(before)
         self._thinking = False
         return True
+
+    def _certain(self, text: str) -> list[Span]:
+        """Return a text without tags, or hold it while nobody knows what it is."""
+        if not self._undecided:
+            return self._spans(text)
+        self._held.append(text)
+        return []
+
+    def _released(self) -> str:
+        text = "".join(self._held)
+        self._held.clear()
+        return text
 
     def _spans(self, text: str) -> list[Span]:
         if self._thinking:

@@ -25,7 +25,7 @@ _BULLETS = "-*+•‣◦●○▪■–—·"
 _UNDECIDED = re.compile(
     r"(?:"
     r"[-*_=|:+ \t]*"  # a rule, a bullet, the line under a table's head
-    r"|>|\#{1,6}|\d{1,9}[.)]?"
+    r"|>|\#{1,6}|\d{1,9}(?:[.)][ \t]*)?"
     rf"|[{_BULLETS}][ \t]*(?:\[[ xX]?\]?[ \t]*)?"
     r"|`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*"
     r")\Z"
@@ -47,6 +47,8 @@ class Cleaner:
         self._writer = Writer()
         self._inline = Inline(self._writer)
         self._held = ""
+        self._return = ""
+        """A carriage return at the end, which may be the first half of a line's."""
         self._kind = self._read_as = Kind.MARK
         self._line_open = False
         self._fence = ""
@@ -58,16 +60,23 @@ class Cleaner:
 
     def feed(self, text: str) -> str:
         """Return what more of the text makes certain."""
-        self._held += text
+        self._held += self._whole_line_ends(text)
         self._advance(final=False)
         return self._writer.take()
 
     def close(self) -> str:
         """Return what was held back; the text ends here."""
+        self._return = ""
         self._advance(final=True)
         if self._read_as in _UNITS:
             self._writer.end_block()
         return self._writer.take()
+
+    def _whole_line_ends(self, text: str) -> str:
+        """Return the text with line feeds alone as the ends of its lines; other carriage returns are blanks."""
+        text = (self._return + text).replace("\r\n", "\n")
+        self._return = "\r" if text.endswith("\r") else ""
+        return text.removesuffix("\r").replace("\r", " ")
 
     def _advance(self, *, final: bool) -> None:
         """Read as far as can be decided and keep the rest."""
