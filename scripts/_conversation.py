@@ -112,7 +112,8 @@ class Conversation:
         expected = line.expected(before)
         after = await self._settled(expected)
         asked = await self._asked()
-        attempted = line.reply is not None and (asked or answer.kind == "error")
+        refused = answer.kind == "error" and not self._model  # of a model's, nobody knows what it refers to
+        attempted = line.reply is not None and (asked or refused)
         self._terminal.changed(before, after, "a lock is never opened on a sentence alone" if attempted else "")
         wrong = self._complaints(line, answer, attempted=attempted)
         if after != expected:
