@@ -29,7 +29,7 @@ class Reversal:
     changed: list[str] = field(default_factory=list)
     """Entities that were changed since, not by the action: they are left alone."""
     impossible: list[str] = field(default_factory=list)
-    """Entities, or names of tools, whose action cannot be taken back."""
+    """Entities that cannot be restored, and the words of actions that touched none."""
 
     @property
     def restored(self) -> list[str]:
@@ -55,7 +55,7 @@ def reversal_of(hass: HomeAssistant, actions: Sequence[Action], *, force: bool =
     way = Reversal(actions=actions)
     for action in actions:
         if action.success and not action.before:
-            way.impossible.append(action.subject or action.tool)
+            way.impossible.append(action.subject or action.words or action.tool)
     for entity_id in dict.fromkeys(entity_id for action in reversed(actions) for entity_id in action.before):
         state = hass.states.get(entity_id)
         if not _is_group_of(state, actions):
