@@ -14,7 +14,6 @@ from .home import HomeEntity, HomeSnapshot
 
 SHORT_LINE = 25  # characters; most ids and states are longer
 MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
-LINE_OVERHEAD = 6  # characters of JSON around an id and its state
 
 type Choice = dict[str, tuple[str, ...]]
 """The owner's choice of attributes per entity id."""

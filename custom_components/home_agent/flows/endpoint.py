@@ -173,6 +173,8 @@ def _usable_url(entered: str, preset: str) -> str | None:
         url = URL(address)
     except ValueError:
         return None
+    if any(char.isspace() or not char.isprintable() for char in address):
+        return None
     usable = url.scheme in ("http", "https") and url.host and not url.user and not url.password
     return address if usable else None
 

@@ -164,7 +164,8 @@ def _switching(table: Domain, given: dict[str, object]) -> tuple[str, dict[str, 
     """Read `{"state": "off"}` as turn_off, where the domain can be switched."""
     if len(given) == 1 and table.on:
         ((name, value),) = given.items()
-        if name in ("state", "value") and (action := _STATE_WORDS.get(str(value).casefold())):
+        word = str(value).strip().casefold()
+        if name in ("state", "value") and (action := table.states.get(word) or _STATE_WORDS.get(word)):
             return action, {}
     return "set_value", given
 

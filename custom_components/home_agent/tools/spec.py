@@ -116,6 +116,8 @@ class Domain:
     """Other names that models give to parameters."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Other names that models give to actions."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """Actions that lead to a state, where on and off are not what the state's name says elsewhere."""
     rewrite: Rewrite | None = None
     build: Build | None = None
 

@@ -118,4 +118,5 @@ LOCK = Domain(
     off=("unlock",),
     is_on=_is_locked,
     words={"close": "lock", "unlatch": "open"},
+    states={**dict.fromkeys(("open", "opened"), "unlock"), **dict.fromkeys(("close", "closed"), "lock")},
 )
