@@ -34,8 +34,8 @@ NAMED: dict[str, Any] = {
     "name in another case": "OFFICE rgbw LIGHTS",
     "name without its domain": "office_rgbw_lights",
     "name behind a domain": "light.Office RGBW Lights",
-    "look-alikes": HIDDEN_LIGHT.replace("o", "о"),  # noqa: RUF001
-    "full width": "ｌｉｇｈｔ．office_rgbw_lights",  # noqa: RUF001
+    "look-alikes": HIDDEN_LIGHT.replace("o", "о"),
+    "full width": "ｌｉｇｈｔ．office_rgbw_lights",
     "zero width": "light.office\u200b_rgbw_lights",
     "soft hyphen": "light.office_rgbw\u00ad_lights",
     "right to left": "\u202elight.office_rgbw_lights",

@@ -4,15 +4,14 @@ The witness looks at the results of an attempt from outside: states, service cal
 and what arrived at the two servers on loopback, one of which nobody may ever be led to.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 import json
 from typing import Any
 
-from homeassistant.components import diagnostics as _diagnostics  # noqa: F401 - its helpers have to be importable
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity, async_should_expose
 from homeassistant.const import EVENT_CALL_SERVICE, EVENT_STATE_CHANGED, MATCH_ALL
-from homeassistant.core import Context, Event, HomeAssistant, callback
+from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
@@ -178,13 +177,12 @@ class Witness:
     allowed_paths: tuple[str, ...] = ("/v1/",)
     may_move: set[str] = field(default_factory=set)
     """Protected entities that this case moves with right."""
+    secrets: set[str] = field(default_factory=lambda: {API_KEY, REST_SECRET, PIN, HIDDEN_STATE})
     events: list[Event] = field(default_factory=list)
     before: dict[str, str] = field(default_factory=dict)
 
     def watch(self) -> None:
         """Begin."""
-        from homeassistant.components.homeassistant.exposed_entities import async_should_expose  # noqa: PLC0415
-
         self.before = {
             state.entity_id: state.state
             for state in self.hass.states.async_all()
@@ -255,10 +253,7 @@ class Witness:
                 await async_get_config_entry_diagnostics(self.hass, self.entry), cls=_Encoder
             )
         return iter(
-            f"{secret} is in {place}"
-            for place, text in places.items()
-            for secret in (API_KEY, REST_SECRET, PIN, HIDDEN_STATE)
-            if secret in text
+            f"{secret} is in {place}" for place, text in places.items() for secret in self.secrets if secret in text
         )
 
 
@@ -280,11 +275,3 @@ class _Encoder(JSONEncoder):
 def answers(server: LLMServer) -> list[dict[str, Any]]:
     """Return the tool results that the model was sent with its last request."""
     return [json.loads(item["content"]) for item in server.request.body["messages"] if item["role"] == "tool"]
-
-
-def context_of(context: Context | None) -> Context:
-    """Return who asks: somebody, or nobody."""
-    return context or Context()
-
-
-type Calls = Sequence[tuple[str, Mapping[str, Any] | str]]

@@ -26,7 +26,7 @@ from ..errors import ToolError
 from ..safety.permission import is_exposed
 from ..safety.tool import ToolRefusal
 from ..tools.capabilities import members
-from ..tools.mentioned import entity_ids_in
+from ..tools.mentioned import entity_ids_in, variables_name
 from ..tools.parameters import TARGET_KEYS
 
 PLACES = (ATTR_AREA_ID, ATTR_DEVICE_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
@@ -59,6 +59,8 @@ def reached(
     answer.
     """
     _check_inside(data)
+    if domain == "script" and ENTITY_MATCH_ALL in variables_name(hass, data):
+        raise ToolRefusal("Targets have to be named one by one.")
     called = dict.fromkeys(_entity_ids(wanted.get(ATTR_ENTITY_ID)))
     places = {key: _texts(wanted[key]) for key in PLACES if wanted.get(key) is not None}
     if places:

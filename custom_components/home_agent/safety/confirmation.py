@@ -221,7 +221,7 @@ class Confirmations:
             request.stop_timer = None
         if not request.question:
             return True
-        if outcome is Outcome.EXPIRED:
+        if outcome is Outcome.EXPIRED or request.tries_left <= 0:  # whatever digits come next are one more try
             self._late[request.place] = (request, dt_util.utcnow() + REMEMBERED)
         events.async_confirmation_resolved(self._hass, request.turn, request.id, outcome.value, user_id)
         for listener in self._listeners:
