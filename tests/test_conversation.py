@@ -1,6 +1,7 @@
 """Whole turns: what the person gets, what the house does, what the endpoint received."""
 
 import asyncio
+import itertools
 import json
 from typing import Any
 
@@ -85,7 +86,7 @@ async def test_each_request_begins_with_the_whole_previous_one(hass: HomeAssista
     hass.states.async_set("switch.decorative_lights", "off")
     await say(hass, "third", conversation_id)
     bodies = [request.body for request in llm_server.requests]
-    for before, after in zip(bodies, bodies[1:], strict=False):
+    for before, after in itertools.pairwise(bodies):
         assert after["messages"][: len(before["messages"])] == before["messages"]
         assert after["tools"] == before["tools"]
     last = part_of(bodies[-1]["messages"][-1])

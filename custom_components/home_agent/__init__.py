@@ -20,6 +20,7 @@ from .const import (
     SUBENTRY_PROFILE,
 )
 from .context.home import Home
+from .context.session import SESSIONS, Sessions
 from .custom import configuration
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
@@ -32,6 +33,7 @@ from .runtime import HomeAgentConfigEntry, RuntimeData
 from .safety.policy import policy_from_options
 from .safety.throttle import THROTTLE_TURNS, Throttle
 from .services import async_register_services
+from .tools.external_llm import ExternalModels
 from .tools.registry import NativeTools, Tools
 
 PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
@@ -47,8 +49,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Build what the entry owns. Asks no endpoint: the computer of a local model is often asleep."""
-    if entry.options.get(CONF_DEBUG_LOGGING):
-        LOGGER.setLevel(logging.DEBUG)
+    LOGGER.setLevel(logging.DEBUG if entry.options.get(CONF_DEBUG_LOGGING) else logging.NOTSET)
     home, custom_tools = Home(hass, entry), CustomTools(hass, entry)
     journal = ActionJournal(hass, entry.entry_id)
     await journal.async_load()
@@ -57,23 +58,27 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     throttle = Throttle(
         hass, issue_registry.async_automation_loop, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
     )
+    endpoints = _endpoints(hass, entry)
     entry.runtime_data = RuntimeData(
-        endpoints=_endpoints(hass, entry),
+        endpoints=endpoints,
         profiles=_profiles(entry),
         home=home,
+        sessions=hass.data.setdefault(SESSIONS, Sessions()),
         policy=policy,
-        journal=journal,
         custom_tools=custom_tools,
+        journal=journal,
         tools=Tools(
             NativeTools(home),
             UndoTools(journal),
             custom_tools,
+            ExternalModels(endpoints),
             ForeignTools(hass, issue_registry.async_llm_apis_missing),
             offers=policy.rules.offers,
         ),
         throttle=throttle,
     )
     entry.runtime_data.home.async_start()
+    entry.runtime_data.sessions.async_renew_instructions()
     channels.async_start(hass, entry)
     issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)
     entry.async_on_unload(partial(issue_registry.async_clear, hass))

@@ -123,13 +123,8 @@ class Agent:
                     called = True
                 said = said or bool(delta.get("content"))
                 yield delta
-        except LLMContextLengthError as err:
-            if not last_try or not acted or not self.talks:
-                raise
-            yield {"role": "assistant", "content": await async_error_text(self.hass, self.turn.language, err)}
         except LLMError as err:
-            self.endpoint.async_failed(err)
-            if not self.talks or not (reply.started or acted):
+            if self._is_hopeless(err, reply, acted=acted, last_try=last_try):
                 raise
             events.async_streaming_error(self.hass, self.turn, err)
             if called:  # the loop goes on from the chat log, with the results of what was started
@@ -143,6 +138,18 @@ class Agent:
                 if not self.talks:
                     raise LLMResponseError(key)
                 yield {"content": await self._notice(key, after=said)}
+
+    def _is_hopeless(self, error: LLMError, reply: Reply, *, acted: bool, last_try: bool) -> bool:
+        """Return whether the error ends the turn, or this attempt; otherwise it becomes part of the answer.
+
+        Once a delta has left, a request is never made again: its calls are running, its words were heard (D-9).
+        """
+        too_long = isinstance(error, LLMContextLengthError)
+        if not too_long:
+            self.endpoint.async_failed(error)
+        if not self.talks:
+            return True
+        return not reply.started and (not acted or (too_long and not last_try))
 
     async def _honest(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
         """Pass the deltas of a correction on; when it claims the same again or does not come, say what is true."""

@@ -92,7 +92,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         token = current_turn.set(turn)
         try:
             with self.runtime.sessions.turn(turn.conversation_id, self.profile.subentry_id) as session:
-                turn.taints = session.taints
+                turn.taints, session.user_id = session.taints, turn.context.user_id
                 events.async_conversation_started(self.hass, turn)
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)
@@ -160,7 +160,9 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         """Take back what was done last, or ask for the yes that this needs; no model is asked."""
         turn.origin = Origin.LOCAL
         answer = await async_undo(self.hass, turn, self.runtime.policy, HaUndo(self.runtime.journal), chat_log)
-        return self._said(turn, chat_log, Settled(text=answer.text or await self._async_question(turn), done=answer.done))
+        return self._said(
+            turn, chat_log, Settled(text=answer.text or await self._async_question(turn), done=answer.done)
+        )
 
     async def _async_question(self, turn: Turn) -> str:
         """Put the question that the turn has to end with, and return it."""

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
+from .client.wire import dump
 from .const import CONF_EMIT_EVENTS, DOMAIN
 from .turn import ToolCallRecord, Turn
 
@@ -91,7 +91,7 @@ def async_tool_executed(hass: HomeAssistant, turn: Turn, record: ToolCallRecord,
     data = {
         "tool_name": record.tool_name,
         "parameters": record.parameters,
-        "result": json_dumps(result)[:MAX_RESULT],
+        "result": dump(result).decode()[:MAX_RESULT],
         "success": record.success,
         "duration_ms": record.duration_ms,
     }

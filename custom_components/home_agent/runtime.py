@@ -31,10 +31,10 @@ class RuntimeData:
     home: Home
     policy: Policy
     tools: Tools
-    custom_tools: CustomTools
     throttle: Throttle
+    custom_tools: CustomTools
     journal: ActionJournal
-    sessions: Sessions = field(default_factory=Sessions)
+    sessions: Sessions
     stable: StablePart = field(default_factory=StablePart)
     selections: Selections = field(default_factory=Selections)
 

@@ -214,8 +214,11 @@ async def _async_may_see(call: ServiceCall) -> Sees:
 
 
 async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
-    """Let conversations start anew; return how many there were."""
-    return {"cleared": _runtime(call.hass).sessions.async_clear(call.data.get(ATTR_CONVERSATION_ID))}
+    """Let conversations start anew; return how many there were. Who is no admin clears their own."""
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    own = user.id if user is not None and not user.is_admin else None
+    sessions = _runtime(call.hass).sessions
+    return {"cleared": sessions.async_clear(call.data.get(ATTR_CONVERSATION_ID), user_id=own)}
 
 
 async def _async_reload_context(call: ServiceCall) -> None:
@@ -314,7 +317,7 @@ def _profile(hass: HomeAssistant, runtime: RuntimeData, wanted: str | None) -> P
 
 def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
     entity_id = er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, profile.subentry_id)
-    if entity_id is None:
+    if entity_id is None or hass.states.get(entity_id) is None:  # disabled by the owner
         raise _invalid("profile_not_found", profile=profile.name, profiles="")
     return entity_id
 

@@ -13,7 +13,10 @@ LINES = (
 
 
 def test_only_what_is_new_is_there() -> None:
-    assert render_turn_part(time="09:12", facts={}, lines=(), left_out=0, style="json") == '<house>{"time":"09:12"}</house>'
+    assert (
+        render_turn_part(time="09:12", facts={}, lines=(), left_out=0, style="json")
+        == '<house>{"time":"09:12"}</house>'
+    )
 
 
 @pytest.mark.parametrize(

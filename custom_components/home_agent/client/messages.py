@@ -6,6 +6,7 @@ are a valid sequence: each tool call is followed by exactly one result. Thinking
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
+import re
 from typing import Any
 import weakref
 
@@ -20,6 +21,8 @@ _NO_RESULT = '{"success":false,"result":null,"error":"The tool call was interrup
 CONFIRMED = "home_agent.confirmed"
 """Mark (`native`) of calls that were made by code after the user's yes; the model sees them as its own."""
 _NOTHING: Mapping[int, Any] = {}
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+MAX_NAME = 64  # characters; https://platform.openai.com/docs/api-reference/chat/create, seen 2026-11
 
 
 def messages_from_content(
@@ -83,8 +86,11 @@ def _results(following: Iterable[conversation.Content]) -> dict[str, str]:
 
 
 def _call(call: llm_helper.ToolInput) -> dict[str, Any]:
-    """Return a tool call; `BrokenArguments` are an empty dict."""
-    function = {"name": call.tool_name, "arguments": dump(call.tool_args).decode()}
+    """Return a tool call; `BrokenArguments` are an empty dict.
+
+    Endpoints refuse names with other characters than these, also those that a model made up itself.
+    """
+    function = {"name": _NO_NAME.sub("_", call.tool_name)[:MAX_NAME] or "_", "arguments": dump(call.tool_args).decode()}
     return {"id": call.id, "type": "function", "function": function}
 
 

@@ -46,7 +46,9 @@ def basics(entry: ConfigEntry) -> Fields:
 def known_settings(hass: HomeAssistant, entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return stored settings without what is gone since and its field would refuse to show: endpoints, tool collections."""
     known = {LLM_DEFAULT, LLM_NONE, *entry.subentries}
-    return known_apis(hass, {key: value for key, value in data.items() if key not in (CONF_LLM, CONF_EXTERNAL_LLM) or value in known})
+    return known_apis(
+        hass, {key: value for key, value in data.items() if key not in (CONF_LLM, CONF_EXTERNAL_LLM) or value in known}
+    )
 
 
 def profile_schema(hass: HomeAssistant, entry: ConfigEntry, name: str, settings: Mapping[str, Any]) -> probatio.Schema:

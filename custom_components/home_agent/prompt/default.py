@@ -22,6 +22,10 @@ QUERY = """\
 ha_query tells states, attributes and history. entity_id takes wildcards (light.*), names and areas: use it to search when \
 you are not sure of an id."""
 
+EXTERNAL = """\
+query_external_llm asks a more capable model, for complex analysis or long explanations. It sees only the prompt and context you \
+pass: put in what it needs, such as sensor readings."""
+
 GUIDELINES = "## Guidelines"
 
 ACT = """\
@@ -44,7 +48,11 @@ SPEAK = """\
 def default_prompt(tool_names: frozenset[str]) -> str:
     """Return the instructions for an assistant with these tools; the same words for the same tools."""
     parts = [ROLE, DATA]
-    tools = [text for name, text in (("ha_control", CONTROL), ("ha_query", QUERY)) if name in tool_names]
+    tools = [
+        text
+        for name, text in (("ha_control", CONTROL), ("ha_query", QUERY), ("query_external_llm", EXTERNAL))
+        if name in tool_names
+    ]
     if tools:
         parts.append("\n".join((TOOLS_HEADING, "", *tools)))
     parts.append("\n".join((GUIDELINES, "", *((ACT,) if tools else ()), SPEAK)))
