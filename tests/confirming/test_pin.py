@@ -52,9 +52,10 @@ async def test_three_wrong_ones_drop_the_request(hass: HomeAssistant, llm_server
     answers = [speech(await say(hass, f"yes {wrong}", conversation_id, context=alice)) for wrong in (1, 47, 47112)]
     assert answers[:2] == ["That PIN is wrong. What is the PIN?"] * 2
     assert answers[2].startswith("That PIN is wrong as well.")
-    llm_server.plan(text("What?"))
+    asked = len(llm_server.requests)
     await say(hass, f"yes {PIN}", conversation_id, context=alice)
     assert state_of(hass) == "locked"
+    assert len(llm_server.requests) == asked  # no model hears a PIN, not even one that comes too late
 
 
 async def test_a_no_needs_no_pin(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
