@@ -18,6 +18,7 @@ LAYERS = (
     ("local",),
     ("foreign", "issues"),
     ("custom", "endpoint", "opening", "pipelines"),
+    ("mcp_client",),
     ("runtime", "turn_api"),
     ("confirming",),
     ("agent", "entity"),

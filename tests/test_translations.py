@@ -21,7 +21,7 @@ import pytest
 from custom_components.home_agent import errors, issues, sensor, services
 from custom_components.home_agent.client.presets import PRESETS
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.flows import endpoint, fields
+from custom_components.home_agent.flows import endpoint, fields, mcp_server
 from custom_components.home_agent.flows.confirmation import GUARDED, PIN_FORMAT, confirmation_schema
 from custom_components.home_agent.flows.custom_tool_fields import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import EndpointForm
@@ -240,6 +240,13 @@ def test_forms_of_a_tool(kind: str) -> None:
         check_step(section, set(FORMS[kind][name]))
 
 
+def test_forms_of_a_server() -> None:
+    steps = EN["config_subentries"]["mcp_server"]["step"]
+    check_step(steps["user"], {*mcp_server.CONNECTION, "use_anyway"})
+    assert steps["reconfigure"]["data"] == steps["user"]["data"]
+    check_step(steps["tools"], {"allowed_tools"})
+
+
 def test_forms_of_the_house() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *MENU}
@@ -268,6 +275,11 @@ def test_forms_of_the_house() -> None:
             EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="assistant"
         ),
         pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused"}, id="tool"),
+        pytest.param(
+            EN["config_subentries"]["mcp_server"],
+            {*mcp_server.ERRORS.values(), "invalid_url", "missing", "name_taken"},
+            id="MCP server",
+        ),
         pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT}, id="house"),
     ],
 )
@@ -293,7 +305,7 @@ def test_choices() -> None:
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
     assert texts["pins"]["options"].keys() == set(GUARDED)
-    for group in (fields.CONTEXT, fields.SPEECH, BASICS, FORMS["rest"]["auth"]):
+    for group in (fields.CONTEXT, fields.SPEECH, BASICS, FORMS["rest"]["auth"], mcp_server.CONNECTION):
         for selector in group.values():
             config = getattr(selector, "config", {})
             if "translation_key" in config and "options" in config:

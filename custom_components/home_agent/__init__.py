@@ -27,6 +27,7 @@ from .endpoint import Endpoint
 from .foreign.provider import ForeignTools
 from .journal.store import ActionJournal, store_of
 from .journal.undo import UndoTools
+from .mcp_client.provider import McpTools
 from .pipelines import async_watch_pipelines
 from .profiles.profile import Profile, profile_from_data
 from .runtime import HomeAgentConfigEntry, RuntimeData
@@ -51,6 +52,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     """Build what the entry owns. Asks no endpoint: the computer of a local model is often asleep."""
     LOGGER.setLevel(logging.DEBUG if entry.options.get(CONF_DEBUG_LOGGING) else logging.NOTSET)
     home, custom_tools = Home(hass, entry), CustomTools(hass, entry)
+    mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
     journal = ActionJournal(hass, entry.entry_id)
     await journal.async_load()
     entry.async_on_unload(journal.async_close)
@@ -66,11 +68,13 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         sessions=hass.data.setdefault(SESSIONS, Sessions()),
         policy=policy,
         custom_tools=custom_tools,
+        mcp_tools=mcp_tools,
         journal=journal,
         tools=Tools(
             NativeTools(home),
             UndoTools(journal),
             custom_tools,
+            mcp_tools,
             ExternalModels(endpoints),
             ForeignTools(hass, issue_registry.async_llm_apis_missing),
             offers=policy.rules.offers,
@@ -85,6 +89,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     entry.async_on_unload(throttle.stop)
     await custom_tools.async_load()
     entry.async_on_unload(custom_tools.async_close)
+    mcp_tools.async_start()
+    entry.async_on_unload(mcp_tools.async_close)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     async_watch_pipelines(hass, entry, entry.runtime_data.profiles)
     entry.async_on_unload(entry.add_update_listener(_async_reload))

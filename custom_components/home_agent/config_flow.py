@@ -14,12 +14,13 @@ from homeassistant.const import CONF_NAME
 from homeassistant.core import callback
 import probatio
 
-from .const import CONF_PRESET, DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_PROFILE
+from .const import CONF_PRESET, DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER, SUBENTRY_PROFILE
 from .flows.custom_tool import CustomToolFlow
 from .flows.endpoint import EndpointForm
 from .flows.endpoint_schema import NO_MODEL, preset_fields
 from .flows.fields import NAME
 from .flows.llm_subentry import EndpointFlow
+from .flows.mcp_server import McpServerFlow
 from .flows.options import HomeAgentOptionsFlow
 from .flows.profile import ProfileFlow
 
@@ -42,7 +43,12 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     @override
     def async_get_supported_subentry_types(cls, config_entry: ConfigEntry) -> dict[str, type[ConfigSubentryFlow]]:
         """Return what the hub may have more of."""
-        return {SUBENTRY_LLM: EndpointFlow, SUBENTRY_PROFILE: ProfileFlow, SUBENTRY_CUSTOM_TOOL: CustomToolFlow}
+        return {
+            SUBENTRY_LLM: EndpointFlow,
+            SUBENTRY_PROFILE: ProfileFlow,
+            SUBENTRY_CUSTOM_TOOL: CustomToolFlow,
+            SUBENTRY_MCP_SERVER: McpServerFlow,
+        }
 
     @staticmethod
     @callback

@@ -24,6 +24,7 @@ from .const import (
     DOMAIN,
     SUBENTRY_CUSTOM_TOOL,
     SUBENTRY_LLM,
+    SUBENTRY_MCP_SERVER,
 )
 from .flows.checks import LISTS
 from .profiles.profile import profile_from_data
@@ -66,7 +67,24 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
         return described | {"settings": _endpoint_settings(subentry), "seen": _seen(entry, subentry)}
     if subentry.subentry_type == SUBENTRY_CUSTOM_TOOL:
         return described | {"handler": subentry.data["handler"]["type"]}
+    if subentry.subentry_type == SUBENTRY_MCP_SERVER:
+        return described | _mcp_server(entry, subentry)
     return described | {"stored": _sizes(subentry.data), "settings": _profile_settings(entry, subentry)}
+
+
+def _mcp_server(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str, Any]:
+    """Return a server of tools without keys; an address keeps neither a name and password nor a query."""
+    settings: dict[str, Any] = async_redact_data(dict(subentry.data), {"token", "client_id", "client_secret"})
+    for key in {"url", "token_url"} & settings.keys():
+        settings[key] = str(URL(settings[key]).with_user(None).with_query(None))
+    server = None
+    if entry.state is ConfigEntryState.LOADED:
+        server = entry.runtime_data.mcp_tools.servers.get(subentry.subentry_id)
+    return {
+        "settings": settings,
+        "connected": server.connected if server else None,
+        "tools": len(server.tools) if server else None,
+    }
 
 
 def _custom_tools(entry: HomeAgentConfigEntry) -> dict[str, str] | None:

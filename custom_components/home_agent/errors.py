@@ -12,6 +12,12 @@ HomeAgentError
 │   └── LLMResponseError       refused, not understood, or not what an OpenAI-compatible server sends
 ├── ToolError                a tool call failed: the model learns of it, the turn goes on
 ├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
+├── McpError                 a server of tools (Model Context Protocol) cannot be used now
+│   ├── McpUnreachableError    not reachable, or it broke off
+│   ├── McpCertificateError    its certificate was refused
+│   ├── McpAuthError           it refused the key
+│   ├── McpProtocolError       what answers is no such server, or refused what it was asked
+│   └── McpSdkError            the library that speaks to such servers could not be installed
 ├── ContextError             a piece of context is missing: it is left out, the turn goes on
 ├── PromptTemplateError      the owner's prompt does not render
 └── ConversationBusy         a second message while the first is being answered
@@ -110,6 +116,49 @@ class CustomToolError(HomeAgentError):
         """Keep where it is."""
         super().__init__(key, **placeholders)
         self.path = path
+
+
+class McpError(HomeAgentError):
+    """A server of tools cannot be used now. Placeholder: `detail`, a status or the class of an error."""
+
+    key = "mcp_unreachable"
+
+    def __init__(self, *, detail: str = "") -> None:
+        """Keep the detail."""
+        super().__init__(detail=detail)
+
+
+class McpUnreachableError(McpError):
+    """The server cannot be reached, or broke off."""
+
+
+class McpCertificateError(McpError):
+    """The server's certificate was refused."""
+
+    key = "mcp_certificate"
+
+
+class McpAuthError(McpError):
+    """The server refused the key."""
+
+    key = "mcp_auth"
+
+
+class McpProtocolError(McpError):
+    """What answers is not a server of this kind, or it refused what it was asked."""
+
+    key = "mcp_protocol"
+
+    def __init__(self, *, detail: str = "", said: str = "") -> None:
+        """Keep what the server said, for the model."""
+        super().__init__(detail=detail)
+        self.said = said
+
+
+class McpSdkError(McpError):
+    """The library could not be installed or loaded."""
+
+    key = "mcp_sdk"
 
 
 class ContextError(HomeAgentError):

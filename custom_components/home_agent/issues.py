@@ -30,6 +30,7 @@ CUSTOM_TOOL_CLASH = "custom_tool_clash"
 CUSTOM_YAML_WRONG = "custom_yaml_wrong"
 CUSTOM_YAML_TOOL = "custom_yaml_tool"
 SERVICE_FAILING = "service_failing"
+MCP_SERVER_FAILING = "mcp_server_failing"
 
 _OF_ENDPOINT = (UNREACHABLE, SILENT, CERTIFICATE, MODEL_MISSING)
 _BELONGS_TO_ENTRY = "config_entry_id" in signature(ir.async_create_issue).parameters
@@ -153,6 +154,18 @@ def async_service_failing(hass: HomeAssistant, host: str, tool: str) -> None:
 def async_service_recovered(hass: HomeAssistant, host: str) -> None:
     """Take that back."""
     ir.async_delete_issue(hass, DOMAIN, _issue_id(SERVICE_FAILING, host))
+
+
+@callback
+def async_mcp_server_failing(hass: HomeAssistant, subentry_id: str, server: str, reason: str) -> None:
+    """Say that a server of tools keeps failing."""
+    _raise(hass, MCP_SERVER_FAILING, subentry_id, server=server, reason=reason)
+
+
+@callback
+def async_mcp_server_recovered(hass: HomeAssistant, subentry_id: str) -> None:
+    """Take that back."""
+    ir.async_delete_issue(hass, DOMAIN, _issue_id(MCP_SERVER_FAILING, subentry_id))
 
 
 @callback

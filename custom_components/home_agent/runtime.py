@@ -12,6 +12,7 @@ from .context.stable_part import StablePart
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .journal.store import ActionJournal
+from .mcp_client.provider import McpTools
 from .profiles.profile import Profile
 from .safety.policy import Policy
 from .safety.throttle import Throttle
@@ -33,6 +34,7 @@ class RuntimeData:
     tools: Tools
     throttle: Throttle
     custom_tools: CustomTools
+    mcp_tools: McpTools
     journal: ActionJournal
     sessions: Sessions
     stable: StablePart = field(default_factory=StablePart)

@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig, SelectSelectorMode
 
-from ..const import ASSISTANT, CONF_LLM_APIS, DOMAIN, LLM_NONE, SUBENTRY_LLM
+from ..const import ASSISTANT, CONF_LLM_APIS, CONF_MCP_SERVERS, DOMAIN, LLM_NONE, SUBENTRY_LLM, SUBENTRY_MCP_SERVER
 from ..runtime import RuntimeData
 
 MAX_ENTITIES = 1000
@@ -42,6 +42,16 @@ def second_model_choice(hass: HomeAssistant) -> SelectSelector:
     )
 
 
+def server_choice(hass: HomeAssistant) -> SelectSelector:
+    """Return a list of the house's servers of tools."""
+    options = [
+        SelectOptionDict(value=subentry.subentry_id, label=subentry.title)
+        for entry in hass.config_entries.async_entries(DOMAIN)
+        for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
+    ]
+    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, mode=SelectSelectorMode.DROPDOWN))
+
+
 def tool_choice(hass: HomeAssistant) -> SelectSelector:
     """Return a list of the owner's own tools; one that is gone may stay named, and `none` stands for none of them."""
     runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
@@ -67,7 +77,14 @@ def known_apis(hass: HomeAssistant, settings: Mapping[str, Any]) -> dict[str, An
     """Return settings without collections that are gone, which their field would refuse to show."""
     known = selectable_apis(hass)
     chosen = [api_id for api_id in settings.get(CONF_LLM_APIS) or () if api_id in known]
-    return {**settings, CONF_LLM_APIS: chosen} if CONF_LLM_APIS in settings else {**settings}
+    known_servers = {
+        subentry.subentry_id
+        for entry in hass.config_entries.async_entries(DOMAIN)
+        for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
+    }
+    servers = [server for server in settings.get(CONF_MCP_SERVERS) or () if server in known_servers]
+    kept = {CONF_LLM_APIS: chosen, CONF_MCP_SERVERS: servers}
+    return {**settings, **{key: value for key, value in kept.items() if key in settings}}
 
 
 def tidy_names(names: Iterable[str]) -> list[str]:

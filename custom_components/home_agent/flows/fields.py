@@ -40,6 +40,7 @@ from ..const import (
     CONF_LLM_APIS,
     CONF_LOCAL_FIRST,
     CONF_MAX_CALLS_PER_TURN,
+    CONF_MCP_SERVERS,
     CONF_NATIVE_TOOLS,
     CONF_NEVER_ASK,
     CONF_NEVER_OFFER,
@@ -52,7 +53,7 @@ from ..const import (
     LLM_NONE,
     SUBENTRY_LLM,
 )
-from .choices import api_choice, name_choice, second_model_choice, tool_choice
+from .choices import api_choice, name_choice, second_model_choice, server_choice, tool_choice
 
 type Fields = dict[str, Selector[Any] | Callable[[HomeAssistant], Selector[Any]]]
 """Selectors by key; one whose choices depend on the house is made when the form is shown."""
@@ -130,6 +131,7 @@ TOOLS: Fields = {
     CONF_NATIVE_TOOLS: BooleanSelector(),
     CONF_CUSTOM_TOOLS: tool_choice,
     CONF_LLM_APIS: api_choice,
+    CONF_MCP_SERVERS: server_choice,
     CONF_EXTERNAL_LLM: second_model_choice,
     CONF_EXTERNAL_LLM_DESCRIPTION: TextSelector(TextSelectorConfig(multiline=True)),
     CONF_MAX_CALLS_PER_TURN: number(1, 50),

@@ -64,6 +64,8 @@ class Profile:
     """Subentry id of the endpoint behind `query_external_llm`; `none`: it is not offered."""
     external_llm_description: str = ""
     """What the model is told about when to ask it; empty: the default text."""
+    mcp_servers: tuple[str, ...] = ()
+    """Subentry ids of the servers whose tools are used (Model Context Protocol)."""
     llm_apis: tuple[str, ...] = ()
     """Ids of Home Assistant's own tool collections (Assist, servers of its MCP integration) that are used besides ours."""
 
@@ -99,7 +101,7 @@ def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], 
             settings[key] = int(settings[key])
     if "context_update_interval" in settings:
         settings["context_update_interval"] = int(settings["context_update_interval"])
-    for key in ("llm_apis", "always_ask", "never_ask", "never_offer"):
+    for key in ("llm_apis", "mcp_servers", "always_ask", "never_ask", "never_offer"):
         settings[key] = tuple(settings.get(key) or ())
     if settings.get("custom_tools") is not None:
         settings["custom_tools"] = tuple(settings["custom_tools"])

@@ -1,0 +1,1 @@
+"""Servers of the Model Context Protocol: their tools, offered to models under our policy."""

@@ -1,0 +1,124 @@
+"""The tools of the servers that an assistant's owner chose."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry, ConfigSubentry
+from homeassistant.const import CONF_URL
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import llm
+from homeassistant.util import slugify
+from yarl import URL
+
+from ..const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
+from ..custom.auth import Auth, Client, ClientCredentials, bearer
+from ..custom.http import Http
+from ..custom.provider import reach_from_options
+from ..profiles.profile import Profile
+from .content import name_from, schema_from
+from .sdk import AUTO, Address
+from .server import Server, ServerConfig
+from .tool import McpTool
+
+CONF_TRANSPORT = "transport"
+CONF_AUTH = "auth"
+CONF_TOKEN = "token"  # noqa: S105 - the name of a field
+CONF_TOKEN_URL = "token_url"  # noqa: S105 - the name of a field
+CONF_CLIENT_ID = "client_id"
+CONF_CLIENT_SECRET = "client_secret"  # noqa: S105 - the name of a field
+CONF_SCOPE = "scope"
+CONF_ALLOWED_TOOLS = "allowed_tools"
+BEARER, OAUTH2, NO_AUTH = "bearer", "oauth2", "none"
+RESERVED = frozenset({"query_external_llm", "all", "none"})
+
+
+class McpTools:
+    """Offers the tools of all servers."""
+
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry, taken: Callable[[], Collection[str]]) -> None:
+        """Take which names are others'."""
+        self._entry = entry
+        self._http = Http(hass, reach_from_options(entry.options))
+        self._taken = taken
+        self._tools: dict[tuple[str, str], McpTool] = {}
+        self.servers = {
+            subentry.subentry_id: Server(hass, config_from(subentry, self._http))
+            for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
+        }
+
+    @callback
+    def async_start(self) -> None:
+        """Connect to all servers at once, in the background."""
+        for server in self.servers.values():
+            server.async_start(self._entry)
+
+    async def async_close(self) -> None:
+        """Close what got tokens; the servers' own connections end with the entry."""
+        await self._http.async_close()
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[McpTool]:
+        """Return the tools of those servers of a profile that answer."""
+        if not profile.mcp_servers:
+            return ()
+        self._tools = dict(self._made())
+        return [
+            tool
+            for (server_id, _), tool in self._tools.items()
+            if server_id in profile.mcp_servers and self.servers[server_id].connected
+        ]
+
+    def _made(self) -> Iterator[tuple[tuple[str, str], McpTool]]:
+        """Yield all tools; one that has not changed is the same object."""
+        listed = [(server, tool) for server in self.servers.values() for tool in server.usable()]
+        wanted = Counter(name_from(tool.name) for _, tool in listed)
+        taken = {*RESERVED, *self._taken()}
+        used: set[str] = set()
+        for server, remote in listed:
+            name, schema = name_from(remote.name), schema_from(remote.schema)
+            if wanted[name] > 1 or name in taken or name.startswith("ha_"):
+                name = name_from(f"{slugify(server.config.title)}_{remote.name}")
+            if not name or name in used or name in taken or schema is None:
+                LOGGER.debug("A tool of %s cannot be offered: name or schema", server.config.title)
+                continue
+            used.add(name)
+            key = (server.config.subentry_id, remote.name)
+            known = self._tools.get(key)
+            same = known is not None and known.name == name and known.remote == remote
+            yield key, known if known is not None and same else McpTool(server, remote, name, schema)
+
+
+def config_from(subentry: ConfigSubentry, http: Http) -> ServerConfig:
+    """Return a server as it is stored."""
+    data = subentry.data
+    return ServerConfig(
+        subentry_id=subentry.subentry_id,
+        title=subentry.title,
+        address=address_from(data, http),
+        allowed=frozenset(data.get(CONF_ALLOWED_TOOLS) or ()),
+    )
+
+
+def address_from(data: Mapping[str, Any], http: Http) -> Address:
+    """Return where a server is and how it is asked."""
+    return Address(
+        url=data[CONF_URL],
+        transport=data.get(CONF_TRANSPORT, AUTO),
+        verify_ssl=data.get(CONF_VERIFY_SSL, True),
+        auth=_auth(data, http),
+    )
+
+
+def _auth(data: Mapping[str, Any], http: Http) -> Auth | None:
+    match data.get(CONF_AUTH, NO_AUTH):
+        case "bearer":
+            return bearer(data[CONF_TOKEN])
+        case "oauth2":
+            client = Client(
+                token_url=URL(data[CONF_TOKEN_URL]),
+                client_id=data[CONF_CLIENT_ID],
+                client_secret=data[CONF_CLIENT_SECRET],
+                scope=data.get(CONF_SCOPE, ""),
+            )
+            return ClientCredentials(http, client)
+    return None

@@ -1,0 +1,70 @@
+"""Servers that are away, refuse, break off and come back."""
+
+import asyncio
+import logging
+import socket
+
+from homeassistant.core import HomeAssistant
+import pytest
+
+from tests.custom.conftest import Run, issues
+from tests.house import set_up
+
+from .conftest import TOKEN, StartServer, server_of, set_up_servers, subentry, until, with_key
+from .mcp_server import McpServer
+from .test_tools import tools_of
+
+
+async def test_set_up_does_not_wait(hass: HomeAssistant, socket_enabled: None) -> None:
+    silent = socket.create_server(("127.0.0.1", 0))
+    port = silent.getsockname()[1]
+    async with asyncio.timeout(5):
+        entry = await set_up_servers(hass, subentry(f"http://127.0.0.1:{port}/mcp"), wait=False)
+    assert not await tools_of(entry)
+    async with asyncio.timeout(5):
+        assert await hass.config_entries.async_unload(entry.entry_id)
+    silent.close()
+
+
+async def test_a_server_that_stays_away(
+    hass: HomeAssistant, start_server: StartServer, impatient: None, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = start_server()
+    entry = await set_up_servers(hass, subentry(server.url))
+    server.stop()
+    answer = await run("find_book", title="Emil")
+    assert not answer["success"]
+    await until(lambda: "mcp_server_failing" in issues(hass))
+    assert issues(hass)["mcp_server_failing"]["server"] == "Library"
+    assert not await tools_of(entry)
+    assert not server_of(entry).connected
+    ours = [record for record in caplog.records if record.name.startswith("custom_components.home_agent")]
+    assert [record.levelno for record in ours if record.levelno >= logging.WARNING] == [logging.WARNING]
+    server.start()
+    await until(lambda: server_of(entry).connected)
+    assert "mcp_server_failing" not in issues(hass)
+    assert (await run("find_book", title="Emil"))["success"]
+
+
+async def test_a_wrong_key(hass: HomeAssistant, library: McpServer, impatient: None) -> None:
+    entry = await set_up_servers(hass, with_key(library, token="wrong-key-1"), wait=False)
+    await until(lambda: "mcp_server_failing" in issues(hass))
+    assert issues(hass)["mcp_server_failing"]["reason"] == "The MCP server refused the key."
+    assert not await tools_of(entry)
+
+
+async def test_one_server_away_leaves_the_other(hass: HomeAssistant, library: McpServer) -> None:
+    away = subentry("http://127.0.0.1:9/mcp", 2, title="Away")
+    entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "mcp-2"]}, more=[with_key(library), away])
+    await until(lambda: server_of(entry).connected)
+    assert "find_book" in await tools_of(entry)
+
+
+async def test_the_key_is_in_no_log(
+    hass: HomeAssistant, library: McpServer, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    await set_up_servers(hass, with_key(library))
+    await run("repeats_key")
+    ours = [record for record in caplog.records if record.name.startswith("custom_components.home_agent")]
+    assert TOKEN not in "\n".join(record.getMessage() for record in ours)
