@@ -210,7 +210,7 @@ async def test_who_may_not_read_it_is_neither_given_nor_told_of_it(hass: HomeAss
         assert await read(text, user=user) == {"light.kitchen_table"}
     assert await read("kitchen", user=user) == {"light.kitchen_table", "sensor.kitchen_temperature"}
     assert await read("*", user=user) == {"light.kitchen_table", "sensor.kitchen_temperature"}
-    for text in ("bakc door", "lock.*"):
+    for text in ("baack door", "lock.*"):
         with pytest.raises(ToolRefusal, match="No exposed entity matches") as refused:
             await read(text, user=user)
         assert "kitchen_door" not in str(refused.value)
