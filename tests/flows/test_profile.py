@@ -160,3 +160,33 @@ async def test_values_outside_the_form_are_refused(hass: HomeAssistant, section:
     form = await add(hass, entry)
     with pytest.raises(InvalidData):
         await send(hass, form, name="B", **section)
+
+
+async def test_collection_of_tools_that_is_gone_stays_chosen(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, profile={"llm_apis": ["mcp-asleep"]})
+    form = await change(hass, entry)
+    assert shown(form)["llm_apis"] == ["mcp-asleep"]
+    assert "assist" in options(form, "llm_apis")
+    await send(hass, form, **as_shown(form))
+    assert dict(entry.subentries["profile-1"].data) == {"llm_apis": ["mcp-asleep"]}
+
+
+async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await change(hass, entry)
+    lists = {"always_ask": ["cover.* ", "cover.*"], "never_ask": ["lock.shed"], "never_offer": ["ha_control"]}
+    await send(hass, form, name="Home Agent", safety=lists)
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == lists | {"always_ask": ["cover.*"]}
+    profile = entry.runtime_data.profiles["profile-1"]
+    assert (profile.always_ask, profile.never_ask, profile.never_offer) == (
+        ("cover.*",),
+        ("lock.shed",),
+        ("ha_control",),
+    )
+
+
+async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer": ["the door"]})
+    assert (form["errors"], form["description_placeholders"]) == ({"base": "list_item"}, {"item": "the door"})

@@ -260,3 +260,12 @@ async def test_slow_tools_of_one_message_run_side_by_side(
     await say(hass, "go")
     assert time.perf_counter() - started < 1.5
     assert [result["success"] for result in results(llm_server)] == [True] * 8
+
+
+async def test_guidelines_hold_for_tools_of_others_alone(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile=ASSIST)
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello")
+    told = llm_server.request.body["messages"][0]["content"]
+    assert "Act only when asked to act" in told
+    assert not [name for name in ("ha_control", "ha_query") if name in told]

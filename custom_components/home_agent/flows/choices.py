@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig, SelectSelectorMode
 
-from ..const import ASSISTANT, CONF_LLM_APIS, CONF_MCP_SERVERS, DOMAIN, LLM_NONE, SUBENTRY_LLM, SUBENTRY_MCP_SERVER
+from ..const import ASSISTANT, CONF_MCP_SERVERS, DOMAIN, LLM_NONE, SUBENTRY_LLM, SUBENTRY_MCP_SERVER
 from ..runtime import RuntimeData
 
 MAX_ENTITIES = 1000
@@ -24,9 +24,11 @@ def selectable_apis(hass: HomeAssistant) -> dict[str, str]:
 
 
 def api_choice(hass: HomeAssistant) -> SelectSelector:
-    """Return a list to choose tool collections from."""
+    """Return a list to choose tool collections from; one that is gone stays chosen, for its server may only sleep."""
     options = [SelectOptionDict(value=api_id, label=name) for api_id, name in selectable_apis(hass).items()]
-    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, mode=SelectSelectorMode.DROPDOWN))
+    return SelectSelector(
+        SelectSelectorConfig(options=options, multiple=True, custom_value=True, mode=SelectSelectorMode.DROPDOWN)
+    )
 
 
 def second_model_choice(hass: HomeAssistant) -> SelectSelector:
@@ -73,18 +75,16 @@ def name_choice(hass: HomeAssistant) -> SelectSelector:
     )
 
 
-def known_apis(hass: HomeAssistant, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings without collections that are gone, which their field would refuse to show."""
-    known = selectable_apis(hass)
-    chosen = [api_id for api_id in settings.get(CONF_LLM_APIS) or () if api_id in known]
-    known_servers = {
+def known_servers(hass: HomeAssistant, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without servers that were removed since, which their field would refuse to show."""
+    if CONF_MCP_SERVERS not in settings:
+        return {**settings}
+    known = {
         subentry.subentry_id
         for entry in hass.config_entries.async_entries(DOMAIN)
         for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
     }
-    servers = [server for server in settings.get(CONF_MCP_SERVERS) or () if server in known_servers]
-    kept = {CONF_LLM_APIS: chosen, CONF_MCP_SERVERS: servers}
-    return {**settings, **{key: value for key, value in kept.items() if key in settings}}
+    return {**settings, CONF_MCP_SERVERS: [server for server in settings[CONF_MCP_SERVERS] if server in known]}
 
 
 def tidy_names(names: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ import probatio
 
 from ..const import CONF_EXTERNAL_LLM, CONF_LLM, CONF_PROFILE_DEFAULTS, LLM_DEFAULT, LLM_NONE, SUBENTRY_PROFILE
 from .checks import check_settings, name_is_taken, tidy
-from .choices import known_apis
+from .choices import known_servers
 from .fields import (
     CONTEXT,
     HISTORY,
@@ -44,9 +44,9 @@ def basics(entry: ConfigEntry) -> Fields:
 
 
 def known_settings(hass: HomeAssistant, entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored settings without what is gone since and its field would refuse to show: endpoints, tool collections."""
+    """Return stored settings without what was removed since and its field would refuse to show: endpoints, servers."""
     known = {LLM_DEFAULT, LLM_NONE, *entry.subentries}
-    return known_apis(
+    return known_servers(
         hass, {key: value for key, value in data.items() if key not in (CONF_LLM, CONF_EXTERNAL_LLM) or value in known}
     )
 

@@ -1,5 +1,7 @@
 """The default instructions. Written for the model, so English whatever the house speaks (S1-88)."""
 
+from collections.abc import Iterable
+
 ROLE = "You are a helpful home assistant. You know this house and act in it through Home Assistant."
 
 DATA = """\
@@ -28,10 +30,10 @@ pass: put in what it needs, such as sensor readings."""
 
 GUIDELINES = "## Guidelines"
 
-ACT = """\
-- If a state is known from <house>, answer at once; use ha_query only for what you were not told, for details and history.
-- Act only when asked to act; a question is not a request to change something.
-- Use exact entity ids. Without a room in the request, prefer the area the user is in.
+LOOK_UP = "- If a state is known from <house>, answer at once; use ha_query only for what you were not told, for details and history."
+ACT = "- Act only when asked to act; a question is not a request to change something."
+IDS = "- Use exact entity ids. Without a room in the request, prefer the area the user is in."
+TRUTH = """\
 - Say that something was done only when a tool result says so. If a result says that a confirmation is needed, that something \
 failed, or as outcome "unchanged" or "unavailable", say that plainly."""
 
@@ -55,5 +57,17 @@ def default_prompt(tool_names: frozenset[str]) -> str:
     ]
     if tools:
         parts.append("\n".join((TOOLS_HEADING, "", *tools)))
-    parts.append("\n".join((GUIDELINES, "", *((ACT,) if tools else ()), SPEAK)))
+    parts.append("\n".join((GUIDELINES, "", *_guidelines(tool_names), SPEAK)))
     return "\n\n".join(parts)
+
+
+def _guidelines(tool_names: frozenset[str]) -> Iterable[str]:
+    """Yield what holds for the tools there are; tools of others bring words of their own."""
+    if "ha_query" in tool_names:
+        yield LOOK_UP
+    if tool_names:
+        yield ACT
+    if "ha_control" in tool_names:
+        yield IDS
+    if tool_names:
+        yield TRUTH
