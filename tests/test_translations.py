@@ -47,7 +47,16 @@ SETTINGS_ERRORS = {
     "custom_prompt_invalid",
     "prompt_additions_invalid",
 }
-ERRORS = ("HomeAgentError", "ToolError", "ContextError", "PromptTemplateError", "ConversationBusy", "CustomToolError")
+ERRORS = (
+    "HomeAgentError",
+    "ToolError",
+    "RetrievalError",
+    "StoreError",
+    "EmbeddingError",
+    "PromptTemplateError",
+    "ConversationBusy",
+    "CustomToolError",
+)
 
 
 def flat(texts: dict[str, Any], prefix: str = "") -> dict[str, str]:

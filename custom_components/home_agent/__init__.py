@@ -19,12 +19,12 @@ from .const import (
     SUBENTRY_LLM,
     SUBENTRY_PROFILE,
 )
-from .context.home import Home
 from .context.session import SESSIONS, Sessions
 from .custom import configuration
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .foreign.provider import ForeignTools
+from .home import Home
 from .journal.store import ActionJournal, store_of
 from .journal.undo import UndoTools
 from .mcp_client.provider import McpTools

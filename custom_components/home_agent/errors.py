@@ -18,7 +18,9 @@ HomeAgentError
 │   ├── McpAuthError           it refused the key
 │   ├── McpProtocolError       what answers is no such server, or refused what it was asked
 │   └── McpSdkError            the library that speaks to such servers could not be installed
-├── ContextError             a piece of context is missing: it is left out, the turn goes on
+├── RetrievalError           nothing can be looked up now: the turn goes on with what there is
+│   ├── StoreError             kept documents cannot be read or written
+│   └── EmbeddingError         text cannot be turned into vectors
 ├── PromptTemplateError      the owner's prompt does not render
 └── ConversationBusy         a second message while the first is being answered
 
@@ -161,10 +163,20 @@ class McpSdkError(McpError):
     key = "mcp_sdk"
 
 
-class ContextError(HomeAgentError):
-    """A piece of context could not be gathered."""
+class RetrievalError(HomeAgentError):
+    """Nothing can be looked up now: the turn goes on with what there is. Placeholders: `store`, `detail`."""
 
-    key = "context_failed"
+    key = "retrieval_error"
+
+
+class StoreError(RetrievalError):
+    """Kept documents cannot be read or written."""
+
+
+class EmbeddingError(RetrievalError):
+    """Text cannot be turned into vectors. Placeholders: `endpoint`, `detail`."""
+
+    key = "embedding_error"
 
 
 class PromptTemplateError(HomeAgentError):

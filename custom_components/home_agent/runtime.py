@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from homeassistant.config_entries import ConfigEntry
 
 from .const import LLM_DEFAULT, LLM_NONE
-from .context.home import Home
 from .context.selection import Selections
 from .context.session import Sessions
 from .context.stable_part import StablePart
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
+from .home import Home
 from .journal.store import ActionJournal
 from .mcp_client.provider import McpTools
 from .profiles.profile import Profile

@@ -10,7 +10,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.context.home import Home
+from custom_components.home_agent.home import Home
 
 from .conftest import AddEntity
 

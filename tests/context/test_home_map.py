@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.context.home import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.context.home_map import async_home_map
+from custom_components.home_agent.home import HomeArea, HomeEntity, HomeSnapshot
 
 
 def estimate(text: str) -> int:

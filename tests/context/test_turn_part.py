@@ -11,10 +11,10 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.context.home import Home
 from custom_components.home_agent.context.selection import Selections
 from custom_components.home_agent.context.session import Session, TurnPart
 from custom_components.home_agent.context.turn_part import async_turn_part
+from custom_components.home_agent.home import Home
 from custom_components.home_agent.profiles.profile import ContextEntity, Profile
 from custom_components.home_agent.turn import Turn
 

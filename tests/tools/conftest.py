@@ -13,7 +13,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.context.home import Home
+from custom_components.home_agent.home import Home
 from custom_components.home_agent.profiles.profile import Profile
 from custom_components.home_agent.safety.carry_out import async_carry_out
 from custom_components.home_agent.safety.plan import Plan

@@ -8,7 +8,7 @@ from homeassistant.helpers import llm
 import probatio
 import pytest
 
-from custom_components.home_agent.context.home import Home
+from custom_components.home_agent.home import Home
 from custom_components.home_agent.profiles.profile import Profile
 from custom_components.home_agent.safety.rules import Rules
 from custom_components.home_agent.safety.tool import HomeAgentTool

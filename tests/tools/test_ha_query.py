@@ -10,7 +10,7 @@ from homeassistant.helpers.json import json_bytes
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.context.home import Home
+from custom_components.home_agent.home import Home
 from custom_components.home_agent.safety.plan import ActionClass
 from custom_components.home_agent.safety.tool import ToolRefusal
 from custom_components.home_agent.tools.ha_query import MAX_CHARACTERS, HaQuery

@@ -12,7 +12,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import ASSISTANT
-from custom_components.home_agent.context.home import Home
+from custom_components.home_agent.home import Home
 from custom_components.home_agent.safety.tool import ToolRefusal
 from custom_components.home_agent.tools.names import Names
 from custom_components.home_agent.tools.targets import Targets

@@ -8,12 +8,12 @@ from ..client.base import Message
 from ..client.messages import messages_from_content
 from ..client.tokens import TokenEstimator
 from ..const import LOGGER
+from ..home import Home, HomeSnapshot
 from ..prompt.default import NOTHING_DONE
 from ..prompt.parts import render_note
 from ..turn import Turn
 from .budget import Budget
 from .history import sent_rounds
-from .home import Home, HomeSnapshot
 from .selection import Selections
 from .session import Note, Session, TurnPart
 from .stable_part import StablePart

@@ -11,8 +11,8 @@ from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
 
 from ..client.wire import dump
+from ..home import HomeArea, HomeEntity, HomeSnapshot
 from ..slices import in_slices
-from .home import HomeArea, HomeEntity, HomeSnapshot
 
 NAME_SEPARATOR = " | "
 MIN_ENTITY_TOKENS = 4  # an entity id alone is longer than this in every tokenizer seen

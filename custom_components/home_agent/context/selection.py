@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant, State
 
+from ..home import HomeEntity, HomeSnapshot
 from ..slices import in_slices
 from ..turn import Turn
 from .describe import describe
-from .home import HomeEntity, HomeSnapshot
 
 SHORT_LINE = 25  # characters; most ids and states are longer
 MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states

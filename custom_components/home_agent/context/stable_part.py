@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from .home import HomeSnapshot
+from ..home import HomeSnapshot
 from .home_map import async_home_map
 
 HOME_HEADING = "## Home"

@@ -12,10 +12,10 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 from homeassistant.util import dt as dt_util
 
+from ..home import HomeEntity, HomeSnapshot
 from ..prompt.parts import StateLine, render_turn_part
 from ..slices import in_slices
 from ..turn import Turn
-from .home import HomeEntity, HomeSnapshot
 from .selection import Selection, Selections, Told
 from .session import Session, TurnPart
 

@@ -44,7 +44,7 @@ class HomeView(Protocol):
 
 
 class HomeSource(Protocol):
-    """Where the home is read (context/home.py)."""
+    """Where the home is read (home.py)."""
 
     async def async_get(self) -> HomeView:
         """Return the home as it is now."""

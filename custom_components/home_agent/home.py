@@ -19,8 +19,8 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, fl
 from homeassistant.helpers.device_registry import EVENT_DEVICE_REGISTRY_UPDATED
 from homeassistant.helpers.event import async_call_later
 
-from ..const import ASSISTANT
-from ..slices import in_slices
+from .const import ASSISTANT
+from .slices import in_slices
 
 MAX_NAME = 200  # characters; one name must not take the room of all others
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row

@@ -1,0 +1,1 @@
+"""What was said, kept across sessions and restarts."""
