@@ -6,7 +6,7 @@ possible.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 import re
 from typing import Any
@@ -15,7 +15,13 @@ from homeassistant.components.homeassistant.exposed_entities import async_listen
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, State, callback
-from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, intent
+from homeassistant.helpers import (
+    area_registry as ar,
+    entity_registry as er,
+    floor_registry as fr,
+    intent,
+    label_registry as lr,
+)
 from homeassistant.helpers.device_registry import EVENT_DEVICE_REGISTRY_UPDATED
 from homeassistant.helpers.event import async_call_later
 
@@ -32,8 +38,11 @@ _FIRST = (
 _ORDER = {domain: number for number, domain in enumerate(_FIRST)}
 
 _WORD = re.compile(r"\w+")
-_ENTITY_CHANGES = {"aliases", "area_id", "device_id", "entity_id", "name", "original_name", "has_entity_name"}
-_DEVICE_CHANGES = {"area_id", "name", "name_by_user"}
+_ENTITY_CHANGES = {
+    "aliases", "area_id", "capabilities", "device_class", "device_id", "entity_id", "has_entity_name", "labels", "name",
+    "original_device_class", "original_name", "supported_features", "unit_of_measurement",
+}  # fmt: skip
+_DEVICE_CHANGES = {"area_id", "labels", "name", "name_by_user"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,7 @@ class Home:
         self._changes = 0
         self._lock = asyncio.Lock()
         self._cancel_timer: CALLBACK_TYPE | None = None
+        self._listeners: list[Callable[[HomeSnapshot], None]] = []
 
     @callback
     def async_start(self) -> None:
@@ -108,11 +118,18 @@ class Home:
             bus.async_listen(EVENT_DEVICE_REGISTRY_UPDATED, self._mark, event_filter=_device_changed),
             bus.async_listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._mark),
             bus.async_listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._mark),
+            bus.async_listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._mark),
             async_listen_entity_updates(self._hass, ASSISTANT, self._mark),
             self._stop_timer,
         ):
             self._entry.async_on_unload(unsubscribe)
         self._mark()
+
+    @callback
+    def async_listen(self, listener: Callable[[HomeSnapshot], None]) -> CALLBACK_TYPE:
+        """Call `listener` with each snapshot as soon as it was read; return how to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     @callback
     def async_invalidate(self) -> None:
@@ -129,6 +146,8 @@ class Home:
                 snapshot = await _async_read(self._hass)
                 if changes == self._changes:
                     self._snapshot = snapshot
+                    for listener in self._listeners:
+                        listener(snapshot)
             return self._snapshot
 
     @callback

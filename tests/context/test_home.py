@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
+from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, label_registry as lr
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.home import Home
+from custom_components.home_agent.home import Home, HomeSnapshot
 
 from .conftest import AddEntity
 
@@ -91,4 +91,34 @@ async def test_what_people_control_comes_first(hass: HomeAssistant, home: Home, 
     for entity_id in ("sensor.a", "update.b", "switch.c", "light.d"):
         add_entity(entity_id)
     assert list((await home.async_get()).entities) == ["light.d", "switch.c", "sensor.a", "update.b"]
+    home._stop_timer()
+
+
+def label_entity(hass: HomeAssistant) -> None:
+    er.async_get(hass).async_update_entity("light.desk", labels={"night"})
+
+
+def create_label(hass: HomeAssistant) -> None:
+    lr.async_get(hass).async_create("Night")
+
+
+def change_features(hass: HomeAssistant) -> None:
+    er.async_get(hass).async_update_entity("light.desk", supported_features=4)
+
+
+@pytest.mark.parametrize("change", [rename, label_entity, create_label, change_features])
+async def test_listeners_hear_of_every_new_snapshot(
+    hass: HomeAssistant, home: Home, add_entity: AddEntity, change: Callable[[HomeAssistant], None]
+) -> None:
+    add_entity("light.desk", name="Desk lamp", area="Office")
+    heard: list[HomeSnapshot] = []
+    unsubscribe = home.async_listen(heard.append)
+    await home.async_get()
+    change(hass)
+    await hass.async_block_till_done()
+    assert [await home.async_get()] == heard[1:]
+    unsubscribe()
+    home.async_invalidate()
+    await home.async_get()
+    assert len(heard) == 2
     home._stop_timer()
