@@ -1,9 +1,12 @@
 """A house without a model, with doors that should stay shut."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.auth.permissions.types import SubCategoryType
+from homeassistant.components import conversation
+from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
@@ -17,6 +20,12 @@ from tests.house import build_house, set_up
 __all__ = ["add_entity", "make_turn"]
 
 type MakeContext = Callable[..., Context]
+
+
+def log_of(hass: HomeAssistant, result: conversation.ConversationResult) -> list[Any]:
+    """Return what the conversation's chat log holds."""
+    assert result.conversation_id is not None
+    return list(hass.data[DATA_CHAT_LOGS][result.conversation_id].content)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from custom_components.home_agent.const import ASSISTANT
 from tests.house import say, speech
-from tests.local.conftest import MakeContext
-from tests.local.test_sentences import log_of, state_of
+from tests.local.conftest import MakeContext, log_of
+from tests.local.test_sentences import state_of
 
 pytestmark = pytest.mark.usefixtures("home_agent")
 

@@ -9,7 +9,7 @@ from homeassistant.helpers import intent, llm
 from homeassistant.util.json import JsonValueType
 
 from ..const import ASSISTANT, DOMAIN
-from ..local.actions import Mismatch, Recognised, plan_of
+from ..local.actions import COMMAND, Mismatch, Recognised, plan_of
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import ToolRefusal
 from ..turn import Turn
@@ -19,7 +19,6 @@ from .tool import ForeignTool
 DELAYED = "delayed"
 """What happens later is not known now, and nobody is there to be asked then."""
 NO_MATCH = "No exposed entity matches {what}. Nothing was done."
-_COMMAND = "conversation_command"
 
 
 class ForeignIntent(ForeignTool):
@@ -48,8 +47,8 @@ class ForeignIntent(ForeignTool):
             return replace(plan, action=ActionClass.READ)
         if not self.judges_calls:
             return replace(plan, action=ActionClass.SENSITIVE, reason="destructive", subject=self.title or self.name)
-        if _COMMAND in slots:
-            return replace(plan, action=ActionClass.SENSITIVE, reason=DELAYED, subject=str(slots[_COMMAND]))
+        if COMMAND in slots:
+            return replace(plan, action=ActionClass.SENSITIVE, reason=DELAYED, subject=str(slots[COMMAND]))
         return plan
 
     @override

@@ -25,6 +25,8 @@ from ..tools.sensitive import sensitivities
 from ..turn import Turn
 
 CLEAN_AREA = "HassVacuumCleanArea"
+COMMAND = "conversation_command"
+"""The slot of a timer that holds what is to be done when it ends."""
 TIMERS = frozenset(
     {
         intent.INTENT_START_TIMER, intent.INTENT_CANCEL_TIMER, intent.INTENT_CANCEL_ALL_TIMERS,
@@ -94,7 +96,7 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
 
 def _check_delayed(turn: Turn, recognised: Recognised) -> None:
     """Refuse a delayed command of a user with limits: it comes back later, and then nobody is known to have asked."""
-    command = recognised.slots.get("conversation_command")
+    command = recognised.slots.get(COMMAND)
     if command and turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_CONTROL):
         raise ToolError("not_allowed", target=str(command))
 

@@ -32,10 +32,13 @@ class _Frame(Protocol):
     response_key: str | None
 
 
-async def async_answer_freely(sentence: Sentence, gate: Gate) -> intent.IntentResponse | ToolError | None:
+async def async_answer_freely(
+    sentence: Sentence, gate: Gate, *, known: str = ""
+) -> intent.IntentResponse | ToolError | None:
     """Do what the recogniser makes of a sentence and return the answer, or the refusal.
 
-    None when it makes nothing of it, or this Home Assistant has no recogniser. Nothing happens unless all of it may.
+    None when it makes nothing of it, or this Home Assistant has no recogniser. Nothing happens unless all of it may. With
+    `known`, the name of a thing in the sentence, what it says against that is the answer.
     """
     recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
     turn = sentence.turn
@@ -47,6 +50,8 @@ async def async_answer_freely(sentence: Sentence, gate: Gate) -> intent.IntentRe
     if (found.rejection_code or "").startswith(_UNCLEAR_PRONOUN) and found.response:
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, found.response)
     frames: list[_Frame] = found.frames
+    if known and not found.accepted and known in (found.response or ""):
+        return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, found.response)
     if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
         return None
     if not _may_happen(gate, frames):

@@ -7,13 +7,13 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
 from ..errors import ToolError
-from ..safety.confirmation import Call
+from ..safety.confirmation import Call, NobodyConfirms
 from ..safety.plan import ActionClass, Plan
 from ..safety.policy import Policy
 from ..safety.write import Write
 from ..texts import async_text
 from ..turn import Effect, Turn
-from .actions import QUESTIONS, Mismatch, Recognised, plan_of
+from .actions import COMMAND, QUESTIONS, Mismatch, Recognised, plan_of
 from .confirmed import ConfirmedIntent
 
 _NOTHING_DONE = QUESTIONS | {
@@ -35,6 +35,9 @@ class Gate:
         self.recognised: Recognised | None = None
         self.refusal: ToolError | None = None
         self.mismatch: Mismatch | None = None
+        self.later: str | None = None
+        """A command that came up for later, and has to be cleared first."""
+        self._cleared: str | None = None
         self._write: Write | None = None
 
     def opens(self, name: str, slots: Mapping[str, Any]) -> bool:
@@ -43,6 +46,9 @@ class Gate:
         self.refusal = self.mismatch = self._write = None
         try:
             plan = plan_of(self._hass, self._turn, self.recognised)
+            if (command := slots.get(COMMAND)) and command != self._cleared:
+                self.later = str(command)
+                return False
             if isinstance(plan, Mismatch):
                 self.mismatch = plan
                 return not plan.certain
@@ -51,6 +57,24 @@ class Gate:
                 self._write = self._policy.writes.begin(self._hass, self._turn, name, plan)
         except ToolError as err:
             self.refusal = err
+        return self.refusal is None
+
+    def clears(self, command: str, later: Recognised | None) -> bool:
+        """Return whether a command may be left for later; not what needs a yes, for nobody can be asked then.
+
+        What none of Home Assistant's sentences fits (None) is left to who answers then.
+        """
+        self.refusal = self.later = None
+        try:
+            if later is not None and isinstance(plan := plan_of(self._hass, self._turn, later), Plan):
+                self._policy.authorize(self._turn, plan)
+        except NobodyConfirms as err:
+            target = (err.translation_placeholders or {}).get("target", "")
+            self.refusal = ToolError("confirmation_later", target=target)
+        except ToolError as err:
+            self.refusal = err
+        else:
+            self._cleared = command
         return self.refusal is None
 
     def wait_along(self, name: str, slots: Mapping[str, Any]) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 from hassil.models import UnmatchedTextEntity
 from hassil.recognize import MISSING_ENTITY, RecognizeResult
 from home_assistant_intents import ErrorKey
+from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
-from ..const import DOMAIN, SUBENTRY_LLM
+from ..const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..errors import ToolError
 from ..texts import async_has_text, async_text
 from ..turn import Turn
@@ -41,6 +42,8 @@ class Nearest:
     result: RecognizeResult | None
     hidden: str = ""
     """The name in it that is not exposed; the result has nonsense instead."""
+    known: str = ""
+    """The name in it of something that is exposed, but for which no sentence says this."""
 
     @property
     def is_custom(self) -> bool:
@@ -53,7 +56,11 @@ async def async_nearest(sentence: Sentence) -> Nearest:
     # Home Assistant remembers per text that the strict search found nothing, and then does not search further.
     text = f"{sentence.user_input.text} "
     result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
-    if result is None or result.unmatched_entities or "name" not in result.entities:
+    if result is None:
+        return Nearest(result=None)
+    if (name := _name_in(result)) and (known := _known(sentence, name)):
+        return Nearest(result=result, known=known)
+    if result.unmatched_entities or "name" not in result.entities:
         return Nearest(result=result)
     hidden = result.entities["name"].text_clean
     text = re.sub(re.escape(hidden), _nonsense(hidden), text, flags=re.IGNORECASE)
@@ -61,9 +68,30 @@ async def async_nearest(sentence: Sentence) -> Nearest:
     return Nearest(result=result if result and result.unmatched_entities else None, hidden=hidden)
 
 
+def _name_in(result: RecognizeResult) -> str:
+    """Return the name of a thing in a sentence, whether it was recognised as one or not."""
+    unmatched = result.unmatched_entities.get("name")
+    if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY:
+        return unmatched.text.strip()
+    return str(result.entities["name"].value) if "name" in result.entities else ""
+
+
+def _known(sentence: Sentence, name: str) -> str:
+    """Return what an exposed entity of the name is called, if there is one that the user may read."""
+    constraints = intent.MatchTargetsConstraints(name=name, assistant=ASSISTANT, allow_duplicate_names=True)
+    user = sentence.turn.user
+    for state in intent.async_match_targets(sentence.hass, constraints).states:
+        if user is None or user.permissions.check_entity(state.entity_id, POLICY_READ):
+            return state.name
+    return ""
+
+
 async def async_explain(sentence: Sentence, nearest: Nearest) -> intent.IntentResponse:
     """Return why a sentence was not recognised, and what would help."""
     turn = sentence.turn
+    if nearest.known:
+        speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
+        return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
     if unknown := _unknown(nearest):
         slot, name = unknown
         own_key, placeholder = _UNKNOWN[slot]

@@ -20,6 +20,7 @@ from ..safety.confirmation import NeedsConfirmation
 from ..safety.plan import ActionClass, Plan
 from ..safety.policy import Policy
 from ..turn import Turn
+from .actions import Recognised
 from .free_wording import async_answer_freely
 from .gate import Gate
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
@@ -36,8 +37,6 @@ class LocalAnswer:
 
     response: intent.IntentResponse
     speech: str
-    understood: bool
-    """False: the sentence or a name in it is unknown."""
     needs_confirmation: bool = False
     """The question is the caller's to ask; `speech` is not said then."""
 
@@ -94,12 +93,17 @@ async def _async_handle_strictly(
             return True
         return not gate.opens(result.intent.name, {entity.name: entity.value for entity in result.entities_list})
 
-    try:
-        response = await conversation.async_handle_intents(
-            sentence.hass, sentence.user_input, log, intent_filter=keep_off
-        )
-    except intent.IntentError:  # a value that the intent does not take, or an intent that nobody handles
-        response = None
+    async def handle() -> intent.IntentResponse | None:
+        try:
+            return await conversation.async_handle_intents(
+                sentence.hass, sentence.user_input, log, intent_filter=keep_off
+            )
+        except intent.IntentError:  # a value that the intent does not take, or an intent that nobody handles
+            return None
+
+    response = await handle()
+    if gate.later is not None and gate.clears(gate.later, await _async_recognise(sentence, gate.later)):
+        response = await handle()
     if response is not None:
         gate.check_answer(response)
         await gate.async_finish(response)
@@ -111,13 +115,24 @@ async def _async_handle_strictly(
     return outcome
 
 
+async def _async_recognise(sentence: Sentence, command: str) -> Recognised | None:
+    """Return which of Home Assistant's sentences a command fits."""
+    said = replace(sentence.user_input, text=command)
+    result = await sentence.agent.async_recognize_intent(said, strict_intents_only=True)
+    if result is None or result.unmatched_entities:
+        return None
+    return Recognised(name=result.intent.name, slots={entity.name: entity.value for entity in result.entities_list})
+
+
 async def _async_last_resort(sentence: Sentence, gate: Gate) -> intent.IntentResponse | ToolError:
     """Try the second recogniser, else say why there is no answer and what would help."""
     if gate.mismatch is not None:
         return await async_explain_mismatch(sentence, gate.mismatch)
     nearest = await async_nearest(sentence)
-    if not nearest.is_custom and (outcome := await async_answer_freely(sentence, gate)) is not None:
-        return outcome
+    if not nearest.is_custom:
+        outcome = await async_answer_freely(sentence, gate, known=nearest.known)
+        if outcome is not None:
+            return outcome
     if gate.mismatch is not None:
         return await async_explain_mismatch(sentence, gate.mismatch)
     return await async_explain(sentence, nearest)
@@ -126,5 +141,4 @@ async def _async_last_resort(sentence: Sentence, gate: Gate) -> intent.IntentRes
 def _answer(response: intent.IntentResponse) -> LocalAnswer:
     speech: str = response.speech.get("plain", {}).get("speech") or ""
     response.async_set_speech(speech)  # "never mind" has none
-    unknown = (intent.IntentResponseErrorCode.NO_INTENT_MATCH, intent.IntentResponseErrorCode.NO_VALID_TARGETS)
-    return LocalAnswer(response=response, speech=speech, understood=response.error_code not in unknown)
+    return LocalAnswer(response=response, speech=speech)

@@ -1,0 +1,151 @@
+"""When the house cannot answer: what was missing, in words that tell nothing of what is hidden."""
+
+from homeassistant.components.conversation.agent_manager import get_agent_manager
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, intent
+import pytest
+
+from custom_components.home_agent.const import ASSISTANT
+from tests.house import say, set_up, speech
+from tests.llm_server import LLMServer
+from tests.local.conftest import MakeContext, log_of
+
+pytestmark = pytest.mark.usefixtures("demo_house")
+
+NOT_UNDERSTOOD = intent.IntentResponseErrorCode.NO_INTENT_MATCH
+NO_TARGET = intent.IntentResponseErrorCode.NO_VALID_TARGETS
+FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "turn on the {}"),
+        ("en", "is the {} on"),
+        ("en", "what is the {}"),
+        ("en", "turn on the {} in the kitchen"),
+        ("en", "please be so kind and turn on the {}"),
+        ("de", "Schalte {} ein"),
+        ("fr", "Allume {}"),
+        ("ru", "включи {}"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_hidden_is_as_unknown_as_missing(hass: HomeAssistant, language: str, sentence: str) -> None:
+    hass.states.async_set("light.hidden", "off", {"friendly_name": "Purple Unicorn"})
+    async_expose_entity(hass, ASSISTANT, "light.hidden", False)
+    hidden = await say(hass, sentence.format("purple unicorn"), language=language)
+    missing = await say(hass, sentence.format("orange narwhal"), language=language)
+    assert speech(hidden).lower().replace("purple unicorn", "_") == speech(missing).lower().replace(
+        "orange narwhal", "_"
+    )
+    assert hidden.response.error_code is missing.response.error_code
+    assert speech(hidden)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "answer"),
+    [
+        ("en", "open the front door", "Sorry, I can't open 'Front Door' (a lock); that action doesn't apply."),
+        ("en", "close bed light", "Sorry, I can't close 'Bed Light' (a light); that action doesn't apply."),
+        ("de", "schalte Front Door aus", "Ich kenne Front Door, aber das geht damit nicht."),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_what_does_not_fit_a_thing_is_no_unknown_name(
+    hass: HomeAssistant, limited: MakeContext, language: str, sentence: str, answer: str
+) -> None:
+    result = await say(hass, sentence, language=language)
+    assert speech(result) == answer
+    assert result.response.error_code is NO_TARGET
+    unread = await say(hass, sentence, language=language, context=limited(read=False))
+    assert speech(unread).startswith(("I know nothing called", "Ich kenne nichts namens"))
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_hidden_things_of_a_room_are_as_good_as_none(hass: HomeAssistant) -> None:
+    before = await say(hass, "turn on the lights in the garage")
+    hass.states.async_set("light.hidden", "off", {"friendly_name": "Secret"})
+    entry = er.async_get(hass).async_get_or_create("light", "test", "h", suggested_object_id="hidden")
+    garage = ar.async_get(hass).async_get_or_create("Garage")
+    er.async_get(hass).async_update_entity(entry.entity_id, area_id=garage.id, name="Secret")
+    async_expose_entity(hass, ASSISTANT, "light.hidden", False)
+    after = await say(hass, "turn on the lights in the garage")
+    assert speech(after) == speech(before) == "Sorry, I am not aware of any light in the Garage area"
+    assert after.response.error_code is NO_TARGET
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "words"),
+    [
+        ("en", "what is the meaning of life", "connect a model"),
+        ("en", "qwertz", "connect a model"),
+        ("en", "turn on all the lights", "connect a model"),
+        ("de", "was ist der Sinn des Lebens", "ein Modell verbinden"),
+        ("de-AT", "qwertz", "ein Modell verbinden"),
+        ("fr", "bla bla", "pas compris"),
+        ("ru", "бла бла", "не распознано"),
+        ("tlh", "nuqneH", "connect a model"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, sentence: str, words: str) -> None:
+    result = await say(hass, sentence, language=language)
+    assert words in speech(result)
+    assert result.response.error_code is NOT_UNDERSTOOD
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "answer"),
+    [
+        ("en", "turn on the frobnicator", "I know nothing called frobnicator"),
+        ("en", "turn on the tv", "I know nothing called tv"),
+        ("en", "turn on the lights in the attic", "I know nothing called attic"),
+        ("de", "Schalte Brimborium ein", "Ich kenne nichts namens Brimborium"),
+        ("es", "enciende la televisión", "Lo siento, no conozco ningún dispositivo llamado televisión"),
+        ("ru", "включи телевизор в кухне", "Нет зоны кухне"),
+        ("zh-Hans", "打开电视", "抱歉，找不到名为 电视 的设备"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentence: str, answer: str) -> None:
+    for _ in range(2):  # Home Assistant keeps what it recognised
+        result = await say(hass, sentence, language=language)
+        assert speech(result).startswith(answer)
+        assert result.response.error_code is NO_TARGET
+
+
+async def test_profile_without_its_model_points_to_its_settings(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"llm": "none"})
+    assert "choose one in its settings" in speech(await say(hass, "tell me a joke"))
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_failure_is_told_in_home_assistant_s_words(hass: HomeAssistant) -> None:
+    result = await say(hass, "set a timer for 5 minutes")
+    assert speech(result) == "Sorry, timers are not supported on this device"
+    assert result.response.error_code is FAILED
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_custom_sentence_is_explained_not_guessed(hass: HomeAssistant) -> None:
+    agent = get_agent_manager(hass).default_agent
+    assert agent is not None
+    sentences = {"sentences": ["brighten {name}"], "metadata": {METADATA_CUSTOM_SENTENCE: True}}
+    get_agent_manager(hass).update_config_intents({"HassTurnOn": {"data": [sentences]}})
+    await agent.async_reload("en")
+    assert speech(await say(hass, "brighten bed light")) == "Turned on the light"
+    assert "frobnicator" in speech(await say(hass, "brighten frobnicator"))
+
+
+@pytest.mark.usefixtures("home_agent")
+async def test_intent_that_nobody_handles_is_not_understood(hass: HomeAssistant) -> None:
+    get_agent_manager(hass).update_config_intents({"BrewCoffee": {"data": [{"sentences": ["brew coffee"]}]}})
+    agent = get_agent_manager(hass).default_agent
+    assert agent is not None
+    await agent.async_reload("en")
+    result = await say(hass, "brew coffee")
+    assert result.response.error_code is NOT_UNDERSTOOD
+    assert len(log_of(hass, result)) == 3
