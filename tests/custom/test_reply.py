@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.custom.http import Response
 from custom_components.home_agent.custom.reply import MAX_RESULT, bounded, content_of
+from custom_components.home_agent.outside.http import Response
 from custom_components.home_agent.safety.tool import ToolRefusal
 
 

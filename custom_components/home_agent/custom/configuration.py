@@ -13,7 +13,7 @@ import probatio
 
 from ..const import DOMAIN
 from ..errors import CustomToolError
-from .secrets import MIN_LENGTH
+from ..outside.mask import MIN_LENGTH
 
 CONF_CUSTOM_TOOLS = "custom_tools"
 CONF_SECRETS = "secrets"

@@ -17,9 +17,9 @@ import probatio
 from yarl import URL
 
 from ..errors import CustomToolError
+from ..outside.http import Http
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import HomeAgentTool, ToolRefusal
-from .http import Http
 from .secrets import Secrets
 from .templates import SECRETS, Templates, Values
 

@@ -8,12 +8,12 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import JsonValueType
 import probatio
 
+from ..outside.mask import Mask
 from ..safety.permission import check_permission
 from ..safety.plan import ActionClass, Plan
 from ..turn import Turn
 from .definition import Kit
 from .reply import Path, at_path, bounded, path_from_text
-from .secrets import Mask
 from .templates import Text, Values
 
 RESPONSE = "response"

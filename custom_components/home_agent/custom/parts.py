@@ -16,9 +16,19 @@ import orjson
 from yarl import URL
 
 from ..errors import CustomToolError
+from ..outside.encoding import (
+    Encode,
+    check_path,
+    for_header,
+    for_path,
+    for_query,
+    for_xml,
+    owners_text,
+    plain,
+    query_string,
+)
+from ..outside.http import Request
 from .definition import Definition, Kit, check_host
-from .encoding import Encode, check_path, for_header, for_path, for_query, for_xml, owners_text, plain, query_string
-from .http import Request
 from .templates import Text, Tree, Values, compile_tree, render_tree
 
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"

@@ -10,15 +10,15 @@ from homeassistant.helpers import llm
 import probatio
 
 from .. import issues
-from ..const import CONF_ALLOW_PRIVATE_HOSTS, CONF_ALLOWED_HOSTS, SUBENTRY_CUSTOM_TOOL
+from ..const import SUBENTRY_CUSTOM_TOOL
 from ..errors import CustomToolError
+from ..outside.http import Http
+from ..outside.network import reach_from_options
 from ..profiles.profile import Profile
 from ..texts import async_error_text
 from .configuration import Finding, Section, section_from
 from .definition import CustomTool, Definition, Handler, Kit, definition_from_data
 from .handlers import HANDLERS
-from .http import Http
-from .network import Reach
 from .secrets import Secrets
 from .templates import Templates
 
@@ -148,15 +148,6 @@ def build(definition: Definition, kit: Kit, handlers: Mapping[str, Handler]) -> 
         raise
     except HomeAssistantError as err:  # a template that is rendered once, for a credential
         raise CustomToolError("custom_tool_template", ("handler",), detail=str(err)) from err
-
-
-def reach_from_options(options: Mapping[str, object]) -> Reach:
-    """Return the house's rules for requests."""
-    listed = options.get(CONF_ALLOWED_HOSTS)
-    return Reach(
-        allowed_hosts=tuple(str(host) for host in listed) if isinstance(listed, list) else (),
-        allow_private_hosts=bool(options.get(CONF_ALLOW_PRIVATE_HOSTS)),
-    )
 
 
 async def async_reason(hass: HomeAssistant, error: CustomToolError | probatio.Invalid) -> str:

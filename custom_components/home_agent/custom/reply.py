@@ -7,8 +7,8 @@ from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonValueType, json_
 import orjson
 
 from ..errors import CustomToolError
+from ..outside.http import Response
 from ..safety.tool import ToolRefusal
-from .http import Response
 
 MAX_RESULT = 16_000  # characters that a model is told of one result
 MAX_DEPTH = 50  # of lists and objects

@@ -9,13 +9,14 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import JsonValueType
 import orjson
 
+from ..outside.auth import Auth
+from ..outside.http import Request, Response
 from ..safety.plan import ActionClass, Plan
 from ..safety.rules import DESTRUCTIVE
 from ..safety.tool import ToolRefusal
 from ..turn import Turn
-from .auth import Auth, auth_from
+from .auth import auth_from
 from .definition import CustomTool, Definition, Handler, Kit, annotations_of
-from .http import Request, Response
 from .outcome import Outcome, outcome_from
 from .parts import Parts, parts_from
 from .reply import content_of

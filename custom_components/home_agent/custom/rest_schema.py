@@ -5,7 +5,7 @@ from typing import Any
 
 import probatio
 
-from .http import MAX_RESPONSE
+from ..outside.http import MAX_RESPONSE
 from .outcome import OUTCOME
 
 DEFAULT_TIMEOUT = 30.0  # seconds (S1-42)

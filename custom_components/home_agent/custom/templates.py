@@ -27,8 +27,8 @@ from jinja2 import (
 from jinja2.runtime import Context
 
 from ..errors import CustomToolError
+from ..outside.encoding import Encode, plain
 from ..safety.tool import ToolRefusal
-from .encoding import Encode, plain
 from .secrets import Secrets
 
 SECRETS = "secrets"

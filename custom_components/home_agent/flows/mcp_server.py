@@ -19,8 +19,6 @@ import probatio
 from yarl import URL
 
 from ..const import CONF_VERIFY_SSL, SUBENTRY_MCP_SERVER
-from ..custom.http import Http
-from ..custom.provider import reach_from_options
 from ..errors import (
     McpAuthError,
     McpCertificateError,
@@ -44,6 +42,8 @@ from ..mcp_client.provider import (
     address_from,
 )
 from ..mcp_client.sdk import AUTO, SSE, STREAMABLE_HTTP, RemoteTool, async_list_tools
+from ..outside.http import Http
+from ..outside.network import reach_from_options
 from .checks import name_is_taken
 from .endpoint_schema import CONF_USE_ANYWAY
 from .fields import NAME, Fields, choice

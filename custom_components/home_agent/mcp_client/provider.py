@@ -12,9 +12,9 @@ from homeassistant.util import slugify
 from yarl import URL
 
 from ..const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
-from ..custom.auth import Auth, Client, ClientCredentials, bearer
-from ..custom.http import Http
-from ..custom.provider import reach_from_options
+from ..outside.auth import Auth, Client, ClientCredentials, bearer
+from ..outside.http import Http
+from ..outside.network import reach_from_options
 from ..profiles.profile import Profile
 from .content import name_from, schema_from
 from .sdk import AUTO, Address

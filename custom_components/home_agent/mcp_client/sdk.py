@@ -20,9 +20,9 @@ from homeassistant.util.ssl import client_context, client_context_no_verify
 from yarl import URL
 
 from ..const import DOMAIN
-from ..custom.auth import Auth
-from ..custom.http import Request
 from ..errors import McpAuthError, McpCertificateError, McpError, McpProtocolError, McpSdkError, McpUnreachableError
+from ..outside.auth import Auth
+from ..outside.http import Request
 from ..safety.tool import ToolRefusal
 from .wire import Watch, watched
 

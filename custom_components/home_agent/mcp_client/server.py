@@ -10,8 +10,8 @@ from homeassistant.core import HomeAssistant, callback
 
 from .. import issues
 from ..const import LOGGER
-from ..custom.secrets import Mask
 from ..errors import McpError, McpUnreachableError
+from ..outside.mask import Mask
 from ..texts import async_error_text
 from .sdk import CONNECT_TIMEOUT, Address, RemoteTool, Session, async_connect
 from .wire import Watch

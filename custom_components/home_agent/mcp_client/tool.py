@@ -7,8 +7,8 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..custom.secrets import Mask
 from ..errors import McpError, McpProtocolError
+from ..outside.mask import Mask
 from ..safety.plan import ActionClass, Plan
 from ..safety.rules import DESTRUCTIVE
 from ..safety.tool import HomeAgentTool, ToolRefusal

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.custom.network import is_at_home, is_public
+from custom_components.home_agent.outside.network import is_at_home, is_public
 
 
 @pytest.mark.parametrize(

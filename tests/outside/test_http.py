@@ -13,9 +13,9 @@ from homeassistant.core import HomeAssistant
 import pytest
 from yarl import URL
 
-from custom_components.home_agent.custom import http as http_module
-from custom_components.home_agent.custom.http import Http, Request, RequestFailed, Response
-from custom_components.home_agent.custom.network import Reach
+from custom_components.home_agent.outside import http as http_module
+from custom_components.home_agent.outside.http import Http, Request, RequestFailed, Response
+from custom_components.home_agent.outside.network import Reach
 from custom_components.home_agent.safety.tool import ToolRefusal
 from tests.custom.conftest import issues
 from tests.custom.rest_server import RestServer, answer, in_turn, redirect

@@ -4,7 +4,7 @@ A name on the internet that resolves into the house is refused where the connect
 changed answer of a name server leads there. A host that is plainly at home was meant so by whoever wrote it.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 import socket
@@ -14,6 +14,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import HomeAssistantTCPConnector, async_get_clientsession
 
+from ..const import CONF_ALLOW_PRIVATE_HOSTS, CONF_ALLOWED_HOSTS
 from ..safety.tool import ToolRefusal
 
 type Resolve = Callable[[str], Awaitable[Sequence[ResolveResult]]]
@@ -48,6 +49,15 @@ class Reach:
     def fits(self, host: str, address: str) -> bool:
         """Return whether a host may be reached at an address."""
         return self.allow_private_hosts or is_at_home(host) or is_public(address)
+
+
+def reach_from_options(options: Mapping[str, object]) -> Reach:
+    """Return the house's rules for requests."""
+    listed = options.get(CONF_ALLOWED_HOSTS)
+    return Reach(
+        allowed_hosts=tuple(str(host) for host in listed) if isinstance(listed, list) else (),
+        allow_private_hosts=bool(options.get(CONF_ALLOW_PRIVATE_HOSTS)),
+    )
 
 
 def normalized(host: str) -> str:
