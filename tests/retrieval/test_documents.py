@@ -16,8 +16,7 @@ from custom_components.home_agent.const import ASSISTANT
 from custom_components.home_agent.home import Home
 from custom_components.home_agent.retrieval.documents import EntityDocument, async_entity_documents
 
-
-LAMP = {"friendly_name": "Desk lamp", "supported_color_modes": ["color_temp", "hs"]}
+LAMP = {"friendly_name": "Desk Lamp", "supported_color_modes": ["color_temp", "hs"]}
 
 
 async def a_lamp(hass: HomeAssistant) -> str:
@@ -34,7 +33,7 @@ async def a_lamp(hass: HomeAssistant) -> str:
     dr.async_get(hass).async_update_device(device.id, area_id=area.id)
     registry = er.async_get(hass)
     entity_id = registry.async_get_or_create(
-        "light", "test", "1", suggested_object_id="desk_lamp", device_id=device.id, original_name="Desk lamp"
+        "light", "test", "1", suggested_object_id="desk_lamp", device_id=device.id, original_name="Desk Lamp"
     ).entity_id
     registry.async_update_entity(entity_id, aliases=[er.COMPUTED_NAME, "Reading light"], labels={label.label_id})
     hass.states.async_set(entity_id, "on", LAMP | {"brightness": 3})
@@ -52,7 +51,7 @@ async def documents_of(hass: HomeAssistant) -> dict[str, EntityDocument]:
 async def test_a_document_says_what_the_registries_know(hass: HomeAssistant) -> None:
     entity_id = await a_lamp(hass)
     document = (await documents_of(hass))[entity_id]
-    assert {"Desk lamp", "Reading light"} <= set(document.names)
+    assert {"Desk Lamp", "Reading light"} <= set(document.names)
     assert (document.area_names, document.floor_names) == (("Study", "Office"), ("First floor", "Upstairs"))
     assert (document.device_name, document.product, document.labels) == ("Desk", ("Signify", "Hue Go"), ("Cosy",))
     assert document.abilities == ("brightness", "color temperature", "color")
