@@ -1,13 +1,17 @@
 """A yes that has to come with a PIN, which nobody else ever sees."""
 
+from dataclasses import asdict
+from datetime import timedelta
 import json
 import logging
 from typing import Any
 
+from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.const import MATCH_ALL
 from homeassistant.core import Context, Event, HomeAssistant, callback
 import pytest
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
@@ -16,6 +20,12 @@ from .conftest import QUESTION, UNLOCK, services_of, state_of
 
 PIN = "4711"
 SPOKEN = "four seven one one"
+
+
+def log_of(hass: HomeAssistant, conversation_id: str) -> str:
+    """Return what a chat log holds, but for when."""
+    content = hass.data[DATA_CHAT_LOGS][conversation_id].content
+    return str([{key: value for key, value in asdict(item).items() if key != "created"} for item in content])
 
 
 async def ask(hass: HomeAssistant, server: LLMServer, context: Context, **options: Any) -> str:
@@ -81,7 +91,7 @@ async def test_nobody_sees_it(
     llm_server.plan(text("Fine."))
     await say(hass, "thanks", conversation_id, context=alice)
     await hass.async_block_till_done()
-    log = str(hass.data[DATA_CHAT_LOGS][conversation_id].content)
+    log = log_of(hass, conversation_id)
     sent = "".join(request.raw.decode() for request in llm_server.requests)
     ours = "".join(record.getMessage() for record in caplog.records if "home_agent" in record.name)
     assert len(seen) > 3
@@ -89,6 +99,37 @@ async def test_nobody_sees_it(
         assert PIN not in place
         assert "4 7 1" not in place
     assert "yes ••••" in log
+
+
+async def test_no_model_hears_one_that_comes_too_late_and_none_after_it(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, freezer: FrozenDateTimeFactory
+) -> None:
+    conversation_id = await ask(hass, llm_server, alice)
+    freezer.tick(timedelta(seconds=121))
+    async_fire_time_changed(hass)
+    for late in (f"yes {PIN}", "4712", "four seven one three"):
+        answer = speech(await say(hass, late, conversation_id, context=alice))
+        assert answer.startswith("That question has expired")
+    llm_server.plan(text("Five what?"), text("Which one?"))
+    await say(hass, "5", conversation_id, context=alice)  # words of a conversation that goes on
+    await say(hass, "I meant 4714", conversation_id, context=alice)
+    assert llm_server.request.last_user.endswith("I meant ••••")
+    assert "471" not in log_of(hass, conversation_id)
+    assert state_of(hass) == "locked"
+
+
+async def test_one_that_nobody_asked_for_is_taken_out(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
+) -> None:
+    await set_up(hass, llm_server, options={"pins": {"unlock": PIN}})
+    llm_server.plan(tool_call("ha_control", UNLOCK), text("It was 1999."))
+    result = await say(hass, f"let me in with {SPOKEN}, {PIN}", context=alice)
+    assert speech(result) == f"{QUESTION} What is the PIN?"  # what came before the question is no answer to it
+    assert llm_server.requests[0].last_user.endswith("let me in with ••••")
+    assert PIN not in log_of(hass, str(result.conversation_id))
+    await say(hass, "when was 1999", context=alice)
+    assert llm_server.request.last_user.endswith("when was 1999")
+    assert not services_of(unlocked)
 
 
 async def test_digits_in_other_words_are_masked_when_they_could_be_it(

@@ -158,8 +158,13 @@ async def test_it_lapses_by_itself(
     await hass.async_block_till_done()
     assert [event.data["outcome"] for event in resolved] == ended == [Outcome.EXPIRED]
     assert confirmations.get(request.id) is None
-    assert confirmations.take_late(request.place) is request
-    assert confirmations.take_late(request.place) is None
+    assert confirmations.late_at(request.place) is request
+    confirmations.forget_late(request)
+    assert confirmations.late_at(request.place) is request  # a PIN may still come
+    bare = put(confirmations, make_turn(direct=True, device_id="hall"), call())
+    confirmations.end(bare, Outcome.EXPIRED)
+    confirmations.forget_late(bare)
+    assert confirmations.late_at(bare.place) is None
 
 
 async def test_lateness_is_forgotten(
@@ -169,7 +174,7 @@ async def test_lateness_is_forgotten(
     freezer.tick(timedelta(seconds=121))
     assert confirmations.at(request.place) is None
     freezer.tick(timedelta(minutes=11))
-    assert confirmations.take_late(request.place) is None
+    assert confirmations.late_at(request.place) is None
 
 
 async def test_handing_over_has_less_time(confirmations: Confirmations, make_turn: MakeTurn) -> None:

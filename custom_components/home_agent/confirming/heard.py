@@ -28,20 +28,31 @@ class Heard:
 def listen(confirmations: Confirmations, turn: Turn) -> Heard | None:
     """Return the answer in the words of a turn, None when they are words of their own.
 
-    Other words of whoever was asked cancel the question. Digits that could be a PIN are taken out of the turn's text.
+    Other words of whoever was asked cancel the question. Digits that could be a PIN are taken out of the turn's text,
+    whether one was asked for or not.
     """
+    heard = _answer_in(confirmations, turn)
+    turn.text = confirmations.pins.conceal(turn.text, turn.language)
+    return heard
+
+
+def _answer_in(confirmations: Confirmations, turn: Turn) -> Heard | None:
     place = (turn.conversation_id, turn.profile.subentry_id)
-    expired = None if (request := confirmations.at(place)) else confirmations.take_late(place)
-    if (request := request or expired) is None:
+    late = None if (request := confirmations.at(place)) else confirmations.late_at(place)
+    if (request := request or late) is None:
         return None
     with_pin = bool(confirmations.pin_for(request))
     answer = read(turn.text, turn.language, with_pin=with_pin)
+    if late is not None and late.told_late and len(answer.digits) < MIN_DIGITS:
+        return None
     if with_pin:
         at_least = MIN_DIGITS if answer.kind is Kind.OTHER else 1
         turn.text = mask_digits(turn.text, turn.language, at_least=at_least)
+    if late is not None:
+        confirmations.forget_late(late)
     if answer.kind is not Kind.OTHER:
-        return Heard(request=request, answer=answer, expired=expired is not None)
-    if expired is None and request.is_of(turn):
+        return Heard(request=request, answer=answer, expired=late is not None)
+    if late is None and request.is_of(turn):
         confirmations.end(request, Outcome.CANCELLED, turn.context.user_id)
     return None
 

@@ -4,7 +4,7 @@ Every word of an answer has to be a known one: yes, no, a courtesy, and a PIN wh
 light" is no yes but a new request, and one word of refusal among the others makes the whole a no.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -23,6 +23,7 @@ PIN_WORDS = frozenset(
 
 _APOSTROPHES = re.compile(r"['’`´]")
 _WORD = re.compile(r"\w+")
+_PART = re.compile(r"\d+|[^\W\d]+")
 
 
 class Kind(Enum):
@@ -41,6 +42,16 @@ class Answer:
     kind: Kind
     digits: str = ""
     """Every digit in it, spoken or written; only where a PIN was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digits:
+    """A number in a text, or one spoken digit."""
+
+    begin: int
+    end: int
+    value: str
+    """In our digits."""
 
 
 def read(text: str, language: str, *, with_pin: bool = False) -> Answer:
@@ -66,32 +77,28 @@ def mask_digits(text: str, language: str, *, at_least: int) -> str:
 
     By length, not by value: a mask that appears only for the right PIN would tell which one it is.
     """
-    spoken = _digits_of(language)
     masked: list[str] = []
     end = 0
-    for start, stop, count in _runs(text, spoken):
-        if count >= at_least:
-            masked += [text[end:start], MASK]
-            end = stop
+    for run in digit_runs(text, language):
+        if sum(len(group.value) for group in run) >= at_least:
+            masked += [text[end : run[0].begin], MASK]
+            end = run[-1].end
     return "".join([*masked, text[end:]])
 
 
-def _runs(text: str, spoken: Mapping[str, str]) -> Iterator[tuple[int, int, int]]:
-    """Yield begin, end and number of digits of each run of neighbouring digits and number words."""
-    begin = end = count = 0
-    for match in _WORD.finditer(text):
+def digit_runs(text: str, language: str) -> Iterator[list[Digits]]:
+    """Yield the runs of neighbouring numbers and number words."""
+    spoken = _digits_of(language)
+    run: list[Digits] = []
+    for match in _PART.finditer(text):
         word = _plain(match[0])
-        size = len(word) if word.isdigit() else int(word in spoken)
-        if not size:
-            if count:
-                yield begin, end, count
-            count = 0
-            continue
-        if not count:
-            begin = match.start()
-        end, count = match.end(), count + size
-    if count:
-        yield begin, end, count
+        if value := spoken.get(word) or _written(word):
+            run.append(Digits(begin=match.start(), end=match.end(), value=value))
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
 
 
 def _words(text: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from homeassistant.util.ulid import ulid_now
 from .. import events
 from ..errors import ToolError
 from ..turn import Turn
+from .pins import Pins
 from .plan import Plan
 from .tool import HomeAgentTool
 
@@ -103,6 +104,8 @@ class Request:
     tries_left: int = TRIES
     deciders: frozenset[str] = frozenset()
     """Users who may answer though they did not ask: the owners of the phones that an automation named."""
+    told_late: bool = False
+    """Somebody has answered too late and was told so."""
     stop_timer: CALLBACK_TYPE | None = None
 
     @property
@@ -140,7 +143,7 @@ class Confirmations:
         """Take seconds to answer, and PINs by what they guard (`unlock`, `open_door`, ...)."""
         self._hass = hass
         self._timeout = timeout
-        self._pins = pins or {}
+        self.pins = Pins(pins)
         self._requests: dict[str, Request] = {}
         self._late: dict[Place, tuple[Request, datetime]] = {}
         self._listeners: list[Listener] = []
@@ -236,17 +239,23 @@ class Confirmations:
         self._late.clear()
 
     @callback
-    def take_late(self, place: Place) -> Request | None:
-        """Return, once, the question of a conversation that expired a short while ago."""
+    def late_at(self, place: Place) -> Request | None:
+        """Return the question of a conversation that ended unanswered a short while ago."""
         now = dt_util.utcnow()
         self._late = {where: late for where, late in self._late.items() if late[1] > now}
-        late = self._late.pop(place, None)
+        late = self._late.get(place)
         return late[0] if late else None
+
+    @callback
+    def forget_late(self, request: Request) -> None:
+        """Let a late answer be new words from now on; one that was to come with a PIN is remembered for its digits."""
+        request.told_late = True
+        if not self.pin_for(request):
+            self._late.pop(request.place, None)
 
     def pin_for(self, request: Request) -> str:
         """Return what has to be said with the yes: the PINs of all that is asked for, one after the other."""
-        reasons = (reason for call in request.calls for reason in call.reasons)
-        return "".join(dict.fromkeys(self._pins[reason] for reason in reasons if reason in self._pins))
+        return self.pins.needed(reason for call in request.calls for reason in call.reasons)
 
     @callback
     def accepts_pin(self, request: Request, given: str) -> bool:

@@ -1,0 +1,78 @@
+"""The owner's PINs: which yes takes one, and which digits of other words are taken out before anybody hears them.
+
+A mask that appears only for a PIN would tell which one it is to whoever tries numbers, so only a few are compared. While
+there are more, every number as long as a PIN is masked, whichever it is.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+import hmac
+from itertools import permutations
+
+from homeassistant.util import dt as dt_util
+
+from .answers import MASK, Digits, digit_runs
+
+COMPARED = 5
+"""Numbers that are no PIN, of which it is shown that they are none, within `WINDOW`."""
+WINDOW = timedelta(minutes=10)
+
+
+class Pins:
+    """The PINs of the house."""
+
+    def __init__(self, by_reason: Mapping[str, str] | None = None) -> None:
+        """Take PINs by what they guard (`unlock`, `open_door`, ...)."""
+        self._by_reason = dict(by_reason or {})
+        single = tuple(dict.fromkeys(self._by_reason.values()))
+        both = tuple(first + second for first, second in permutations(single, 2))  # a yes to two things has two
+        self._secrets = tuple(pin.encode() for pin in (*single, *both))
+        self._lengths = frozenset(len(pin) for pin in self._secrets)
+        self._compared: deque[datetime] = deque()
+
+    def needed(self, reasons: Iterable[str]) -> str:
+        """Return what has to be said with a yes: the PINs of all reasons, one after the other, each once; "" for none."""
+        return "".join(dict.fromkeys(self._by_reason[reason] for reason in reasons if reason in self._by_reason))
+
+    def conceal(self, text: str, language: str) -> str:
+        """Return a text without what is a PIN, written or spoken."""
+        if not self._secrets:
+            return text
+        runs = [run for run in digit_runs(text, language) if self._numbers(run)]
+        hidden = {index for index, run in enumerate(runs) if self._has_secret(run)}
+        others = {item for index, run in enumerate(runs) if index not in hidden for item in self._numbers(run)}
+        if not self._may_tell(len(others)):
+            hidden = set(range(len(runs)))
+        for index in sorted(hidden, reverse=True):
+            text = text[: runs[index][0].begin] + MASK + text[runs[index][-1].end :]
+        return text
+
+    def _numbers(self, run: Sequence[Digits]) -> list[str]:
+        """Return what of a run is as long as a PIN."""
+        return [number for number in _parts(run) if len(number) in self._lengths]
+
+    def _has_secret(self, run: Sequence[Digits]) -> bool:
+        """Return whether a run has a PIN, or two; it takes as long whichever that is."""
+        found = False
+        for number in self._numbers(run):
+            for secret in self._secrets:
+                found |= hmac.compare_digest(secret, number.encode())
+        return found
+
+    def _may_tell(self, count: int) -> bool:
+        """Return whether so many more numbers may be shown to be no PIN now."""
+        now = dt_util.utcnow()
+        while self._compared and self._compared[0] <= now - WINDOW:
+            self._compared.popleft()
+        self._compared.extend([now] * min(count, COMPARED + 1))
+        return count == 0 or len(self._compared) <= COMPARED
+
+
+def _parts(run: Sequence[Digits]) -> Iterator[str]:
+    """Yield what neighbouring groups of a run are together: "47 11" is 47, 11 and 4711."""
+    for first in range(len(run)):
+        number = ""
+        for group in run[first:]:
+            number += group.value
+            yield number
