@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 import logging
+from pathlib import Path
 
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
@@ -9,6 +10,7 @@ import pytest
 
 # Without this the test package's own `custom_components` folder hides ours.
 import custom_components  # noqa: F401
+from custom_components.home_agent.retrieval import embedded_store
 from tests.llm_server import LLMServer
 
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
@@ -27,6 +29,14 @@ def house_where_needed(request: pytest.FixtureRequest) -> None:
     for name, wanted_with in (("recorder_mock", "recorder_mock"), ("house", "hass")):
         if wanted_with in request.fixturenames:
             request.getfixturevalue(name)
+
+
+@pytest.fixture(autouse=True)
+def documents_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return where the embedded store keeps its file: the folder of the harness's configuration belongs to all tests."""
+    path = tmp_path / "storage" / "home_agent.documents.db"
+    monkeypatch.setattr(embedded_store, "path_of", lambda hass: path)
+    return path
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ HomeAgentError
 │   └── McpSdkError            the library that speaks to such servers could not be installed
 ├── RetrievalError           nothing can be looked up now: the turn goes on with what there is
 │   ├── StoreError             kept documents cannot be read or written
+│   │   └── StoreRefusedError    the store works, this collection does not: vectors of another length, somebody else's
 │   └── EmbeddingError         text cannot be turned into vectors
 ├── PromptTemplateError      the owner's prompt does not render
 └── ConversationBusy         a second message while the first is being answered
@@ -171,6 +172,14 @@ class RetrievalError(HomeAgentError):
 
 class StoreError(RetrievalError):
     """Kept documents cannot be read or written."""
+
+    key = "store_error"
+
+
+class StoreRefusedError(StoreError):
+    """The store works, but not with this collection. Placeholders: `store`, `collection`, `detail`."""
+
+    key = "store_dimension"
 
 
 class EmbeddingError(RetrievalError):

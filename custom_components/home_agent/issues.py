@@ -5,15 +5,16 @@ None outlives the entry it was raised for: each load starts afresh, and what sti
 
 from collections.abc import Container, Iterable, Mapping
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
 
 from .client.base import EndpointConfig
 from .const import DOMAIN, LLM_DEFAULT, LLM_NONE
-from .errors import LLMCertificateError, LLMConnectionError, LLMTimeoutError, PromptTemplateError
+from .errors import LLMCertificateError, LLMConnectionError, LLMTimeoutError, PromptTemplateError, RetrievalError
 from .profiles.profile import Profile
+from .texts import async_error_text
 
 UNREACHABLE = "endpoint_unreachable"
 SILENT = "endpoint_silent"
@@ -31,6 +32,11 @@ CUSTOM_YAML_WRONG = "custom_yaml_wrong"
 CUSTOM_YAML_TOOL = "custom_yaml_tool"
 SERVICE_FAILING = "service_failing"
 MCP_SERVER_FAILING = "mcp_server_failing"
+STORE_FAILING = "store_failing"
+EMBEDDING_FAILING = "embedding_failing"
+DOCUMENTS_DAMAGED = "documents_damaged"
+DOCUMENTS_EMPTY = "documents_empty"
+DOCUMENTS_NEWER = "documents_newer"
 
 _OF_ENDPOINT = (UNREACHABLE, SILENT, CERTIFICATE, MODEL_MISSING)
 _BELONGS_TO_ENTRY = "config_entry_id" in signature(ir.async_create_issue).parameters
@@ -166,6 +172,32 @@ def async_mcp_server_failing(hass: HomeAssistant, subentry_id: str, server: str,
 def async_mcp_server_recovered(hass: HomeAssistant, subentry_id: str) -> None:
     """Take that back."""
     ir.async_delete_issue(hass, DOMAIN, _issue_id(MCP_SERVER_FAILING, subentry_id))
+
+
+class RetrievalIssues:
+    """What the owner has to know of the store of documents and of the embedding model (retrieval/health.py)."""
+
+    _keys: ClassVar = {"store": STORE_FAILING, "embedding": EMBEDDING_FAILING}
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Say nothing yet."""
+        self._hass = hass
+
+    async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
+        """Say that a part keeps failing, and why."""
+        reason = await async_error_text(self._hass, self._hass.config.language, error)
+        _raise(self._hass, self._keys[part], part, store=name, reason=reason)
+
+    @callback
+    def async_recovered(self, part: str) -> None:
+        """Take that back."""
+        ir.async_delete_issue(self._hass, DOMAIN, _issue_id(self._keys[part], part))
+
+    @callback
+    def async_set_aside(self, kept_as: str, reason: str) -> None:
+        """Say that the file of documents could not be used, and under which name it is kept."""
+        keys = {"damaged": DOCUMENTS_DAMAGED, "empty": DOCUMENTS_EMPTY, "newer": DOCUMENTS_NEWER}
+        _raise(self._hass, keys[reason], kept_as, file=kept_as)
 
 
 @callback

@@ -40,7 +40,8 @@ class Match:
 class Store(Protocol):
     """Where documents and their vectors are kept, in collections of one vector length each.
 
-    Every method raises `RetrievalError` when the store cannot be reached or cannot be read.
+    Every method raises `StoreError` when the store cannot be reached or cannot be read, its subclass `StoreRefusedError`
+    when the collection's vectors have another length, or when it is somebody else's and was to be changed.
     """
 
     async def async_open(self) -> None:
@@ -91,8 +92,11 @@ class Embedder(Protocol):
         """What made the vectors (kind, model); vectors of different keys are never compared."""
         ...
 
-    async def async_embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one normalised float32 row per text. Raises `RetrievalError`."""
+    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
+        """Return one normalised float32 row per text. Raises `RetrievalError`.
+
+        `within` so many seconds somebody waits for it: then there is one attempt, and none shortly after a failure.
+        """
         ...
 
 

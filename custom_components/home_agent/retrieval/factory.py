@@ -1,0 +1,19 @@
+"""Makes the store and the embedder that the owner chose."""
+
+from homeassistant.core import HomeAssistant
+
+from .base import Embedder, Store
+from .embedded_store import EmbeddedStore
+from .health import Reporter
+from .lexical_embedder import LexicalEmbedder
+from .settings import RetrievalSettings
+
+
+def make_store(hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> Store:
+    """Return the store; nothing is opened or asked yet."""
+    return EmbeddedStore(hass, reporter)
+
+
+def make_embedder(hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> Embedder:
+    """Return what makes vectors; nothing is loaded or asked yet."""
+    return LexicalEmbedder(hass)

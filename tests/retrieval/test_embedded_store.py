@@ -1,0 +1,223 @@
+"""What happens to the file of the embedded store, and what its owner gets."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+import sqlite3
+import subprocess
+import sys
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.errors import StoreError
+from custom_components.home_agent.issues import RetrievalIssues
+from custom_components.home_agent.retrieval import database
+from custom_components.home_agent.retrieval.base import Store
+from custom_components.home_agent.retrieval.embedded_file import VERSION, EmbeddedFile
+from custom_components.home_agent.retrieval.embedded_store import EmbeddedStore
+
+from .conftest import KEY, document, rows
+
+NOTE = document("note", "The boiler is a Vitodens 200.")
+
+
+async def fill(store: Store) -> None:
+    await store.async_upsert("knowledge", [NOTE], rows([1, 0, 0]), KEY)
+
+
+async def reopened(hass: HomeAssistant) -> EmbeddedStore:
+    """Return a store as it is after a restart."""
+    again = EmbeddedStore(hass, RetrievalIssues(hass))
+    await again.async_open()
+    return again
+
+
+def raised(hass: HomeAssistant) -> list[tuple[str | None, str]]:
+    """Return key and file of the messages in Repairs."""
+    return [
+        (issue.translation_key, (issue.translation_placeholders or {}).get("file", ""))
+        for (domain, _), issue in ir.async_get(hass).issues.items()
+        if domain == DOMAIN and issue.active
+    ]
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Keep the file locked as another program would."""
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    yield
+    other.close()
+
+
+async def test_documents_survive_a_restart(hass: HomeAssistant, store: Store) -> None:
+    await fill(store)
+    await store.async_close()
+    again = await reopened(hass)
+    assert await again.async_documents("knowledge") == [NOTE]
+    assert [match.id for match in await again.async_query("knowledge", [1.0, 0.0, 0.0], 1) or ()] == ["note"]
+    assert not raised(hass)
+    await again.async_close()
+
+
+async def test_deleted_between_two_starts_begins_empty(hass: HomeAssistant, store: Store, documents_file: Path) -> None:
+    await fill(store)
+    await store.async_close()
+    documents_file.unlink()
+    again = await reopened(hass)
+    assert await again.async_collections() == {}
+    await fill(again)
+    assert await again.async_documents("knowledge") == [NOTE]
+    await again.async_close()
+
+
+async def test_deleted_while_open_nothing_is_lost(hass: HomeAssistant, store: Store, documents_file: Path) -> None:
+    await fill(store)
+    documents_file.unlink()
+    await store.async_upsert("knowledge", [document("later")], rows([0, 1, 0]), KEY)
+    await store.async_close()
+    again = await reopened(hass)
+    assert [item.id for item in await again.async_documents("knowledge")] == ["note", "later"]
+    await again.async_close()
+
+
+@pytest.mark.parametrize(
+    ("contents", "reason"), [(b"", "empty"), (b"not a database at all" * 99, "damaged")], ids=["emptied", "overwritten"]
+)
+async def test_unreadable_file_is_set_aside_and_the_owner_is_told(
+    hass: HomeAssistant, store: Store, contents: bytes, reason: str, documents_file: Path
+) -> None:
+    await fill(store)
+    await store.async_close()
+    documents_file.write_bytes(contents)
+    again = await reopened(hass)
+    [(key, file)] = raised(hass)
+    assert key == f"documents_{reason}"
+    assert documents_file.with_name(file).read_bytes() == contents
+    await fill(again)
+    assert await again.async_documents("knowledge") == [NOTE]
+    await again.async_close()
+
+
+async def test_truncated_file_keeps_what_can_be_read(hass: HomeAssistant, store: Store, documents_file: Path) -> None:
+    many = [document(f"note-{number}", "words " * 300) for number in range(200)]
+    await store.async_upsert("knowledge", many, rows(*([1, number, 0] for number in range(200))), KEY)
+    await store.async_close()
+    whole = documents_file.read_bytes()
+    documents_file.write_bytes(whole[: len(whole) * 2 // 3])
+    again = await reopened(hass)
+    [(key, file)] = raised(hass)
+    assert (key, documents_file.with_name(file).exists()) == ("documents_damaged", True)
+    rescued = await again.async_documents("knowledge")
+    assert 60 < len(rescued) < 200
+    assert all(item in many for item in rescued)
+    assert len(await again.async_query("knowledge", [1.0, 0.0, 0.0], 500) or ()) == len(rescued)
+    await again.async_close()
+
+
+async def test_newer_version_is_kept_as_it_is(hass: HomeAssistant, store: Store, documents_file: Path) -> None:
+    await fill(store)
+    await store.async_close()
+    newer = sqlite3.connect(documents_file)
+    newer.execute(f"PRAGMA user_version={VERSION + 1}")
+    newer.close()
+    again = await reopened(hass)
+    [(key, file)] = raised(hass)
+    assert key == "documents_newer"
+    assert await again.async_collections() == {}
+    kept = sqlite3.connect(documents_file.with_name(file))
+    assert kept.execute("SELECT id FROM documents").fetchall() == [("note",)]
+    kept.close()
+    await again.async_close()
+
+
+async def test_message_stays_as_long_as_the_old_file_does(
+    hass: HomeAssistant, store: Store, documents_file: Path
+) -> None:
+    await store.async_close()
+    documents_file.write_bytes(b"")
+    await (await reopened(hass)).async_close()
+    [(_, file)] = raised(hass)
+    ir.async_get(hass).issues.clear()
+    await (await reopened(hass)).async_close()
+    assert raised(hass) == [("documents_empty", file)]
+    ir.async_get(hass).issues.clear()
+    documents_file.with_name(file).unlink()
+    await (await reopened(hass)).async_close()
+    assert not raised(hass)
+
+
+async def test_locked_file_is_an_error_until_it_is_free(
+    hass: HomeAssistant, store: Store, monkeypatch: pytest.MonkeyPatch, documents_file: Path
+) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.05)
+    await fill(store)
+    await store.async_close()
+    later = EmbeddedStore(hass, RetrievalIssues(hass))
+    with locked(documents_file):
+        for _ in range(3):
+            with pytest.raises(StoreError) as error:
+                await later.async_open()
+            assert error.value.translation_key == "store_locked"
+        assert [key for key, _ in raised(hass)] == ["store_failing"]
+    assert await later.async_documents("knowledge") == [NOTE]
+    assert not raised(hass)
+    await later.async_close()
+
+
+async def test_damage_found_while_in_use(hass: HomeAssistant, store: Store, documents_file: Path) -> None:
+    many = [document(f"note-{number}", "words " * 300) for number in range(200)]
+    await store.async_upsert("knowledge", many, rows(*([1, number, 0] for number in range(200))), KEY)
+    await store.async_close()
+    again = await reopened(hass)
+    with documents_file.open("r+b") as file:
+        size = file.seek(0, 2)
+        file.seek(size // 4)
+        file.write(b"\xff" * (size // 2))
+    with pytest.raises(StoreError):
+        await again.async_documents("knowledge")
+    assert [key for key, _ in raised(hass)] == ["documents_damaged"]
+    await fill(again)
+    assert NOTE in await again.async_documents("knowledge")
+    await again.async_close()
+
+
+def test_crash_in_the_middle_of_a_write_leaves_what_was_before(tmp_path: Path) -> None:
+    program = f"""
+import os, pathlib, sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from custom_components.home_agent.retrieval.embedded_file import EmbeddedFile, _rows
+import custom_components.home_agent.retrieval.embedded_file as module
+from tests.retrieval.conftest import document, rows, KEY
+file = EmbeddedFile(pathlib.Path({str(tmp_path)!r}) / "documents.db")
+file.upsert("notes", [document("first")], rows([1, 0, 0]), KEY)
+def broken_off(name, documents, vectors):
+    for number, row in enumerate(_rows(name, documents, vectors)):
+        if number == 5000:
+            os._exit(9)
+        yield row
+module._rows = broken_off
+many = [document(f"n{{number}}", "words " * 200) for number in range(6000)]
+file.upsert("notes", many, rows(*([1, 1, 0] for _ in many)), "another key")
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 9
+    file = EmbeddedFile(tmp_path / "documents.db")
+    assert [item.id for item in file.documents("notes")] == ["first"]
+    assert file.digests("notes", KEY).keys() == {"first"}
+    assert not file.database.set_aside()
+    file.close()
+
+
+async def test_folder_that_cannot_be_written(hass: HomeAssistant, documents_file: Path) -> None:
+    documents_file.mkdir(parents=True)
+    broken = EmbeddedStore(hass, RetrievalIssues(hass))
+    with pytest.raises(StoreError) as error:
+        await broken.async_open()
+    assert error.value.translation_key == "store_file"
+    documents_file.rmdir()
+    await broken.async_open()
+    await broken.async_close()
