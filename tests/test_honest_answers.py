@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant, ServiceCall
 import pytest
 
 from tests.house import build_house, say, set_up, speech
-from tests.llm_server import LLMServer, Reply, cut, server_error, text, tool_call
+from tests.llm_server import LLMServer, Reply, context_length, cut, server_error, text, tool_call
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
 CLAIM = "I've turned on the bed light."
@@ -50,6 +50,25 @@ async def test_claim_that_is_repeated_ends_with_the_truth(hass: HomeAssistant, l
     answer = speech(await say(hass, "turn on the bed light"))
     assert answer == ("Yes, I have turned on the bed light.\n\nIn fact I have not carried out anything just now.")
     assert len(llm_server.requests) == 2
+
+
+async def test_a_turn_asks_no_more_often_than_its_calls_allow(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"max_calls_per_turn": 1}, llm={"preset": "vllm"})
+    llm_server.plan(context_length(), tool_call("launch_rocket", {}), text(CLAIM))
+    answer = speech(await say(hass, "turn on the bed light"))
+    assert answer == "In fact I have not carried out anything just now."
+    assert [request.body.get("tool_choice") for request in llm_server.requests] == [None, None, "none"]
+
+
+async def test_the_last_request_of_a_turn_has_to_be_answered_in_words(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, profile={"max_calls_per_turn": 3}, llm={"preset": "vllm"})
+    calls = tool_call("ha_query", {"entity_id": "light.bed_light"})
+    llm_server.plan(context_length(), calls, context_length(), calls, text("It is off."))
+    assert speech(await say(hass, "is it on?")) == "It is off."
+    assert llm_server.request.body["tool_choice"] == "none"
+    assert len(llm_server.requests) == 5
 
 
 async def test_light_that_does_not_follow_is_no_success(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -5,7 +5,7 @@ in words and keeps what is there (D-9).
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import time
 from typing import Any
 
@@ -21,6 +21,9 @@ from .safety.claims import claims_falsely
 from .speech import speakable
 from .texts import async_error_text, async_text
 from .turn import Turn
+
+MORE_REQUESTS = 2
+"""Requests of a turn besides one for each tool call: the answer, and one more when it is not true or the prompt was too long."""
 
 type Delta = conversation.AssistantContentDeltaDict
 type BuildMessages = Callable[[bool], Awaitable[list[Message]]]
@@ -57,6 +60,9 @@ class Agent:
                     continue
                 if self.note is None or correcting or not self._claims_falsely():
                     return
+                if self._requests_left <= 0:
+                    await self._async_say(await self._what_is_true(after=False))
+                    return
                 self.note()
                 correcting = True
         finally:
@@ -72,8 +78,10 @@ class Agent:
         """Ask once, or twice when the request was too long; return whether tool results wait for an answer."""
         request = await self._async_request(shorter=False)
         try:
-            await self._async_ask(request, correcting=correcting)
+            await self._async_ask(request, last_try=self._requests_left <= 1, correcting=correcting)
         except LLMContextLengthError:
+            if self._requests_left <= 0:
+                raise
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
             await self._async_ask(await self._async_request(shorter=True), last_try=True, correcting=correcting)
         if self.turn.request_id is not None and self.question is not None:
@@ -84,14 +92,20 @@ class Agent:
         return ChatRequest(
             messages=await self.build(shorter),
             tools=self.tools,
-            may_call_tools=bool(self.tools) and self.turn.calls_left > 0,
+            may_call_tools=bool(self.tools) and self.turn.calls_left > 0 and self._requests_left > 1,
             response_format=self.response_format,
             stream=self.turn.profile.streaming,
             conversation_id=self.turn.conversation_id,
         )
 
+    @property
+    def _requests_left(self) -> int:
+        """How often the model may still be asked in this turn; the last time it has to answer in words."""
+        return self.turn.profile.max_calls_per_turn + MORE_REQUESTS - self.turn.requests
+
     async def _async_ask(self, request: ChatRequest, *, last_try: bool = False, correcting: bool) -> None:
         """Send one request; its answer and the results of its tool calls end up in the chat log."""
+        self.turn.requests += 1
         stream = self._deltas(request, last_try=last_try)
         if correcting:
             stream = self._honest(stream)
@@ -112,32 +126,24 @@ class Agent:
     async def _deltas(self, request: ChatRequest, *, last_try: bool) -> AsyncGenerator[Delta]:
         """Yield the deltas of one answer, and a sentence of ours where the model's is missing or broken off."""
         acted = self.chat_log.unresponded_tool_results
-        reply = Reply()
+        answer = _Answer()
         started = time.perf_counter()
-        said = called = False
         try:
-            async for delta in self.endpoint.client.stream(request, reply):
-                if delta.get("tool_calls"):
-                    if not request.may_call_tools:  # a model that does not listen
-                        continue
-                    called = True
-                said = said or bool(delta.get("content"))
+            async for delta in self.endpoint.client.stream(request, answer.reply):
+                if delta.get("tool_calls") and not request.may_call_tools:  # a model that does not listen
+                    continue
+                answer.note(delta)
                 yield delta
         except LLMError as err:
-            if self._is_hopeless(err, reply, acted=acted, last_try=last_try):
+            if self._is_hopeless(err, answer.reply, acted=acted, last_try=last_try):
                 raise
             events.async_streaming_error(self.hass, self.turn, err)
-            if called:  # the loop goes on from the chat log, with the results of what was started
-                return
-            if not reply.started:
-                yield {"role": "assistant"}
-            yield {"content": await self._broken_off(err, said=said)}
+            ending = await self._async_broken_off(err, answer)
         else:
-            self._succeeded(reply, started)
-            if not called and (key := _what_is_missing(reply, said=said)):
-                if not self.talks:
-                    raise LLMResponseError(key)
-                yield {"content": await self._notice(key, after=said)}
+            self._succeeded(answer.reply, started)
+            ending = await self._async_what_is_missing(answer)
+        if ending is not None:
+            yield ending
 
     def _is_hopeless(self, error: LLMError, reply: Reply, *, acted: bool, last_try: bool) -> bool:
         """Return whether the error ends the turn, or this attempt; otherwise it becomes part of the answer.
@@ -185,14 +191,41 @@ class Agent:
             self.turn.usage += reply.usage
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
 
-    async def _broken_off(self, error: LLMError, *, said: bool) -> str:
-        if said:
-            return await self._notice("answer_cut_off", after=True)
-        return await async_error_text(self.hass, self.turn.language, error)
+    async def _async_broken_off(self, error: LLMError, answer: _Answer) -> Delta | None:
+        """Return the end of an answer that broke; None when the loop goes on with the results of what was started."""
+        if answer.called:
+            return None
+        if answer.said:
+            return {"content": await self._notice("answer_cut_off", after=True)}
+        text = await async_error_text(self.hass, self.turn.language, error)
+        return {"content": text} if answer.reply.started else {"role": "assistant", "content": text}
+
+    async def _async_what_is_missing(self, answer: _Answer) -> Delta | None:
+        """Return the end of an answer that came and is not whole; raises `LLMResponseError` when nobody reads it."""
+        key = _what_is_missing(answer.reply, said=answer.said)
+        if answer.called or key is None:
+            return None
+        if not self.talks:
+            raise LLMResponseError(key)
+        return {"content": await self._notice(key, after=answer.said)}
 
     async def _notice(self, key: str, *, after: bool) -> str:
         text = await async_text(self.hass, self.turn.language, key)
         return f"\n\n{text}" if after else text
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One answer of the model as far as it has come."""
+
+    reply: Reply = field(default_factory=Reply)
+    said: bool = False
+    called: bool = False
+
+    def note(self, delta: Delta) -> None:
+        """Take note of a delta that is passed on."""
+        self.said = self.said or bool(delta.get("content"))
+        self.called = self.called or bool(delta.get("tool_calls"))
 
 
 def _what_is_missing(reply: Reply, *, said: bool) -> str | None:

@@ -92,6 +92,8 @@ class Turn:
 
     started: float = field(default_factory=time.perf_counter)
     origin: Origin = Origin.MODEL
+    requests: int = 0
+    """How often the model was asked."""
     calls_started: int = 0
     """Tool calls so far, the refused ones included."""
     calls: list[ToolCallRecord] = field(default_factory=list)

@@ -1,6 +1,8 @@
 """Tokens without a tokenizer."""
 
-import time
+import sys
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -36,11 +38,22 @@ def test_nothing_is_nothing_and_something_at_least_one() -> None:
 
 
 @pytest.mark.parametrize("row", [ROW, ROW + "Küche Кухня 厨房"])
-def test_a_long_text_takes_less_than_a_millisecond(row: str) -> None:
+def test_a_long_text_is_not_gone_through_character_by_character(row: str) -> None:
     text = row * (60_000 // len(row))
-    estimator = TokenEstimator()
-    best = min(_seconds(estimator, text) for _ in range(20))
-    assert best < 0.001
+    lines = 0
+
+    def count(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal lines
+        lines += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        TokenEstimator().estimate(text)
+    finally:
+        sys.settrace(before)
+    assert 0 < lines < 100
 
 
 def test_the_estimate_moves_towards_what_the_endpoint_counted() -> None:
@@ -62,9 +75,3 @@ def test_odd_numbers_do_not_carry_the_estimate_away() -> None:
     for _ in range(50):
         estimator.calibrate(100_000, 100)
     assert estimator.factor == 0.5
-
-
-def _seconds(estimator: TokenEstimator, text: str) -> float:
-    started = time.perf_counter()
-    estimator.estimate(text)
-    return time.perf_counter() - started
