@@ -1,15 +1,89 @@
-"""The owner's own prompt: a template, rendered once per conversation."""
+"""Fills a prompt in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}` (C-11).
+
+An owner's prompt is a Home Assistant template. A known name in single braces becomes an expression of that template before it is
+rendered, so there is one rendering and no second look: what a value says, braces included, stays as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+import re
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
+from jinja2 import Environment, TemplateSyntaxError, meta
 
 from ..errors import PromptTemplateError
 from ..turn import Turn
 
+_IN_BRACES = re.compile(r"\{([A-Za-z]\w*)\}")
+_MAY_HOLD_NAMES = re.compile(r"\{[{%]|\{[A-Za-z]\w*\}")
+_UNDEFINED = re.compile(r"'(\w+)' is undefined")
+_GRAMMAR = Environment(extensions=["jinja2.ext.loopcontrols", "jinja2.ext.do"], autoescape=False)  # noqa: S701 - only parses
+"""Reads templates as Home Assistant's own environment does; nothing is rendered with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A prompt with its values."""
+
+    text: str
+    unknown: tuple[str, ...]
+    """Names that stand for nothing and became empty, or what else was missing."""
+
+
+def camel_case(name: str) -> str:
+    """Return `current_time` as `currentTime`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@lru_cache(maxsize=64)
+def one_spelling(text: str, names: frozenset[str]) -> str:
+    """Return a template in which known names in single braces are expressions; other braces stay as they are.
+
+    Raises `TemplateSyntaxError`.
+    """
+    if not _IN_BRACES.search(text):
+        return text
+
+    def expression(match: re.Match[str]) -> str:
+        return f"{{{{ {match[1]} }}}}" if match[1] in names else match[0]
+
+    raw = False
+    pieces: list[str] = []
+    for _line, kind, piece in _GRAMMAR.lex(text):
+        raw = kind == "raw_begin" or (raw and kind != "raw_end")
+        pieces.append(_IN_BRACES.sub(expression, piece) if kind == "data" and not raw else piece)
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=64)
+def names_in(text: str, names: frozenset[str]) -> frozenset[str]:
+    """Return which of the names a prompt uses, in whatever spelling. A prompt without braces costs one search.
+
+    Raises `TemplateSyntaxError`.
+    """
+    if not _MAY_HOLD_NAMES.search(text):
+        return frozenset()
+    return names & meta.find_undeclared_variables(_GRAMMAR.parse(one_spelling(text, names)))
+
+
+def fill(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> Filled:
+    """Return the prompt with its values. Raises `TemplateError`, `TemplateSyntaxError`."""
+    template = Template(one_spelling(text, frozenset(values)), hass)
+    if template.is_static:
+        return Filled(text.strip(), ())
+    missing: dict[str, None] = {}
+    rendered = template.async_render(values, parse_result=False, log_fn=lambda _level, said: missing.setdefault(said))
+    return Filled(
+        str(rendered).strip(), tuple(match[1] if (match := _UNDEFINED.match(said)) else said for said in missing)
+    )
+
 
 def render_prompt(hass: HomeAssistant, text: str, turn: Turn) -> str:
-    """Return the owner's prompt with its values; plain text costs nothing.
+    """Return the owner's prompt as a plain template, without the placeholders of the prompt context service.
 
     Variables: ha_name, user_name, language, area_id, device_id, profile_name, besides everything that Home Assistant's templates know.
     Raises `PromptTemplateError`, which names the profile and what is wrong.
@@ -32,5 +106,10 @@ def render_prompt(hass: HomeAssistant, text: str, turn: Turn) -> str:
             parse_result=False,
         )
     except TemplateError as err:
-        raise PromptTemplateError(profile=turn.profile.name, detail=str(err)) from err
+        raise template_error(turn.profile.name, err) from err
     return str(rendered).strip()
+
+
+def template_error(profile: str, error: TemplateError | TemplateSyntaxError) -> PromptTemplateError:
+    """Return what a template's own error means for an assistant."""
+    return PromptTemplateError(profile=profile, detail=str(error))

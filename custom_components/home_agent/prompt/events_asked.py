@@ -1,0 +1,182 @@
+"""Whether somebody asks for events, of which days, and how events are told to the model (S4-31 to S4-42). Pure."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+import re
+from zoneinfo import ZoneInfo
+
+from .words import PromptWords
+
+LIMIT = 20  # events
+WEEK_DAYS = 7
+MONTH_DAYS = 30
+MAX_TITLE = 120  # characters
+MAX_NOTES = 200
+MAX_TAGS = 5
+
+_END_OF_DAY = timedelta(milliseconds=1)
+
+
+class EventType(StrEnum):
+    """What kind of events is asked for."""
+
+    TASKS = "tasks"
+    """Items of to-do and shopping lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRequest:
+    """A period, both ends included, and maybe one kind."""
+
+    start: datetime
+    end: datetime
+    type: EventType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseEvent:
+    """Something that happens, happened or is to be done."""
+
+    when: date | None
+    """A moment in the house's zone, a whole day, or None for a task without a date."""
+    title: str
+    amount: str = ""
+    currency: str = ""
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+
+
+_TASKS = (
+    re.compile(r"задач|список|покупк", re.IGNORECASE),
+    re.compile(r"\baufgaben?\b|\beinkauf|\beinkäufe|\bto-?do|\w*liste\b", re.IGNORECASE),
+    re.compile(r"\btasks?\b|\bto-?dos?\b|\bshopping\b|\bpurchases?\b|\blists?\b", re.IGNORECASE),
+)
+_EVENTS = (
+    re.compile(r"событи|дела|что я делал|покажи|расход|трат", re.IGNORECASE),
+    re.compile(
+        r"\bereignis|\btermin|\bkalender|\bausgaben?\b|\bausgegeben\b|\berledigt|\bzeige? (?:mir )?(?:meine|alle)\b"
+        r"|\bwas (?:habe ich|hab ich|ist|war)\b.*\b(?:gemacht|getan|passiert|los)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\bevents?\b|\bappointments?\b|\bcalendars?\b|\bagenda\b|\bexpenses?\b|\bspend(?:ing|ings)?\b|\bspent\b"
+        r"|\bshow (?:me )?(?:my|all)\b|\bwhat (?:did i do|have i done|happened)\b",
+        re.IGNORECASE,
+    ),
+)
+
+type Bounds = Callable[[datetime], tuple[datetime, datetime]]
+
+
+def _day(offset: int) -> Bounds:
+    """Return the bounds of a whole day, `offset` days from today."""
+
+    def bounds(now: datetime) -> tuple[datetime, datetime]:
+        day = now.date() + timedelta(days=offset)
+        return midnight(day, now), midnight(day + timedelta(days=1), now) - _END_OF_DAY
+
+    return bounds
+
+
+def _today(now: datetime) -> tuple[datetime, datetime]:
+    return midnight(now.date(), now), now
+
+
+def _days(days: int) -> Bounds:
+    """Return the bounds of so many days: up to now, or from now on when negative."""
+
+    def bounds(now: datetime) -> tuple[datetime, datetime]:
+        other = (now - timedelta(days=days)).replace(
+            fold=0
+        )  # the same time by the clock, whatever it was put to in between
+        return (other, now) if days > 0 else (now, other)
+
+    return bounds
+
+
+_PERIODS: tuple[tuple[re.Pattern[str], Bounds], ...] = (
+    (re.compile(r"позавчера|\bvorgestern\b|\bday before yesterday\b", re.IGNORECASE), _day(-2)),
+    (re.compile(r"вчера|\bgestern\b|\byesterday\b", re.IGNORECASE), _day(-1)),
+    (re.compile(r"сегодня|\bheute\b|\btoday\b", re.IGNORECASE), _today),
+    (re.compile(r"\bпослезавтра\b|\bübermorgen\b|\bday after tomorrow\b", re.IGNORECASE), _day(2)),
+    (re.compile(r"\bзавтра\b|\bmorgen\b|\btomorrow\b", re.IGNORECASE), _day(1)),
+    (
+        re.compile(r"следующ\w+ недел|\b(?:nächste\w*|kommende\w*) woche\b|\b(?:next|coming) week\b", re.IGNORECASE),
+        _days(-WEEK_DAYS),
+    ),
+    (re.compile(r"неделю|7 дней|\bwoche\b|\b7 tage\w?\b|\bweek\b|\b7 days\b", re.IGNORECASE), _days(WEEK_DAYS)),
+    (re.compile(r"месяц|30 дней|\bmonats?\b|\b30 tage\w?\b|\bmonth\b|\b30 days\b", re.IGNORECASE), _days(MONTH_DAYS)),
+)
+
+
+def detect_event_request(text: str, now: datetime) -> EventRequest | None:
+    """Return which events a message asks for; None when it asks for none.
+
+    `now` is in the house's zone, a `ZoneInfo`. Days begin and end by the clocks of that zone, also on days that
+    are shorter or longer than 24 hours. Without a period: the last 7 days.
+    """
+    events = any(pattern.search(text) for pattern in _EVENTS)
+    tasks = any(pattern.search(text) for pattern in _TASKS)
+    if not events and not tasks:
+        return None
+    bounds = next((bounds for pattern, bounds in _PERIODS if pattern.search(text)), _days(WEEK_DAYS))
+    start, end = bounds(now)
+    return EventRequest(start=start, end=end, type=EventType.TASKS if tasks and not events else None)
+
+
+def midnight(day: date, zone_of: datetime) -> datetime:
+    """Return the first moment of a day: where the clocks skip midnight, the one after the gap."""
+    zone = zone_of.tzinfo
+    moment = datetime.combine(day, time.min, zone)
+    return datetime.fromtimestamp(moment.timestamp(), zone) if isinstance(zone, ZoneInfo) else moment
+
+
+def events_text(events: Iterable[HouseEvent], words: PromptWords) -> str:
+    """Return events under their heading, one line each with its notes below; a sentence when there are none."""
+    lines = [_line(event, words) for event in events]
+    return "\n".join((words.events, *lines)) if lines else words.events_none
+
+
+def _line(event: HouseEvent, words: PromptWords) -> str:
+    when = words.written(event.when) if event.when is not None else "-"
+    amount = f" ({event.amount} {event.currency})" if event.amount else ""
+    tags = f" #{', '.join(_one_line(tag, MAX_TITLE) for tag in event.tags[:MAX_TAGS])}" if event.tags else ""
+    notes = f"\n  {text}" if (text := _one_line(event.notes, MAX_NOTES)) else ""
+    return f"- [{when}] {_one_line(event.title, MAX_TITLE)}{amount}{tags}{notes}"
+
+
+def _one_line(text: str, longest: int) -> str:
+    """Return a text that cannot pass for a line of its own."""
+    text = " ".join(text[: 4 * longest].split())
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+_CURRENCIES = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₽": "RUB", "руб": "RUB", "₴": "UAH", "zł": "PLN"}
+_CODES = "EUR|USD|GBP|CHF|RUB|PLN|CZK|SEK|NOK|DKK|UAH|JPY|CAD|AUD"
+_NUMBER = r"\d{1,3}(?:[ .,]\d{3})*(?:[.,]\d{1,2})?|\d{1,9}(?:[.,]\d{1,2})?"
+_AMOUNT = re.compile(
+    rf"(?<![\w.,])(?:(?P<first>[€$£¥]) ?)?(?P<number>{_NUMBER})(?: ?(?P<last>[€$£¥₽₴]|руб\.?|zł|{_CODES}))?(?![\w])"
+)
+_TAG = re.compile(r"(?<!\w)#(\w{2,40})")
+
+
+def event_from_text(when: date | None, title: str, notes: str = "", tags: Iterable[str] = ()) -> HouseEvent:
+    """Return an event whose amount and tags stand in its title or notes, as people write them: `Market 23.50 € #food`."""
+    found = [*tags, *_TAG.findall(title), *_TAG.findall(notes)]
+    title = _TAG.sub("", title)
+    amount = currency = ""
+    for match in _AMOUNT.finditer(title):
+        if sign := match["last"] or match["first"]:
+            amount, currency = match["number"], _CURRENCIES.get(sign.rstrip("."), sign)
+            title = title[: match.start()] + title[match.end() :]
+            break
+    return HouseEvent(
+        when=when,
+        title=" ".join(title.split()) or amount,
+        amount=amount,
+        currency=currency,
+        tags=tuple(dict.fromkeys(found)),
+        notes=_TAG.sub("", notes).strip(),
+    )

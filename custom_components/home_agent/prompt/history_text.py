@@ -1,0 +1,143 @@
+"""What was said before, as text for a prompt: the newest messages that fit, oldest first, one line each.
+
+Only for placeholders. What was said in the running conversation goes to the model as messages (context/history.py), so
+nothing is told twice (C-9).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+import re
+
+from .words import PromptWords
+
+MAX_MESSAGES = 50  # more are not kept of a conversation (C-8)
+MAX_LENGTH = 20_000  # characters, whatever an option says
+_SAID = ("user", "assistant")
+_LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_CUT = "…"
+
+type Estimate = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryMessage:
+    """A message that was kept."""
+
+    id: str
+    role: str
+    """`user`, `assistant` or `system`; tool calls and their results are not told again."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryOptions:
+    """How much of the past a prompt may hold."""
+
+    max_length: int = 1500  # characters
+    max_messages: int = 10
+    max_tokens: int = 500
+    include_system_messages: bool = False
+
+    def bounded(self) -> HistoryOptions:
+        """Return options that no prompt can suffer from."""
+        return HistoryOptions(
+            max_length=max(0, min(self.max_length, MAX_LENGTH)),
+            max_messages=max(0, min(self.max_messages, MAX_MESSAGES)),
+            max_tokens=max(0, self.max_tokens),
+            include_system_messages=self.include_system_messages,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryText:
+    """The text and what it was made from."""
+
+    text: str
+    messages: int
+    """How many messages it holds."""
+    of: int
+    """How many there were."""
+    tokens: int
+    """Of the text."""
+    tokens_saved: int
+    """Of what was left out."""
+    cut: bool = False
+    """A message was too long for a whole."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether anything was left out."""
+        return self.cut or self.messages < self.of
+
+
+def format_history(
+    messages: Sequence[HistoryMessage],
+    options: HistoryOptions,
+    words: PromptWords,
+    estimate: Estimate,
+    mask: Callable[[str], str] | None = None,
+) -> HistoryText:
+    """Return the newest messages that fit all limits; the sentence for an empty history when there are none.
+
+    `mask` hides what must not leave the house; only messages that may be told are looked at.
+    """
+    options = options.bounded()
+    roles = (*_SAID, "system") if options.include_system_messages else _SAID
+    told = [message for message in messages if message.role in roles and message.text.strip()]
+    newest = told[max(0, len(told) - options.max_messages) :]
+    if mask is not None:
+        newest = [replace(message, text=mask(message.text[:MAX_LENGTH])) for message in newest]
+    kept = optimize_history(newest, options.max_tokens, words, estimate)
+    lines: list[str] = []
+    room = options.max_length
+    cut = False
+    for message in reversed(kept):
+        line = _line(message, words, options.max_length)
+        if len(line) + 1 > room + (not lines) or (not lines and estimate(line) > options.max_tokens):
+            break
+        lines.append(line)
+        room -= len(line) + 1
+    if kept and not lines:
+        cut = True
+        lines = [line] if (line := _shortened(kept[-1], options, words, estimate)) else []
+    lines.reverse()
+    text = "\n".join(lines) or words.history_empty
+    left_out = told[: len(told) - len(lines)]
+    saved = sum(estimate(message.text[:MAX_LENGTH]) for message in left_out[-MAX_MESSAGES:])
+    return HistoryText(text, len(lines), len(told), estimate(text), saved, cut)
+
+
+def optimize_history(
+    messages: Sequence[HistoryMessage], max_tokens: int, words: PromptWords, estimate: Estimate
+) -> Sequence[HistoryMessage]:
+    """Return the newest messages that are at most `max_tokens` together; the newest one always stays."""
+    tokens = 0
+    for position in range(len(messages) - 1, -1, -1):
+        tokens += estimate(_line(messages[position], words, MAX_LENGTH))
+        if tokens > max_tokens:
+            return messages[min(position + 1, len(messages) - 1) :]
+    return messages
+
+
+def history_key(messages: Iterable[HistoryMessage], *also: object) -> bytes:
+    """Return what stands for these messages, by their ids, and for whatever else their text depends on."""
+    digest = blake2b(repr(also).encode("utf-8", "surrogatepass"), digest_size=16)
+    for message in messages:
+        digest.update(message.id.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.digest()
+
+
+def _line(message: HistoryMessage, words: PromptWords, longest: int) -> str:
+    """Return a message with who said it. Further lines of it are indented: none can pass for a message of its own."""
+    label = {"user": words.user, "assistant": words.assistant}.get(message.role, words.system)
+    return label + _LINE_ENDS.sub("\n  ", message.text[: longest + 1].strip())
+
+
+def _shortened(message: HistoryMessage, options: HistoryOptions, words: PromptWords, estimate: Estimate) -> str:
+    """Return as much of a message as fits by itself; nothing when not even its beginning does."""
+    line = _line(message, words, options.max_length)[: max(0, options.max_length - len(_CUT))]
+    while line and estimate(line) > options.max_tokens:
+        line = line[: len(line) * 3 // 4]
+    label = {"user": words.user, "assistant": words.assistant}.get(message.role, words.system)
+    return line.rstrip() + _CUT if len(line) > len(label) else ""

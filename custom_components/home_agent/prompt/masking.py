@@ -1,0 +1,160 @@
+"""Hides personal data in what leaves the house: e-mail and street addresses, phone, card and account numbers (D-4).
+
+Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
+numbers stay as they are; a card or an account has to pass its check sum, or to be called one. The same text always gives
+the same result, so that a prompt cache holds.
+"""
+
+from collections.abc import Callable
+import re
+
+EMAIL = "[email]"
+PHONE = "[phone]"
+ADDRESS = "[address]"
+CARD = "[card]"
+ACCOUNT = "[account]"
+
+# Neither part of a word, an id, a decimal, a time or an address of a computer
+_BEFORE = r"(?<![\w.@#+/-])(?<!\d[,: ])"
+_AFTER = r"(?![\w@])(?![.,:/-]\d)"
+
+_EMAIL = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)(?:[A-Za-z0-9-]{1,63}\.){0,4}[A-Za-z]{2,24}(?![\w-])"
+)
+_PHONES = (
+    # +49 (0)171 234-5678
+    re.compile(r"(?<![\w.+])\+[1-9](?:[ .\-/]?\(?\d\)?){7,14}(?![\w@])(?![.,:]\d)"),
+    # 0049 171 2345678
+    re.compile(_BEFORE + r"00(?:[34]\d|[17])(?:[ \-/]?\(?\d\)?){7,12}" + _AFTER),
+    # 030/1234567, (0171) 234 56 78, 0171-2345678
+    re.compile(_BEFORE + r"(?:\(0\d{2,5}\) ?|0\d{2,5}(?: ?[/-] ?| ))\d{2,8}(?:[ -]\d{2,8}){0,4}" + _AFTER),
+    # 01 23 45 67 89
+    re.compile(_BEFORE + r"0[1-9](?:([ .-])\d{2})(?:\1\d{2}){3}" + _AFTER),
+    # mobile numbers in one piece: Germany, the United Kingdom, France and other countries
+    re.compile(_BEFORE + r"(?:01[567]\d{8,9}|07\d{9}|0[67]\d{8})" + _AFTER),
+    # (555) 123-4567, 1-800-555-0199
+    re.compile(_BEFORE + r"(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}([ .-]))[2-9]?\d{2,3}(?:\1|[ .-])\d{4}" + _AFTER),
+    # 8 (495) 123-45-67, 89161234567
+    re.compile(_BEFORE + r"8[ -]?\(?[3489]\d{2}\)?[ -]?\d{3}[ -]?\d{2}[ -]?\d{2}" + _AFTER),
+)
+_PHONE_DIGITS = range(9, 16)
+_CALLED_PHONE = re.compile(
+    r"(\b(?:tel(?:efon)?|phone|mobile|cell|handy|mobil|fax|телефон|тел|моб)\b"
+    r"(?:[ -]?(?:number|nummer|nr|no|номер))?[\s.:=#]{0,4})((?:\d[ /-]?){5,14}\d)(?![\w@])",
+    re.IGNORECASE,
+)
+_SERIAL = re.compile(
+    r"(?:serial|serien|s/n|\bsn|imei|\bid|uid|mac|\bean|barcode|серийн)\w{0,12}(?:\W{0,3}(?:number|nummer|nr|no|номер))?\W{0,4}$",
+    re.IGNORECASE,
+)
+"""What is called a serial number is one."""
+
+_CARD = re.compile(_BEFORE + r"[2-6]\d{3}(?:([ -]?)\d{4}\1\d{4}\1\d{1,7}|([ -]?)\d{6}\2\d{4,5})" + _AFTER)
+_CARD_STARTS = re.compile(
+    r"(?:4|5[1-5]|2(?:2[2-9]|[3-6]|7[01]|720)|220[0-4]|6(?:011|4[4-9]|5|2)|35(?:2[89]|[3-8]))\d*|3(?:[47]\d{13}|[068]\d{12})"
+)
+_IBAN = re.compile(
+    r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])", re.IGNORECASE
+)
+_CALLED_ACCOUNT = re.compile(
+    r"((?:\baccount|konto|\bblz|\bсч[её]т)(?:[ -]?(?:number|nummer|nr|no|номер))?[\s.:=#№]{0,4})(\d(?:[ -]?\d){5,29})(?!\w)",
+    re.IGNORECASE,
+)
+
+_HOUSE = r"\d{1,4}(?: ?[a-zA-Z])?(?:[-/]\d{1,4})?\b"
+_TOWN = r"(?:,? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?)?"
+_ADDRESSES = (
+    re.compile(
+        r"\b(?:[A-ZÄÖÜ]\w{0,40}[ -]){0,3}\w{0,40}(?:[Ss]tra(?:ß|ss)e|[Ss]tr\.|[Gg]asse|[Aa]llee|[Cc]haussee) "
+        + _HOUSE
+        + _TOWN
+    ),
+    re.compile(r"\b[A-ZÄÖÜ]\w{0,40}(?:weg|platz|ring|damm|ufer) " + _HOUSE + r",? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?"),
+    re.compile(
+        r"(?<![\w.,:/-])\d{1,5}[a-zA-Z]? (?:[NSEW]\.? )?(?:[A-Z][\w'’]+ ){1,3}"
+        r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Boulevard|Blvd|Terrace|Crescent)\b\.?"
+        r"(?:,? (?:Apt|Unit|Suite|#) ?\w{1,5})?(?:, [A-Z][\w ]{1,30}, [A-Z]{2} \d{5})?"
+    ),
+    re.compile(
+        r"\b(?:ул\.|улиц[аеуы]|просп\.|проспекте?|пр-т|пер\.|переулок|бульвар|шоссе|наб\.|набережная) ?"
+        r"[А-ЯЁ][\w-]+(?: [А-ЯЁ][\w-]+)?,? ?(?:д\. ?|дом )?\d{1,4}[а-я]?\b(?:,? ?(?:корп\.|стр\.) ?\d{1,3})?(?:,? ?(?:кв\. ?|квартира )\d{1,4})?",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\b\d{1,4}(?: bis| ter)?,? (?:rue|avenue|boulevard|place|chemin|impasse) (?:[\w'’-]+ ){0,3}[A-ZÉÈ][\w'’-]+"
+    ),
+    re.compile(r"\b(?:Calle|Avenida|Via|Viale|Piazza|Corso) (?:[\w'’-]+ ){0,3}[A-ZÁÉÍÓÚ][\w'’-]+,? \d{1,4}\b"),
+)
+_STREETS = re.compile(
+    r"stra(?:ß|ss)e|str\.|gasse|allee|chaussee|weg|platz|ring|damm|ufer|Street|\bSt\b|Ave|Road|\bRd\b|Lane|\bLn\b|Boulevard|Blvd|Terrace"
+    r"|Crescent|ул\.|улиц|просп|пр-т|пер\.|переулок|бульвар|шоссе|наб|rue|avenue|boulevard|place|chemin|impasse|calle|avenida|via|piazza"
+    r"|corso",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile(r"\d")
+_LONG_NUMBER = re.compile(r"\d(?:[ ./()-]{0,3}\d){5}")
+_IBAN_MOD = 97
+_IBAN_LENGTH = range(15, 35)
+_CARD_DIGITS = range(13, 20)
+
+
+def mask(text: str) -> str:
+    """Return the text without personal data; each kind is replaced by its name in brackets."""
+    if "@" in text:
+        text = _EMAIL.sub(EMAIL, text)
+    if not _DIGITS.search(text):
+        return text
+    if _LONG_NUMBER.search(text):
+        text = _IBAN.sub(_iban, text)
+        text = _CARD.sub(_card, text)
+        text = _CALLED_ACCOUNT.sub(rf"\1{ACCOUNT}", text)
+        for pattern in _PHONES:
+            text = pattern.sub(_phone, text)
+        text = _CALLED_PHONE.sub(rf"\1{PHONE}", text)
+    if _STREETS.search(text):
+        for pattern in _ADDRESSES:
+            text = pattern.sub(ADDRESS, text)
+    return text
+
+
+def mask_for(choice: str, *, remote: bool) -> Callable[[str], str] | None:
+    """Return what hides personal data on the way to an endpoint; None when nothing is to be hidden.
+
+    `choice` is the profile's: `auto` (only where what is sent leaves the house), `always`, `never`.
+    """
+    return mask if choice == "always" or (choice == "auto" and remote) else None
+
+
+def _phone(match: re.Match[str]) -> str:
+    digits = sum(character.isdigit() for character in match[0])
+    if digits not in _PHONE_DIGITS and not (match[0].startswith("+") and digits in range(8, 16)):
+        return match[0]
+    return match[0] if _is_serial(match) else PHONE
+
+
+def _card(match: re.Match[str]) -> str:
+    digits = re.sub(r"[ -]", "", match[0])
+    if len(digits) not in _CARD_DIGITS or not _CARD_STARTS.fullmatch(digits) or _is_serial(match):
+        return match[0]
+    return CARD if _passes_luhn(digits) else match[0]
+
+
+def _is_serial(match: re.Match[str]) -> bool:
+    return _SERIAL.search(match.string, max(0, match.start() - 30), match.start()) is not None
+
+
+def _passes_luhn(digits: str) -> bool:
+    """Return whether the last digit of a card number is what the others make it (ISO/IEC 7812-1)."""
+    total = 0
+    for position, digit in enumerate(reversed(digits)):
+        value = int(digit) * (2 if position % 2 else 1)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def _iban(match: re.Match[str]) -> str:
+    plain = match[0].replace(" ", "").upper()
+    if len(plain) not in _IBAN_LENGTH:
+        return match[0]
+    number = "".join(str(int(character, 36)) for character in plain[4:] + plain[:4])
+    return ACCOUNT if int(number) % _IBAN_MOD == 1 else match[0]
