@@ -16,6 +16,7 @@ HomeAgentError
 │   ├── McpUnreachableError    not reachable, or it broke off
 │   ├── McpCertificateError    its certificate was refused
 │   ├── McpAuthError           it refused the key
+│   ├── McpAddressError        its name leads where the owner does not allow it
 │   ├── McpProtocolError       what answers is no such server, or refused what it was asked
 │   └── McpSdkError            the library that speaks to such servers could not be installed
 ├── RetrievalError           nothing can be looked up now: the turn goes on with what there is
@@ -145,6 +146,12 @@ class McpAuthError(McpError):
     """The server refused the key."""
 
     key = "mcp_auth"
+
+
+class McpAddressError(McpError):
+    """The server's name leads to an address at home, and the owner does not allow that."""
+
+    key = "mcp_address"
 
 
 class McpProtocolError(McpError):

@@ -5,7 +5,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.custom import rest_schema, service, template
+from custom_components.home_agent.custom import mcp, rest_schema, service, template
 from custom_components.home_agent.custom.definition import SCHEMA
 from tests.custom.conftest import WriteYaml, issues, write_yaml
 
@@ -16,7 +16,7 @@ __all__ = ["write_yaml"]
 PAGE = "CUSTOM_TOOLS.md"
 EXAMPLES = [example for example in examples("yaml") if example.page == f"docs/{PAGE}"]
 SECRETS = "\n".join(
-    f"{name}: abc-{name}" for name in ("weather_api_key", "heating_token", "router_password", "car_secret")
+    f"{name}: abc-{name}" for name in ("weather_api_key", "heating_token", "router_password", "car_secret", "mcp_token")
 )
 
 
@@ -46,6 +46,7 @@ def of_schema(schema: Any) -> dict[str, bool]:
         ("Requests: rest", rest_schema.SCHEMA),
         ("Actions: service", service.SCHEMA),
         ("Templates: template", template.SCHEMA),
+        ("Tools of MCP servers: mcp", mcp.SCHEMA),
     ],
 )
 def test_every_key(heading: str, schema: Any) -> None:

@@ -8,7 +8,7 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.custom import rest_schema, service, template
+from custom_components.home_agent.custom import mcp, rest_schema, service, template
 from custom_components.home_agent.custom.configuration import CONFIG_SCHEMA, keep
 from custom_components.home_agent.custom.handlers import HANDLERS
 from custom_components.home_agent.flows.custom_tool_fields import BEHAVIOURS, FORMS, OF_AUTH
@@ -86,6 +86,7 @@ async def test_a_request(hass: HomeAssistant) -> None:
     [
         pytest.param("service", {"service": "light.turn_on", "target": {"area_id": "{{ city }}"}}, id="service"),
         pytest.param("template", {"template": "{{ city }}"}, id="template"),
+        pytest.param("mcp", {"server_url": "https://mcp.example.com", "method": "a/b", "transport": "sse"}, id="mcp"),
     ],
 )
 async def test_other_kinds(hass: HomeAssistant, kind: str, sent: dict[str, Any]) -> None:
@@ -132,6 +133,8 @@ async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, 
         pytest.param("rest", {"url": "https://a.example", "auth": {"type": "bearer"}}, "token", id="no token"),
         pytest.param("service", {"service": "shell_command.x"}, "shell_command", id="program"),
         pytest.param("template", {"template": "{{ town }}"}, "town", id="unknown name"),
+        pytest.param("mcp", {"method": "a/b"}, "server_url", id="no server"),
+        pytest.param("mcp", {"server_url": "mcp.example.com", "method": "a"}, "http", id="no address"),
     ],
 )
 async def test_what_is_wrong_with_its_handler(
@@ -187,6 +190,28 @@ async def test_at_another_address_secrets_are_asked_for_again(hass: HomeAssistan
     assert stored(entry)["handler"] == REQUEST
 
 
+@pytest.mark.parametrize(
+    ("server_url", "kept"),
+    [
+        pytest.param("https://mcp.example.com/other", True, id="same server"),
+        pytest.param("https://evil.example/mcp", False, id="another server"),
+    ],
+)
+async def test_a_key_stays_at_its_mcp_server(hass: HomeAssistant, server_url: str, kept: bool) -> None:
+    handler = {"type": "mcp", "server_url": "https://mcp.example.com/mcp", "method": "a"}
+    entry = await set_up(hass, more=[subentry(handler | {"auth": {"type": "bearer", "token": "very-secret"}})])
+    form = await send(hass, await change(hass, entry), **BASICS, type="mcp")
+    assert shown(form)["server_url"] == handler["server_url"]
+    assert "very-secret" not in str(shown(form))
+    form = await send(hass, form, server_url=server_url, method="b", auth={"type": "bearer"})
+    await hass.async_block_till_done()
+    assert (form.get("reason") == "reconfigure_successful") is kept
+    assert (stored(entry)["handler"]["auth"]["token"], stored(entry)["handler"]["method"]) == (
+        "very-secret",
+        "b" if kept else "a",
+    )
+
+
 async def test_a_section_that_was_not_opened_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST)])
     form = await send(hass, await change(hass, entry), **BASICS, type="rest")
@@ -210,6 +235,7 @@ async def test_another_kind_begins_anew(hass: HomeAssistant) -> None:
         ("rest", rest_schema.SCHEMA),
         ("service", service.SCHEMA),
         ("template", template.SCHEMA),
+        ("mcp", mcp.SCHEMA),
     ],
 )
 async def test_forms_have_every_key(hass: HomeAssistant, kind: str, schema: Any) -> None:

@@ -123,6 +123,10 @@ def _serve(port: int, transport: str, token: str, folder: Path) -> None:  # noqa
         return [types.TextContent(type="text", text="The cover:"), image]
 
     @tool(annotations=hints(readOnlyHint=True))
+    def catalogue() -> str:
+        return json.dumps({"books": [{"title": "Emil"}, {"title": "Lotta"}]})
+
+    @tool(annotations=hints(readOnlyHint=True))
     def fails() -> str:
         raise ValueError("the shelf fell down")
 
@@ -131,9 +135,9 @@ def _serve(port: int, transport: str, token: str, folder: Path) -> None:  # noqa
         return f"Your key is {token}"
 
     @tool(annotations=hints(readOnlyHint=True))
-    async def slow() -> str:
+    async def slow(pause: float = 0.3) -> str:
         note("slow")
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(pause)
         note("slow done")
         return "done"
 

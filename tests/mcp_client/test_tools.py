@@ -20,7 +20,7 @@ from .mcp_server import McpServer
 
 NOBODY = llm.LLMContext(platform="test", context=None, language="en", assistant="conversation", device_id=None)
 NO_TURN: Any = None
-READING = {"find_book", "huge", "cover", "fails", "repeats_key", "slow", "library_ha_query", "grow"}
+READING = {"find_book", "huge", "cover", "catalogue", "fails", "repeats_key", "slow", "library_ha_query", "grow"}
 
 
 async def tools_of(entry: HomeAgentConfigEntry) -> dict[str, McpTool]:

@@ -3,10 +3,44 @@
 from collections.abc import Mapping
 from typing import Any
 
+import probatio
+
 from ..errors import CustomToolError
 from ..outside.auth import Auth, Client, ClientCredentials, basic, bearer
 from .definition import Kit, check_host
 from .templates import Values
+
+_AUTH = {
+    "bearer": probatio.Schema({probatio.Required("type"): "bearer", probatio.Required("token"): str}),
+    "basic": probatio.Schema(
+        {
+            probatio.Required("type"): "basic",
+            probatio.Required("username"): str,
+            probatio.Required("password"): str,
+        }
+    ),
+    "oauth2": probatio.Schema(
+        {
+            probatio.Required("type"): "oauth2",
+            probatio.Required("token_url"): str,
+            probatio.Required("client_id"): str,
+            probatio.Required("client_secret"): str,
+            probatio.Optional("scope", default=""): str,
+            probatio.Optional("audience", default=""): str,
+            probatio.Optional("credentials_in", default="header"): probatio.In(["header", "body"]),
+        }
+    ),
+    "none": probatio.Schema({probatio.Required("type"): "none"}),
+}
+
+
+def auth_schema(data: Any) -> Mapping[str, Any]:
+    """Check how a tool proves who it is, by the schema of its type."""
+    kind = data.get("type") if isinstance(data, Mapping) else None
+    if kind not in _AUTH:
+        raise probatio.Invalid(f"type has to be one of {', '.join(_AUTH)}", path=["type"])
+    valid: Mapping[str, Any] = _AUTH[kind](data)
+    return valid
 
 
 def auth_from(data: Mapping[str, Any], kit: Kit) -> Auth | None:

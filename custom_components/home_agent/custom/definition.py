@@ -17,6 +17,7 @@ import probatio
 from yarl import URL
 
 from ..errors import CustomToolError
+from ..mcp_client.shared import SharedServers
 from ..outside.http import Http
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import HomeAgentTool, ToolRefusal
@@ -82,6 +83,7 @@ class Kit:
     secrets: Secrets
     templates: Templates
     http: Http
+    servers: SharedServers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,10 @@ class CustomTool(HomeAgentTool):
         if self.annotations.destructive:
             return ActionClass.SENSITIVE
         return ActionClass.READ if self.annotations.read_only else ActionClass.WRITE
+
+    async def async_retire(self) -> None:
+        """Let go of what it holds: it was changed or removed."""
+        self.retired = True
 
     def check_current(self) -> None:
         """Raise `ToolRefusal` when the owner took the tool back."""

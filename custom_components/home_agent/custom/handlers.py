@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping
 
-from . import rest, service, template
+from . import mcp, rest, service, template
 from .definition import Handler
 
-HANDLERS: Mapping[str, Handler] = {"rest": rest.HANDLER, "service": service.HANDLER, "template": template.HANDLER}
+HANDLERS: Mapping[str, Handler] = {
+    "rest": rest.HANDLER,
+    "service": service.HANDLER,
+    "template": template.HANDLER,
+    "mcp": mcp.HANDLER,
+}

@@ -12,6 +12,7 @@ import probatio
 from .. import issues
 from ..const import SUBENTRY_CUSTOM_TOOL
 from ..errors import CustomToolError
+from ..mcp_client.shared import SharedServers
 from ..outside.http import Http
 from ..outside.network import reach_from_options
 from ..profiles.profile import Profile
@@ -47,6 +48,7 @@ class CustomTools:
         self._entry = entry
         self._handlers = handlers
         self._http = http or Http(hass, reach_from_options(entry.options))
+        self._servers = SharedServers(hass, entry)
         self._known: dict[str, _Known] = {}
 
     async def async_load(self) -> None:
@@ -65,7 +67,7 @@ class CustomTools:
             await self._async_load_subentry(subentry, section, kit, before)
         for name, known in before.items():
             if self._known.get(name) is not known:
-                known.tool.retired = True
+                await known.tool.async_retire()
 
     def check(self, data: Mapping[str, object]) -> None:
         """Raise `CustomToolError` or `probatio.Invalid` when a tool of the UI could not be used."""
@@ -78,6 +80,7 @@ class CustomTools:
 
     async def async_close(self) -> None:
         """Close connections."""
+        await self._servers.async_close()
         await self._http.async_close()
 
     @property
@@ -101,7 +104,7 @@ class CustomTools:
     def _kit(self, section: Section) -> Kit:
         secrets = Secrets(section.secrets)
         templates = Templates(self._hass, secrets)
-        return Kit(hass=self._hass, secrets=secrets, templates=templates, http=self._http)
+        return Kit(hass=self._hass, secrets=secrets, templates=templates, http=self._http, servers=self._servers)
 
     def _load_yaml(self, section: Section, kit: Kit, before: Mapping[str, _Known]) -> None:
         for written in section.tools:

@@ -54,6 +54,10 @@ class CustomToolFlow(ConfigSubentryFlow):
         """Ask for a template."""
         return await self._async_handler("template", user_input)
 
+    async def async_step_mcp(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for a tool of a server."""
+        return await self._async_handler("mcp", user_input)
+
     async def _async_basics(
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> SubentryFlowResult:
@@ -173,7 +177,7 @@ def _auth(values: Mapping[str, Any], before: Mapping[str, Any], *, moved: bool) 
 def _places(handler: Mapping[str, Any], auth: Mapping[str, Any]) -> set[str]:
     """Return the computers to which a password or key goes."""
     places = set()
-    for address in (handler.get("url"), auth.get("token_url")):
+    for address in (handler.get("url"), handler.get("server_url"), auth.get("token_url")):
         try:
             places.add(str(URL(str(address or "").partition("{")[0]).origin()))
         except ValueError:

@@ -14,6 +14,7 @@ from homeassistant.helpers.selector import (
 
 from ..custom.definition import CONF_DESTRUCTIVE, CONF_PARAMETERS, CONF_READ_ONLY, CONF_TITLE, CONF_TYPE
 from ..custom.handlers import HANDLERS
+from ..mcp_client.sdk import AUTO, SSE, STREAMABLE_HTTP
 from .fields import NAME, Fields, PromptSelector, choice, number
 
 BEHAVIOUR = "behaviour"
@@ -40,6 +41,18 @@ BASICS: Fields = {
     CONF_TYPE: choice(*HANDLERS, translation_key="custom_tool_type"),
 }
 _RESPONSE: Fields = {"response": PromptSelector(), "response_path": NAME}
+_AUTH: Fields = {
+    CONF_TYPE: choice("none", "bearer", "basic", "oauth2", translation_key="custom_tool_auth"),
+    "token": _SECRET,
+    "username": NAME,
+    "password": _SECRET,
+    "token_url": NAME,
+    "client_id": NAME,
+    "client_secret": _SECRET,
+    "scope": NAME,
+    "audience": NAME,
+    "credentials_in": choice("header", "body", translation_key="custom_tool_credentials_in"),
+}
 FORMS: dict[str, dict[str, Fields]] = {
     "rest": {
         "": {
@@ -54,18 +67,7 @@ FORMS: dict[str, dict[str, Fields]] = {
             "body": _ANYTHING,
             "content_type": NAME,
         },
-        CONF_AUTH: {
-            CONF_TYPE: choice("none", "bearer", "basic", "oauth2", translation_key="custom_tool_auth"),
-            "token": _SECRET,
-            "username": NAME,
-            "password": _SECRET,
-            "token_url": NAME,
-            "client_id": NAME,
-            "client_secret": _SECRET,
-            "scope": NAME,
-            "audience": NAME,
-            "credentials_in": choice("header", "body", translation_key="custom_tool_credentials_in"),
-        },
+        CONF_AUTH: _AUTH,
         "result": _RESPONSE,
         "limits": {
             "timeout": number(1, 300, unit="s"),
@@ -79,6 +81,21 @@ FORMS: dict[str, dict[str, Fields]] = {
         "result": _RESPONSE,
     },
     "template": {"": {"template": PromptSelector()}},
+    "mcp": {
+        "": {
+            "server_url": NAME,
+            "method": NAME,
+            "arguments": _ANYTHING,
+            "transport": choice(AUTO, STREAMABLE_HTTP, SSE, translation_key="mcp_transport"),
+        },
+        CONF_AUTH: _AUTH,
+        "result": _RESPONSE,
+        "limits": {
+            "timeout": number(1, 300, unit="s"),
+            "min_interval": number(0, 86400, unit="s"),
+            "verify_ssl": BooleanSelector(),
+        },
+    },
 }
 """By kind of tools and section; what is not in a section is under an empty name."""
 

@@ -20,6 +20,7 @@ from yarl import URL
 
 from ..const import CONF_VERIFY_SSL, SUBENTRY_MCP_SERVER
 from ..errors import (
+    McpAddressError,
     McpAuthError,
     McpCertificateError,
     McpError,
@@ -43,7 +44,7 @@ from ..mcp_client.provider import (
 )
 from ..mcp_client.sdk import AUTO, SSE, STREAMABLE_HTTP, RemoteTool, async_list_tools
 from ..outside.http import Http
-from ..outside.network import reach_from_options
+from ..outside.network import Reach
 from .checks import name_is_taken
 from .endpoint_schema import CONF_USE_ANYWAY
 from .fields import NAME, Fields, choice
@@ -51,6 +52,7 @@ from .profile import markers
 from .sparse import is_empty
 
 ERRORS: dict[type[McpError], str] = {
+    McpAddressError: "cannot_connect",
     McpAuthError: "invalid_auth",
     McpCertificateError: "certificate",
     McpProtocolError: "not_mcp",
@@ -138,7 +140,7 @@ class McpServerFlow(ConfigSubentryFlow):
     async def _async_connect(self, entered: Mapping[str, Any]) -> dict[str, str]:
         """Ask the server for its tools; after a failure the owner may go on without: the server may be off."""
         self._tools = []
-        http = Http(self.hass, reach_from_options(self._get_entry().options))
+        http = Http(self.hass, Reach(allow_private_hosts=True))
         try:
             self._tools = await async_list_tools(self.hass, address_from(self._data, http))
         except McpError as err:

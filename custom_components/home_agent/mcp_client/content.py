@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from homeassistant.helpers.json import json_dumps
-from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads
 
 MAX_RESULT = 16_000  # characters
 MAX_ERROR = 1000
@@ -64,6 +64,29 @@ def text_of(content: Iterable[Any], structured: object) -> str:
     if not parts and structured is not None:
         parts = [json_dumps(structured)]
     return "\n".join(parts)
+
+
+def answer_of(text: str) -> JsonValueType:
+    """Return a text as what it says when it is JSON, for templates and paths; freed from control characters."""
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            value = json_loads(text)
+        except JSON_DECODE_EXCEPTIONS:
+            pass  # it only looks like JSON
+        else:
+            return _clean(value) if _depth(value) <= MAX_DEPTH else {"note": "The answer is nested too deeply."}
+    return _CONTROL.sub("", text)
+
+
+def _clean(value: JsonValueType) -> JsonValueType:
+    match value:
+        case str():
+            return _CONTROL.sub("", value)
+        case dict():
+            return {_CONTROL.sub("", key): _clean(item) for key, item in value.items()}
+        case list():
+            return [_clean(item) for item in value]
+    return value
 
 
 def result_of(text: str) -> JsonValueType:

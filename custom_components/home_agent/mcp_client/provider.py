@@ -14,7 +14,7 @@ from yarl import URL
 from ..const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
 from ..outside.auth import Auth, Client, ClientCredentials, bearer
 from ..outside.http import Http
-from ..outside.network import reach_from_options
+from ..outside.network import Reach
 from ..profiles.profile import Profile
 from .content import name_from, schema_from
 from .sdk import AUTO, Address
@@ -39,7 +39,7 @@ class McpTools:
     def __init__(self, hass: HomeAssistant, entry: ConfigEntry, taken: Callable[[], Collection[str]]) -> None:
         """Take which names are others'."""
         self._entry = entry
-        self._http = Http(hass, reach_from_options(entry.options))
+        self._http = Http(hass, Reach(allow_private_hosts=True))
         self._taken = taken
         self._tools: dict[tuple[str, str], McpTool] = {}
         self.servers = {
@@ -94,18 +94,19 @@ def config_from(subentry: ConfigSubentry, http: Http) -> ServerConfig:
     return ServerConfig(
         subentry_id=subentry.subentry_id,
         title=subentry.title,
-        address=address_from(data, http),
+        address=address_from(data, http, subentry.title),
         allowed=frozenset(data.get(CONF_ALLOWED_TOOLS) or ()),
     )
 
 
-def address_from(data: Mapping[str, Any], http: Http) -> Address:
-    """Return where a server is and how it is asked."""
+def address_from(data: Mapping[str, Any], http: Http, title: str = "") -> Address:
+    """Return where a server is and how it is asked: exactly where its owner said, which no list of hosts narrows."""
     return Address(
         url=data[CONF_URL],
         transport=data.get(CONF_TRANSPORT, AUTO),
         verify_ssl=data.get(CONF_VERIFY_SSL, True),
         auth=_auth(data, http),
+        name=title,
     )
 
 

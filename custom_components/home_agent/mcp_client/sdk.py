@@ -6,7 +6,7 @@ Nothing else imports it: what leaves here are our own values and errors.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -20,17 +20,26 @@ from homeassistant.util.ssl import client_context, client_context_no_verify
 from yarl import URL
 
 from ..const import DOMAIN
-from ..errors import McpAuthError, McpCertificateError, McpError, McpProtocolError, McpSdkError, McpUnreachableError
+from ..errors import (
+    McpAddressError,
+    McpAuthError,
+    McpCertificateError,
+    McpError,
+    McpProtocolError,
+    McpSdkError,
+    McpUnreachableError,
+)
 from ..outside.auth import Auth
 from ..outside.http import Request
-from ..safety.tool import ToolRefusal
-from .wire import Watch, watched
+from ..outside.network import GuardedResolver
+from .wire import Watch, WatchedTransport, Way
 
 CONNECT_TIMEOUT = 10  # seconds to connect, and for the first exchange
 READ_TIMEOUT = 330  # seconds of silence: longer than any tool may take, and than servers leave between signs of life
 MAX_PAGES = 10
 MAX_TOOLS = 200
 STREAMABLE_HTTP, SSE, AUTO = "streamable_http", "sse", "auto"
+USUAL_PATHS = {STREAMABLE_HTTP: "/mcp", SSE: "/sse"}
 
 _MODULES = ("mcp.types", "mcp.client.session", "mcp.client.streamable_http", "mcp.client.sse", "jsonschema")
 """The last one is loaded by the others in the middle of a call, and reads files."""
@@ -44,6 +53,10 @@ class Address:
     transport: str = AUTO
     verify_ssl: bool = True
     auth: Auth | None = field(default=None, repr=False)
+    resolver: GuardedResolver | None = field(default=None, repr=False)
+    """Says to which addresses its name may lead; None: to any."""
+    name: str = field(default="", compare=False)
+    """For the owner, when its token server fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,19 +169,17 @@ async def async_connect(
     """
     sdk = await async_load(hass)
     watch = watch or Watch()
-    header = await _async_header(address)
-    headers = {"Authorization": header} if header else {}
-    kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]
-    for kind in kinds:
+    tries = _tries(address)
+    for kind, url in tries:
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT):
-                    session = await stack.enter_async_context(_opened(sdk, kind, address, headers, on_change, watch))
+                    session = await stack.enter_async_context(
+                        _opened(sdk, kind, replace(address, url=url), on_change, watch)
+                    )
             except Exception as err:
                 error = error_of(err, watch)
-                if isinstance(error, McpAuthError) and address.auth:
-                    address.auth.refused(header)  # another one is had for the next attempt
-                if kind == kinds[-1] or not isinstance(error, McpProtocolError):
+                if (kind, url) == tries[-1] or not isinstance(error, McpProtocolError):
                     raise error from err
                 watch.reset()
                 continue
@@ -185,20 +196,18 @@ async def async_list_tools(hass: HomeAssistant, address: Address) -> list[Remote
         raise McpUnreachableError(detail="timeout") from err
 
 
-async def _async_header(address: Address) -> str:
-    """Return the value of `Authorization`, empty when there is none."""
-    if address.auth is None:
-        return ""
-    asked = Request(method="POST", url=URL(address.url), timeout=CONNECT_TIMEOUT, verify_ssl=address.verify_ssl)
-    try:
-        return await address.auth.async_header(asked)
-    except ToolRefusal as err:
-        raise McpAuthError(detail=type(err).__name__) from err
+def _tries(address: Address) -> list[tuple[str, str]]:
+    """Return transports and addresses in the order in which they are tried; a bare host may serve at the usual path, too."""
+    kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]
+    tries = [(kind, address.url) for kind in kinds]
+    if (url := URL(address.url)).path == "/":
+        tries += [(kind, str(url.with_path(USUAL_PATHS[kind]))) for kind in kinds]
+    return tries
 
 
 @asynccontextmanager
 async def _opened(
-    sdk: Sdk, kind: str, address: Address, headers: Mapping[str, str], on_change: Callable[[], None], watch: Watch
+    sdk: Sdk, kind: str, address: Address, on_change: Callable[[], None], watch: Watch
 ) -> AsyncGenerator[Session]:
     """Open a connection of one kind. Whatever it ends with is told as one of our errors."""
 
@@ -208,9 +217,8 @@ async def _opened(
 
     def client(**settings: Any) -> Any:
         return sdk.httpx.AsyncClient(
-            transport=watched(sdk.httpx, URL(address.url), watch, _context(address)),
+            transport=WatchedTransport(sdk.httpx, _way(address), watch),
             follow_redirects=True,
-            headers=dict(headers),
             timeout=sdk.httpx.Timeout(CONNECT_TIMEOUT, read=READ_TIMEOUT),
         )
 
@@ -249,8 +257,10 @@ def error_of(err: BaseException, watch: Watch) -> McpError:
         err = err.exceptions[0]
     if isinstance(err, McpError):
         return err
-    if watch.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+    if watch.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) or watch.without_key:
         return McpAuthError()
+    if watch.address_refused:
+        return McpAddressError()
     if watch.certificate_refused:
         return McpCertificateError()
     if watch.failure or isinstance(err, TimeoutError) or watch.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -259,8 +269,16 @@ def error_of(err: BaseException, watch: Watch) -> McpError:
     return McpProtocolError(detail=str(watch.status or type(err).__name__), said=str(said))
 
 
-def _context(address: Address) -> Any:
-    return client_context() if address.verify_ssl else client_context_no_verify()
+def _way(address: Address) -> Way:
+    asked = Request(
+        method="POST",
+        url=URL(address.url),
+        timeout=CONNECT_TIMEOUT,
+        verify_ssl=address.verify_ssl,
+        tool=address.name,
+    )
+    context = client_context() if address.verify_ssl else client_context_no_verify()
+    return Way(asked=asked, context=context, auth=address.auth, resolver=address.resolver)
 
 
 def _remote_tool(tool: Any) -> RemoteTool:

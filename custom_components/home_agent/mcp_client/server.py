@@ -46,6 +46,15 @@ class Server:
         self._session: Session | None = None
         self._watch = Watch()
         self._changed = asyncio.Event()
+        self._wanted = asyncio.Event()
+        """Somebody waits for the next attempt."""
+        self._attempt = hass.loop.create_future()
+        """Done when the attempt of now has come to an end, whichever; none has begun."""
+        self._attempt.set_result(None)
+        self._next = hass.loop.create_future()
+        """The same of the one after it."""
+        self._error: McpError | None = None
+        self._running: asyncio.Task[None] | None = None
         self._free = asyncio.Semaphore(AT_ONCE)
         self._failures = 0
 
@@ -63,28 +72,74 @@ class Server:
     @callback
     def async_start(self, entry: ConfigEntry) -> None:
         """Connect, and again whenever the connection is lost, until the entry is unloaded. Nobody waits for it."""
-        entry.async_create_background_task(self._hass, self._async_run(), f"home_agent mcp {self.config.subentry_id}")
+        if self._running is None:
+            name = f"home_agent mcp {self.config.subentry_id}"
+            self._running = entry.async_create_background_task(self._hass, self._async_run(), name)
+
+    async def async_stop(self) -> None:
+        """Leave the server."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+            self._running = None
+            self._next.cancel()
+        issues.async_mcp_server_recovered(self._hass, self.config.subentry_id)
+
+    async def async_ready(self) -> None:
+        """Wait until its tools can be called; one that rests after a failure is tried at once.
+
+        Raises `McpError` with what that attempt ends with.
+        """
+        if self._session is not None:
+            return
+        attempt = self._attempt
+        if attempt.done():
+            self._wanted.set()
+            attempt = self._next
+        await asyncio.wait([attempt])
+        if self._session is None:
+            raise self._error or McpUnreachableError(detail="not connected")
 
     def usable(self) -> list[RemoteTool]:
         """Return the tools that may be called: those said to only read, and those the owner names."""
         return [tool for tool in self.tools if tool.read_only or tool.name in self.config.allowed]
 
-    async def async_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[list[Any], object, bool]:
-        """Call a tool; see `Session.async_call`. Raises `McpError`."""
+    async def async_call(
+        self, name: str, arguments: Mapping[str, Any], *, repeatable: bool
+    ) -> tuple[list[Any], object, bool]:
+        """Call a tool; see `Session.async_call`. Raises `McpError`.
+
+        One that is `repeatable` is called once more when the connection turns out to be lost: a server that was started
+        anew does not know its old sessions. Of any other call nobody knows whether it was heard.
+        """
         async with self._free:
-            if self._session is None:
-                raise McpUnreachableError(detail="not connected")
             watch = self._watch
             try:
-                return await self._session.async_call(name, arguments)
+                return await self._async_call(watch, name, arguments)
             except McpError:
-                if watch.status or watch.failure:  # not about the call, but about the connection
-                    watch.lost.set()
-                raise
+                if not repeatable or not watch.lost.is_set():
+                    raise
+            await self.async_ready()
+            return await self._async_call(self._watch, name, arguments)
+
+    async def _async_call(
+        self, watch: Watch, name: str, arguments: Mapping[str, Any]
+    ) -> tuple[list[Any], object, bool]:
+        if self._session is None:
+            raise McpUnreachableError(detail="not connected")
+        try:
+            return await self._session.async_call(name, arguments)
+        except McpError:
+            if watch.status or watch.failure:  # not about the call, but about the connection
+                self._session = None
+                watch.lost.set()
+            raise
 
     async def _async_run(self) -> None:
         while True:
             self._watch = Watch()
+            self._wanted.clear()
+            self._attempt, self._next = self._next, self._hass.loop.create_future()
             try:
                 async with async_connect(self._hass, self.config.address, self._changed.set, self._watch) as session:
                     await self._async_stay(session)
@@ -95,7 +150,16 @@ class Server:
                 await self._async_failed(McpUnreachableError(detail=type(err).__name__))
             finally:
                 self._session = None
-            await asyncio.sleep(min(FIRST_DELAY * 2 ** max(self._failures - 1, 0), LONGEST_DELAY))
+                self._async_decided()
+            await self._async_rest(min(FIRST_DELAY * 2 ** max(self._failures - 1, 0), LONGEST_DELAY))
+
+    async def _async_rest(self, seconds: float) -> None:
+        """Wait until the next attempt; not when somebody wants to call a tool."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wanted.wait()
+        except TimeoutError:
+            pass
 
     async def _async_stay(self, session: Session) -> None:
         """List the tools, whenever they may have changed, until the connection is lost. Raises `McpError`."""
@@ -126,9 +190,15 @@ class Server:
         if self._failures >= FAILURES:
             issues.async_mcp_server_recovered(self._hass, self.config.subentry_id)
         self._session, self._failures = session, 0
+        self._async_decided()
+
+    @callback
+    def _async_decided(self) -> None:
+        if not self._attempt.done():
+            self._attempt.set_result(None)
 
     async def _async_failed(self, error: McpError) -> None:
-        self._session = None
+        self._session, self._error = None, error
         self._failures += 1
         if self._failures == 1:
             LOGGER.warning("The tools of the MCP server %s are left out: %s", self.config.title, type(error).__name__)

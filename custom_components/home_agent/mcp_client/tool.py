@@ -56,7 +56,7 @@ class McpTool(HomeAgentTool):
         """Call it and return what it says. Raises `ToolRefusal`."""
         title, mask = self._server.config.title, self._server.mask
         try:
-            answer = await self._server.async_call(self.remote.name, args)
+            answer = await self._server.async_call(self.remote.name, args, repeatable=self.remote.read_only)
         except McpError as err:
             raise refusal_of(err, title, mask) from err
         return told(*answer, mask)

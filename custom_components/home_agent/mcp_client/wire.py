@@ -4,12 +4,20 @@ The SDK's own errors tell little and differ between its generations.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from ipaddress import ip_address
 import ssl
 from typing import Any, Self
 
+from aiohttp import hdrs
 from yarl import URL
+
+from ..outside.auth import Auth
+from ..outside.http import Request
+from ..outside.network import AddressRefused, GuardedResolver
+from ..safety.tool import ToolRefusal
 
 MAX_BYTES = 4 * 1024 * 1024
 """Of one answer, or of one event of a stream."""
@@ -26,13 +34,18 @@ class Watch:
     failure: str = ""
     """The class of what kept a request from being answered."""
     certificate_refused: bool = False
+    address_refused: bool = False
+    """The server's name led where the owner does not allow it."""
+    without_key: bool = False
+    """No token could be had."""
     connected: str = ""
     """The transport that worked."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reset(self) -> None:
         """Forget everything, for another attempt."""
-        self.status, self.failure, self.certificate_refused = 0, "", False
+        self.status, self.failure = 0, ""
+        self.certificate_refused = self.address_refused = self.without_key = False
         self.lost = asyncio.Event()
 
     def failed(self, err: BaseException) -> None:
@@ -44,15 +57,27 @@ class Watch:
             cause = cause.__cause__ or cause.__context__
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How the one server of a transport is asked."""
+
+    asked: Request
+    """Its address, and how its token server is asked."""
+    context: ssl.SSLContext
+    auth: Auth | None = None
+    resolver: GuardedResolver | None = None
+    """Says to which addresses its name may lead; None: to any."""
+
+
 class WatchedTransport:
     """A transport of the HTTP library, by its shape: the SDK brings one of two libraries, and they differ in name alone."""
 
-    def __init__(self, httpx: Any, server: URL, watch: Watch, context: ssl.SSLContext) -> None:
+    def __init__(self, httpx: Any, way: Way, watch: Watch) -> None:
         """Take the server, which is the only one that is asked: a token goes nowhere else."""
         self._httpx = httpx
-        self._origin = server.origin()
+        self._way = way
         self._watch = watch
-        self._inner = httpx.AsyncHTTPTransport(verify=context)
+        self._inner = httpx.AsyncHTTPTransport(verify=way.context)
         self._stream: Any = _bounded(httpx)
 
     async def __aenter__(self) -> Self:
@@ -70,26 +95,84 @@ class WatchedTransport:
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request."""
-        if URL(str(request.url)).origin() != self._origin:
-            self._watch.failure = "redirected"
-            raise self._httpx.RequestError("redirected to another server", request=request)
+        if URL(str(request.url)).origin() != self._way.asked.url.origin():
+            raise self._refusal("redirected", request)
         try:
             async with asyncio.timeout(GOODBYE if request.method == "DELETE" else None):
-                response = await self._inner.handle_async_request(request)
+                response = await self._async_send(request)
+        except AddressRefused as err:
+            self._watch.address_refused = True
+            raise self._refusal("address", request) from err
+        except ToolRefusal as err:
+            self._watch.without_key = True
+            raise self._refusal("key", request) from err
+        except OSError as err:  # of the name service
+            raise self._refusal(type(err).__name__, request) from err
         except Exception as err:
             self._watch.failed(err)
             raise
-        if response.status_code >= 400 and (request.method == "POST" or not self._watch.connected):
+        if response.status_code >= HTTPStatus.BAD_REQUEST and (request.method == "POST" or not self._watch.connected):
             self._watch.status = response.status_code
         events = response.headers.get("content-type", "").startswith("text/event-stream")
         opened = events and request.method == "GET"
         response.stream = self._stream(response.stream, self._watch, events=events, opened=opened)
         return response
 
+    async def _async_send(self, request: Any) -> Any:
+        """Send a request with the key of now; one that was refused is renewed once."""
+        auth = self._way.auth
+        if auth is None:
+            return await self._async_route(request)
+        header = await auth.async_header(self._way.asked)
+        request.headers[hdrs.AUTHORIZATION] = header
+        response = await self._async_route(request)
+        if response.status_code == HTTPStatus.UNAUTHORIZED and auth.refused(header):
+            await response.aclose()
+            request.headers[hdrs.AUTHORIZATION] = await auth.async_header(self._way.asked)
+            response = await self._async_route(request)
+        return response
 
-def watched(httpx: Any, server: URL, watch: Watch, context: ssl.SSLContext) -> WatchedTransport:
-    """Return the transport of a connection."""
-    return WatchedTransport(httpx, server, watch, context)
+    async def _async_route(self, request: Any) -> Any:
+        """Send a request to an address where its name may lead. Raises `AddressRefused`."""
+        *others, last = await self._async_addresses(request.url.host)
+        for address in others:
+            try:
+                return await self._inner.handle_async_request(self._at(request, address))
+            except self._httpx.ConnectError, self._httpx.ConnectTimeout:
+                continue
+        return await self._inner.handle_async_request(self._at(request, last))
+
+    async def _async_addresses(self, host: str) -> Sequence[str | None]:
+        resolver = self._way.resolver
+        if resolver is None or _is_address(host):
+            return (None,)
+        return [result["host"] for result in await resolver.resolve(host)] or (None,)
+
+    def _at(self, request: Any, address: str | None) -> Any:
+        """Return a request for an address; certificate and header `Host` stay those of the name."""
+        if address is None:
+            return request
+        return self._httpx.Request(
+            request.method,
+            request.url.copy_with(host=address),
+            headers=request.headers,
+            stream=request.stream,
+            extensions={**request.extensions, "sni_hostname": request.url.host},
+        )
+
+    def _refusal(self, failure: str, request: Any) -> Exception:
+        """Return an error of the HTTP library, for that is what the SDK expects; what it was is in the watch."""
+        self._watch.failure = failure
+        error: Exception = self._httpx.RequestError(failure, request=request)
+        return error
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _bounded(httpx: Any) -> Any:

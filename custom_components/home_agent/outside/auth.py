@@ -134,6 +134,15 @@ class ClientCredentials:
         return basic(quote_plus(self._client.client_id), quote_plus(self._client.client_secret))
 
     @override
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same client asks the same server."""
+        return isinstance(other, ClientCredentials) and other._client == self._client
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self._client)
+
+    @override
     def __repr__(self) -> str:
         """Return no secret."""
         return f"<{type(self).__name__} {self._client.token_url.host}>"

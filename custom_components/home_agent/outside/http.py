@@ -102,7 +102,7 @@ class Http:
         """Prepare; nothing is opened."""
         self._hass = hass
         self.reach = reach
-        self._resolver = GuardedResolver(reach, resolve or resolve_by(hass))
+        self.resolver = GuardedResolver(reach, resolve or resolve_by(hass))
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self.hosts = Hosts(hass)
 
@@ -172,7 +172,7 @@ class Http:
         if verify_ssl not in self._sessions:
             self._sessions[verify_ssl] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    resolver=self._resolver, ssl=client_context() if verify_ssl else client_context_no_verify()
+                    resolver=self.resolver, ssl=client_context() if verify_ssl else client_context_no_verify()
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 middlewares=(_once,),
