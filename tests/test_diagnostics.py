@@ -56,6 +56,7 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
         "never_offer": 1,
         "profile_defaults": {"custom_prompt": "**REDACTED** (23 characters)"},
     }
+    assert told["conversations"]["messages"] == 2
     profile, endpoint = told["subentries"]
     stored = {"context_entities": 1, "prompt_additions": "**REDACTED** (17 characters)", "never_ask": 1}
     assert profile["stored"] == stored

@@ -28,6 +28,7 @@ FIELDS = {
         "duration_ms",
         "used_external_llm",
     },
+    events.HISTORY_SAVED: {"conversation_id", "user_id", "messages_added", "message_count", "persistent"},
     events.STREAMING_ERROR: {"conversation_id", "error_type", "fallback"},
     events.ERROR: {"error_type", "error_message", "conversation_id", "component", "context"},
 }

@@ -80,10 +80,10 @@ async def test_clear_history_starts_anew(hass: HomeAssistant, llm_server: LLMSer
     llm_server.plan(text("One."), text("Two."), text("Three."))
     await call(hass, "process", text="first", conversation_id="a")
     await call(hass, "process", text="first", conversation_id="b")
-    assert await call(hass, "clear_history", conversation_id="a") == {"cleared": 1}
+    assert await call(hass, "clear_history", conversation_id="a") == {"cleared": 1, "stored": 1}
     await call(hass, "process", text="second", conversation_id="a")
     assert len(llm_server.request.body["messages"]) == 2
-    assert await call(hass, "clear_history") == {"cleared": 2}
+    assert await call(hass, "clear_history") == {"cleared": 2, "stored": 2}
 
 
 async def test_execute_tool_runs_under_the_policy(

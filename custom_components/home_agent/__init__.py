@@ -20,6 +20,8 @@ from .const import (
     SUBENTRY_PROFILE,
 )
 from .context.session import SESSIONS, Sessions
+from .conversations.file import store_of as conversation_file_of
+from .conversations.store import Conversations
 from .custom import configuration
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
@@ -60,12 +62,14 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     throttle = Throttle(
         hass, issue_registry.async_automation_loop, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
     )
-    endpoints = _endpoints(hass, entry)
+    endpoints, profiles = _endpoints(hass, entry), _profiles(entry)
+    conversations = Conversations(hass, entry.entry_id, profiles, partial(issue_registry.async_file_unusable, hass))
     entry.runtime_data = RuntimeData(
         endpoints=endpoints,
-        profiles=_profiles(entry),
+        profiles=profiles,
         home=home,
         sessions=hass.data.setdefault(SESSIONS, Sessions()),
+        conversations=conversations,
         policy=policy,
         custom_tools=custom_tools,
         mcp_tools=mcp_tools,
@@ -86,6 +90,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     channels.async_start(hass, entry)
     issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)
     entry.async_on_unload(partial(issue_registry.async_clear, hass))
+    entry.async_on_unload(await conversations.async_load())
+    entry.async_on_unload(conversations.async_close)
     entry.async_on_unload(throttle.stop)
     await custom_tools.async_load()
     entry.async_on_unload(custom_tools.async_close)
@@ -103,8 +109,9 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Delete the journal with the entry."""
+    """Delete the journal and what was said with the entry."""
     await store_of(hass, entry.entry_id).async_remove()
+    await conversation_file_of(hass, entry.entry_id).async_remove()
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

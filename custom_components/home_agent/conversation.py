@@ -33,6 +33,7 @@ from .confirming.settle import Settled
 from .const import SUBENTRY_PROFILE
 from .context.briefing import Briefing
 from .context.budget import budget_for
+from .context.recall import keep, recall
 from .context.session import Session
 from .endpoint import Endpoint
 from .entity import HomeAgentEntity
@@ -93,6 +94,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         try:
             with self.runtime.sessions.turn(turn.conversation_id, self.profile.subentry_id) as session:
                 turn.taints, session.user_id = session.taints, turn.context.user_id
+                recall(turn, session, self.runtime.conversations, user_input.conversation_id, chat_log)
                 events.async_conversation_started(self.hass, turn)
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)
@@ -105,32 +107,41 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
     async def _async_answer(
         self, turn: Turn, session: Session, user_input: ConversationInput, chat_log: ChatLog
     ) -> ConversationResult:
-        """Return the answer of the house or of the model, or a sentence that says what went wrong."""
+        """Return an answer, which is kept, or a sentence that says what went wrong."""
         heard = listen(self.runtime.policy.confirmations, turn)
         user_input = masked(user_input, chat_log, turn)
         question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
         try:
-            if not turn.text.strip():
-                raise HomeAgentError("text_empty")
-            self.runtime.throttle.admit(turn)
-            if heard is not None:
-                return await self._async_settle(turn, chat_log, heard)
-            if asks_to_undo(turn.text, turn.language):
-                return await self._async_undo(turn, chat_log)
-            endpoint = self.runtime.endpoint_of(self.profile)
-            if (endpoint is None or self.profile.local_first) and (
-                result := await self._async_answer_locally(turn, user_input, chat_log, final=endpoint is None)
-            ):
-                return result
-            assert endpoint is not None  # with final=True the house always answers
-            await self._async_ask_model(turn, session, chat_log, endpoint)
-            return _result(user_input, chat_log)
+            result = await self._async_reply(turn, session, user_input, chat_log, heard)
         except HomeAssistantError as err:
             session.failed.append(question)
             return await self._async_notice(turn, chat_log, err)
         except asyncio.CancelledError:  # the client is gone or speaks again: what was begun must not be answered later
             session.failed.append(question)
             raise
+        said = chat_log.content[chat_log.content.index(question) :]
+        keep(self.hass, turn, session, self.runtime.conversations, said)
+        return result
+
+    async def _async_reply(
+        self, turn: Turn, session: Session, user_input: ConversationInput, chat_log: ChatLog, heard: Heard | None
+    ) -> ConversationResult:
+        """Return the answer of the house or of the model. Raises `HomeAssistantError`."""
+        if not turn.text.strip():
+            raise HomeAgentError("text_empty")
+        self.runtime.throttle.admit(turn)
+        if heard is not None:
+            return await self._async_settle(turn, chat_log, heard)
+        if asks_to_undo(turn.text, turn.language):
+            return await self._async_undo(turn, chat_log)
+        endpoint = self.runtime.endpoint_of(self.profile)
+        if (endpoint is None or self.profile.local_first) and (
+            result := await self._async_answer_locally(turn, user_input, chat_log, final=endpoint is None)
+        ):
+            return result
+        assert endpoint is not None  # with final=True the house always answers
+        await self._async_ask_model(turn, session, chat_log, endpoint)
+        return _result(user_input, chat_log)
 
     async def _async_answer_locally(
         self, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, *, final: bool
@@ -200,6 +211,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         budget = budget_for(endpoint.config, self.profile)
         selections, estimator = self.runtime.selections, endpoint.client.estimator
         briefing = Briefing(self.hass, turn, session, chat_log, selections, budget, estimator)
+        briefing.restore({tool.name for tool in tools})
         await briefing.async_prepare(self.runtime.home, self.runtime.stable, words)
         chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
         agent = Agent(

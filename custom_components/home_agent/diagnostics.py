@@ -45,6 +45,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         "entry": {"state": entry.state.value, "version": entry.version, "minor_version": entry.minor_version},
         "options": _sizes(entry.options),
         "custom_tools": _custom_tools(entry),
+        "conversations": entry.runtime_data.conversations.counts() if entry.state is ConfigEntryState.LOADED else None,
         "subentries": [_subentry(entry, subentry) for subentry in entry.subentries.values()],
     }
 

@@ -23,6 +23,7 @@ CONTEXT_INJECTED = f"{DOMAIN}.context.injected"
 CONFIRMATION_REQUESTED = f"{DOMAIN}.confirmation.requested"
 CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
 ACTION_UNDONE = f"{DOMAIN}.action.undone"
+HISTORY_SAVED = f"{DOMAIN}.history.saved"
 STREAMING_ERROR = f"{DOMAIN}.streaming.error"
 ERROR = f"{DOMAIN}.error"
 
@@ -141,6 +142,18 @@ def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[st
         "entity_ids": list(entity_ids[:MAX_IDS]),
     }
     _fire(hass, turn, ACTION_UNDONE, data)
+
+
+@callback
+def async_history_saved(hass: HomeAssistant, turn: Turn, added: int, total: int, *, persists: bool) -> None:
+    """Say that a round is kept for later: its messages, all of the conversation, and whether they go to the disk."""
+    data = {
+        "user_id": turn.context.user_id,
+        "messages_added": added,
+        "message_count": total,
+        "persistent": persists,
+    }
+    _fire(hass, turn, HISTORY_SAVED, data)
 
 
 @callback

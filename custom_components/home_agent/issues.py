@@ -12,6 +12,7 @@ from homeassistant.helpers import issue_registry as ir
 
 from .client.base import EndpointConfig
 from .const import DOMAIN, LLM_DEFAULT, LLM_NONE
+from .conversations.file import Trouble
 from .errors import LLMCertificateError, LLMConnectionError, LLMTimeoutError, PromptTemplateError, RetrievalError
 from .profiles.profile import Profile
 from .texts import async_error_text
@@ -37,6 +38,9 @@ EMBEDDING_FAILING = "embedding_failing"
 DOCUMENTS_DAMAGED = "documents_damaged"
 DOCUMENTS_EMPTY = "documents_empty"
 DOCUMENTS_NEWER = "documents_newer"
+CONVERSATIONS_BROKEN = Trouble.BROKEN.value
+CONVERSATIONS_NEWER = Trouble.NEWER.value
+CONVERSATIONS_UNREADABLE = Trouble.UNREADABLE.value
 
 _OF_ENDPOINT = (UNREACHABLE, SILENT, CERTIFICATE, MODEL_MISSING)
 _BELONGS_TO_ENTRY = "config_entry_id" in signature(ir.async_create_issue).parameters
@@ -198,6 +202,12 @@ class RetrievalIssues:
         """Say that the file of documents could not be used, and under which name it is kept."""
         keys = {"damaged": DOCUMENTS_DAMAGED, "empty": DOCUMENTS_EMPTY, "newer": DOCUMENTS_NEWER}
         _raise(self._hass, keys[reason], kept_as, file=kept_as)
+
+
+@callback
+def async_file_unusable(hass: HomeAssistant, trouble: Trouble, file: str) -> None:
+    """Say that a file of ours cannot be read, and what became of it."""
+    _raise(hass, trouble.value, file, file=file)
 
 
 @callback

@@ -8,6 +8,7 @@ from .const import LLM_DEFAULT, LLM_NONE
 from .context.selection import Selections
 from .context.session import Sessions
 from .context.stable_part import StablePart
+from .conversations.store import Conversations
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .home import Home
@@ -37,6 +38,7 @@ class RuntimeData:
     mcp_tools: McpTools
     journal: ActionJournal
     sessions: Sessions
+    conversations: Conversations
     stable: StablePart = field(default_factory=StablePart)
     selections: Selections = field(default_factory=Selections)
 

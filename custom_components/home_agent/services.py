@@ -214,11 +214,14 @@ async def _async_may_see(call: ServiceCall) -> Sees:
 
 
 async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
-    """Let conversations start anew; return how many there were. Who is no admin clears their own."""
+    """Forget conversations, live and stored ones; return how many of each. Who is no admin clears their own."""
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    own = user.id if user is not None and not user.is_admin else None
-    sessions = _runtime(call.hass).sessions
-    return {"cleared": sessions.async_clear(call.data.get(ATTR_CONVERSATION_ID), user_id=own)}
+    own = None if user is not None and user.is_admin else call.context.user_id
+    runtime, conversation_id = _runtime(call.hass), call.data.get(ATTR_CONVERSATION_ID)
+    return {
+        "cleared": runtime.sessions.async_clear(conversation_id, user_id=own),
+        "stored": runtime.conversations.clear(conversation_id, user_id=own),
+    }
 
 
 async def _async_reload_context(call: ServiceCall) -> None:

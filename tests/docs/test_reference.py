@@ -104,6 +104,7 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
     events.async_confirmation_requested(hass, turn, "1", ["ha_control"], dt_util.utcnow())
     events.async_confirmation_resolved(hass, turn, "1", "confirmed", None)
     events.async_action_undone(hass, turn, ["1"], ["light.kitchen"])
+    events.async_history_saved(hass, turn, 2, 4, persists=True)
     events.async_streaming_error(hass, turn, HomeAssistantError())
     events.async_error(hass, turn, HomeAssistantError(), "conversation")
     common = names(section("API_REFERENCE.md", "Events").partition("###")[0])

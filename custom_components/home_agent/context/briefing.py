@@ -1,5 +1,7 @@
 """Brings the stable part, the history that is still sent and the turn part together: the messages of a request."""
 
+from collections.abc import Collection, Sequence
+
 from homeassistant.components.conversation import ChatLog, Content, SystemContent, UserContent
 from homeassistant.core import HomeAssistant
 
@@ -44,7 +46,13 @@ class Briefing:
         self._budget = budget
         self._estimate = estimator.estimate
         self._question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
+        self._past: Sequence[Content] = ()
         self._snapshot = HomeSnapshot()
+
+    def restore(self, tools: Collection[str]) -> None:
+        """Begin with what was said before this session; `tools` are the names of those that are offered."""
+        limit = self._turn.profile.history_max_messages
+        self._past = self._session.past.restore(limit, self._budget.history, self._estimate, tools)
 
     async def async_prepare(self, home: Home, stable: StablePart, words: str) -> None:
         """Write the system message into the chat log and the turn part into the session."""
@@ -72,8 +80,7 @@ class Briefing:
 
     async def _async_add_part(self, budget: Budget) -> TurnPart:
         """Decide which rounds are sent, and tell what the model does not know from them."""
-        content = self._chat_log.content
-        rounds = sent_rounds(content, self._session, self._turn.profile, budget.history, self._estimate)
+        rounds = sent_rounds(self._all(), self._session, self._turn.profile, budget.history, self._estimate)
         sent: list[Content] = [item for one in rounds for item in one]
         told = self._session.told_since(sent)
         try:
@@ -96,5 +103,9 @@ class Briefing:
 
     def _sent(self) -> list[Content]:
         """Return the chat log from the oldest round that is sent, without rounds that failed."""
-        rounds = sent_rounds(self._chat_log.content, self._session, self._turn.profile, UNLIMITED, self._estimate)
+        rounds = sent_rounds(self._all(), self._session, self._turn.profile, UNLIMITED, self._estimate)
         return [item for one in rounds for item in one]
+
+    def _all(self) -> list[Content]:
+        """Return what was said before this session and in it."""
+        return [*self._past, *self._chat_log.content]

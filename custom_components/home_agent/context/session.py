@@ -14,7 +14,9 @@ from homeassistant.helpers import chat_session
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
+from ..conversations.base import Owner
 from ..errors import ConversationBusy
+from .past import Past
 from .selection import Told
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -57,11 +59,16 @@ class Session:
     """Loop time of the newest states."""
     taints: set[str] = field(default_factory=set)
     """Tools whose results brought text from outside into the conversation."""
+    past: Past = field(default_factory=lambda: Past(conversation_id=""))
+    """What whoever talks now said before this session."""
+    pasts: dict[Owner, Past] = field(default_factory=dict)
+    """The same of everybody who talks in it; none is ever told to another."""
     busy: bool = False
 
     def texts(self) -> dict[int, str]:
         """Return the turn parts by `id()` of their user content, as the wire wants them."""
-        return {id(part.content): part.text for part in self.parts if part.text}
+        live = {id(part.content): part.text for part in self.parts if part.text}
+        return live | {id(content): text for content, text in self.past.parts}
 
     def note_texts(self) -> dict[int, str]:
         """Return the notes by `id()` of the answers they stand behind."""
@@ -127,6 +134,7 @@ class Sessions:
         for session in sessions:
             session.start = dt_util.utcnow()
             session.instructions = None
+            session.pasts.clear()
             session.taints.clear()
         return len(sessions)
 

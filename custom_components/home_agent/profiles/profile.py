@@ -53,6 +53,14 @@ class Profile:
     history_enabled: bool = True
     history_max_messages: int = 10
     history_max_tokens: int = 4000
+    history_max_age_hours: int = 24
+    """Older messages of an earlier session are not sent again."""
+    history_persist: bool = True
+    """Whether conversations are kept on the disk; otherwise until Home Agent is loaded anew."""
+    continue_conversation: str = "off"
+    """Whose last conversation a new one goes on with: `user`, `device`, or `off`."""
+    continue_minutes: int = 60
+    """How long after its last word it may be gone on with."""
 
     native_tools: bool = True
     custom_tools: tuple[str, ...] | None = None
@@ -78,6 +86,7 @@ class Profile:
 
 
 DEFAULTS = Profile()
+NUMBERS = frozenset(field.name for field in fields(Profile) if field.type is int)
 KEYS = frozenset(field.name for field in fields(Profile)) - {"subentry_id", "name"}
 
 
@@ -96,11 +105,8 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
 def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], data: Mapping[str, Any]) -> Profile:
     """Return the profile of a subentry; keys it does not know (of a newer version) are left alone."""
     settings = {key: value for key, value in merge(defaults, data).items() if key in KEYS}
-    for key in ("history_max_messages", "history_max_tokens", "max_calls_per_turn", "tool_timeout"):
-        if key in settings:  # number selectors return floats
-            settings[key] = int(settings[key])
-    if "context_update_interval" in settings:
-        settings["context_update_interval"] = int(settings["context_update_interval"])
+    for key in NUMBERS & settings.keys():  # number selectors return floats
+        settings[key] = int(settings[key])
     for key in ("llm_apis", "mcp_servers", "always_ask", "never_ask", "never_offer"):
         settings[key] = tuple(settings.get(key) or ())
     if settings.get("custom_tools") is not None:

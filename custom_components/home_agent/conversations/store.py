@@ -1,0 +1,186 @@
+"""All conversations of the entry, bounded in number, size and age; those that persist are in one private file.
+
+A conversation is found by its owner and an id. Whose it is not gets nothing, and is not told that there is something.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_to_bytes
+
+from ..profiles.profile import Profile
+from ..turn import Turn
+from .base import Conversation, Owner, StoredMessage, device_of
+from .file import ConversationFile, Trouble
+
+KEPT_FOR = timedelta(days=7)
+MAX_CONVERSATIONS = 1_000
+MAX_OF_OWNER = 200
+"""So that what asks all the time does not drive out what others said."""
+MAX_SIZE = 4_000_000  # characters of all together
+TIDY_INTERVAL = timedelta(hours=6)
+
+type Key = tuple[Owner, str]
+
+
+class Conversations:
+    """What was said, by whom, in which conversation."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        profiles: Mapping[str, Profile],
+        report: Callable[[Trouble, str], None],
+    ) -> None:
+        """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
+        self._hass = hass
+        self._profiles = profiles
+        self._file = ConversationFile(hass, entry_id, report)
+        self._conversations: dict[Key, Conversation] = {}
+        """The one that was talked in last is last."""
+        self._aliases: dict[Key, str] = {}
+
+    async def async_load(self) -> Callable[[], None]:
+        """Read the file, begin to forget what is old, and return what ends that. Never raises."""
+        found = await self._file.async_load()
+        for conversation in sorted(found, key=lambda item: item.last_at):
+            profile = self._profiles.get(conversation.owner.profile_id)
+            if profile is not None and profile.history_enabled and profile.history_persist:
+                self._put(conversation)
+        if self._tidy() or len(self._conversations) != len(found):
+            self._file.changed(self._persistent)
+        return async_track_time_interval(self._hass, self._tidy_now, TIDY_INTERVAL, cancel_on_shutdown=True)
+
+    async def async_close(self) -> None:
+        """Write down what is not yet written."""
+        await self._file.async_close(self._persistent)
+
+    @callback
+    def find(self, turn: Turn, conversation_id: str | None, *, anew: bool = False) -> Conversation | None:
+        """Return the conversation that a turn goes on with; None when there is none of whoever talks.
+
+        `conversation_id` is what the caller sent. Without one that is known here, the profile may let whoever talks
+        continue where they left off; not `anew`, and not in a conversation that a caller gave a name of its own.
+        """
+        if not turn.direct:  # a tool or a script of another turn talks
+            return None
+        owner, begin = Owner.of(turn), dt_util.utcnow() - KEPT_FOR
+        found = None
+        if conversation_id is not None:
+            key = (owner, self._aliases.get((owner, conversation_id), conversation_id))
+            found = self._conversations.get(key)
+        if found is None and not anew and owner.is_known and _is_given(conversation_id):
+            found = self._left_off(turn, owner)
+        found = found.since(begin) if found else None
+        return found if found and found.messages else None
+
+    @callback
+    def add(
+        self, turn: Turn, conversation_id: str, said: Iterable[StoredMessage], taints: Iterable[str]
+    ) -> Conversation | None:
+        """Keep another round of a conversation; return the conversation, None when nothing of this turn is kept.
+
+        `conversation_id` is that of the conversation it goes on with; the turn's own becomes an alias.
+        """
+        if not turn.direct or not turn.profile.history_enabled:
+            return None
+        owner = Owner.of(turn)
+        known = self._conversations.pop((owner, conversation_id), None) or Conversation(
+            id=conversation_id, owner=owner, persists=turn.profile.history_persist
+        )
+        conversation = known.going_on(turn.conversation_id, device_of(turn), taints, said)
+        self._put(conversation)
+        self._tidy()
+        if conversation.persists:
+            self._file.changed(self._persistent)
+        return conversation
+
+    @callback
+    def clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
+        """Forget one conversation, or all; with `user_id` only those of this user. Return how many there were."""
+        gone = [
+            item
+            for item in self._conversations.values()
+            if user_id in (None, item.owner.user_id) and conversation_id in (None, item.id, *item.aliases)
+        ]
+        self._drop(gone)
+        if gone:
+            self._file.changed(self._persistent)
+        return len(gone)
+
+    def counts(self) -> dict[str, int]:
+        """Return how much there is: conversations, messages, characters."""
+        return {
+            "conversations": len(self._conversations),
+            "messages": sum(len(item.messages) for item in self._conversations.values()),
+            "characters": sum(item.size for item in self._conversations.values()),
+        }
+
+    def _left_off(self, turn: Turn, owner: Owner) -> Conversation | None:
+        """Return what this user, or this device, talked about last, when it is not too long ago."""
+        wanted = turn.profile.continue_conversation
+        if wanted == "off":
+            return None
+        begin = dt_util.utcnow() - timedelta(minutes=turn.profile.continue_minutes)
+        device_id = device_of(turn)
+        for item in reversed(self._conversations.values()):
+            if item.last_at < begin:
+                return None
+            by_device = wanted == "device" or owner.user_id is None
+            if item.owner == owner and (not by_device or (device_id is not None and item.device_id == device_id)):
+                return item
+        return None
+
+    def _put(self, conversation: Conversation) -> None:
+        owner = conversation.owner
+        self._conversations[owner, conversation.id] = conversation
+        self._aliases |= {(owner, alias): conversation.id for alias in conversation.aliases}
+
+    def _drop(self, gone: Iterable[Conversation]) -> None:
+        for item in gone:
+            self._conversations.pop((item.owner, item.id), None)
+            for alias in item.aliases:
+                self._aliases.pop((item.owner, alias), None)
+
+    @callback
+    def _tidy_now(self, _now: datetime) -> None:
+        if self._tidy():
+            self._file.changed(self._persistent)
+
+    def _tidy(self) -> bool:
+        """Forget what is too old or too much, the oldest first; return whether there was anything."""
+        begin = dt_util.utcnow() - KEPT_FOR
+        gone: list[Conversation] = []
+        of_owner: dict[Owner, int] = {}
+        size, shortened = 0, False
+        for number, item in enumerate(reversed(list(self._conversations.values()))):
+            size += item.size
+            of_owner[item.owner] = of_owner.get(item.owner, 0) + 1
+            kept = item.since(begin)
+            too_many = number >= MAX_CONVERSATIONS or of_owner[item.owner] > MAX_OF_OWNER or size > MAX_SIZE
+            if not kept.messages or (too_many and number):
+                gone.append(item)
+            elif kept is not item:
+                self._conversations[item.owner, item.id] = kept
+                shortened = True
+        self._drop(gone)
+        return shortened or bool(gone)
+
+    def _persistent(self) -> list[Conversation]:
+        """Return what is written. Called in a worker thread: the dict is read in one step, its values never change."""
+        return [item for item in list(self._conversations.values()) if item.persists]
+
+
+def _is_given(conversation_id: str | None) -> bool:
+    """Return whether an id is Home Assistant's own or missing, not a name that the caller chose."""
+    if conversation_id is None:
+        return True
+    try:
+        ulid_to_bytes(conversation_id)
+    except ValueError:
+        return False
+    return True
