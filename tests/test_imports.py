@@ -27,6 +27,7 @@ LAYERS = (
     ("confirming",),
     ("agent", "entity"),
     ("flows",),
+    ("services_retrieval",),
     ("services", "conversation", "ai_task", "sensor", "config_flow", "diagnostics", "system_health", "repairs"),
     ("__init__",),
 )

@@ -56,6 +56,7 @@ ERRORS = (
     "PromptTemplateError",
     "ConversationBusy",
     "CustomToolError",
+    "KnowledgeError",
 )
 
 

@@ -29,9 +29,14 @@ from .foreign.provider import ForeignTools
 from .home import Home
 from .journal.store import ActionJournal, store_of
 from .journal.undo import UndoTools
+from .knowledge.library import Knowledge, storage_of as knowledge_storage_of
 from .mcp_client.provider import McpTools
 from .pipelines import async_watch_pipelines
 from .profiles.profile import Profile, profile_from_data
+from .retrieval.factory import make_embedder, make_store
+from .retrieval.index import HomeIndex
+from .retrieval.settings import RetrievalSettings
+from .retrieval.vectors import Vectors
 from .runtime import HomeAgentConfigEntry, RuntimeData
 from .safety.policy import policy_from_options
 from .safety.throttle import THROTTLE_TURNS, Throttle
@@ -64,6 +69,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     )
     endpoints, profiles = _endpoints(hass, entry), _profiles(entry)
     conversations = Conversations(hass, entry.entry_id, profiles, partial(issue_registry.async_file_unusable, hass))
+    settings = RetrievalSettings.from_options(entry.options)
+    vectors = _vectors(hass, settings)
+    entry.async_on_unload(vectors.async_close)
     entry.runtime_data = RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
@@ -74,6 +82,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         custom_tools=custom_tools,
         mcp_tools=mcp_tools,
         journal=journal,
+        finder=HomeIndex(hass, entry, home, vectors, settings),
+        knowledge=Knowledge(hass, entry, vectors, settings),
         tools=Tools(
             NativeTools(home),
             UndoTools(journal),
@@ -86,6 +96,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         throttle=throttle,
     )
     entry.runtime_data.home.async_start()
+    entry.runtime_data.finder.async_start()
+    entry.runtime_data.knowledge.async_start()
     entry.runtime_data.sessions.async_renew_instructions()
     channels.async_start(hass, entry)
     issue_registry.async_check_profiles(hass, entry.runtime_data.profiles.values(), entry.runtime_data.endpoints)
@@ -109,9 +121,10 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Delete the journal and what was said with the entry."""
+    """Delete the journal, what was said, and the documents that were added; the owner's folder stays."""
     await store_of(hass, entry.entry_id).async_remove()
     await conversation_file_of(hass, entry.entry_id).async_remove()
+    await knowledge_storage_of(hass).async_remove()
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
@@ -124,6 +137,11 @@ def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, En
         config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
         endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config))
     return endpoints
+
+
+def _vectors(hass: HomeAssistant, settings: RetrievalSettings) -> Vectors:
+    reporter = issue_registry.RetrievalIssues(hass)
+    return Vectors(make_store(hass, settings, reporter), make_embedder(hass, settings, reporter))
 
 
 def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:

@@ -23,6 +23,7 @@ HomeAgentError
 │   ├── StoreError             kept documents cannot be read or written
 │   │   └── StoreRefusedError    the store works, this collection does not: vectors of another length, somebody else's
 │   └── EmbeddingError         text cannot be turned into vectors
+├── KnowledgeError           a document of the owner's cannot be used; the others are
 ├── PromptTemplateError      the owner's prompt does not render
 └── ConversationBusy         a second message while the first is being answered
 
@@ -193,6 +194,12 @@ class EmbeddingError(RetrievalError):
     """Text cannot be turned into vectors. Placeholders: `endpoint`, `detail`."""
 
     key = "embedding_error"
+
+
+class KnowledgeError(HomeAgentError):
+    """A document of the owner's cannot be used. Placeholders by key: `path`, `detail`, `limit`."""
+
+    key = "knowledge_unreadable"
 
 
 class PromptTemplateError(HomeAgentError):

@@ -6,6 +6,7 @@ Field names: S1-113 to S1-118, C-35, C-36.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+import time
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -13,7 +14,7 @@ from homeassistant.util import dt as dt_util
 
 from .client.wire import dump
 from .const import CONF_EMIT_EVENTS, DOMAIN
-from .turn import ToolCallRecord, Turn
+from .turn import ToolCallRecord, Turn, current_turn
 
 CONVERSATION_STARTED = f"{DOMAIN}.conversation.started"
 CONVERSATION_FINISHED = f"{DOMAIN}.conversation.finished"
@@ -24,6 +25,8 @@ CONFIRMATION_REQUESTED = f"{DOMAIN}.confirmation.requested"
 CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
 ACTION_UNDONE = f"{DOMAIN}.action.undone"
 HISTORY_SAVED = f"{DOMAIN}.history.saved"
+VECTOR_DB_QUERIED = f"{DOMAIN}.vector_db.queried"
+INDEX_PROGRESS = f"{DOMAIN}.index.progress"
 STREAMING_ERROR = f"{DOMAIN}.streaming.error"
 ERROR = f"{DOMAIN}.error"
 
@@ -109,6 +112,54 @@ def async_context_injected(hass: HomeAssistant, turn: Turn, entity_ids: Sequence
         "token_count": tokens,
     }
     _fire(hass, turn, CONTEXT_INJECTED, data)
+
+
+@callback
+def async_vector_db_queried(hass: HomeAssistant, counts: Mapping[str, int], ids: Sequence[str], began: float) -> None:
+    """Say how many documents were near in each collection, and which entities, since `began` (`time.perf_counter`).
+
+    Nothing is said outside a turn.
+    """
+    if (turn := current_turn.get(None)) is None:
+        return
+    data = {
+        "collections": dict(counts),
+        "entities": list(ids[:MAX_IDS]),
+        "results": sum(counts.values()),
+        "duration_ms": round((time.perf_counter() - began) * 1000),
+    }
+    _fire(hass, turn, VECTOR_DB_QUERIED, data)
+
+
+class IndexProgress:
+    """Says how far documents of a collection are embedded and written: at the beginning, at each tenth, and at the end."""
+
+    def __init__(self, hass: HomeAssistant, collection: str) -> None:
+        """Say nothing while there is nothing to write."""
+        self._hass = hass
+        self._collection = collection
+        self._done = 0
+        self._total = 0
+
+    @callback
+    def async_advance(self, done: int, total: int) -> None:
+        """Say how many of how many are written; nothing when hardly more than before."""
+        before, self._done, self._total = self._done, done, total
+        if not before:
+            self._async_fire("started")
+        elif done * 10 // total > before * 10 // total and done < total:
+            self._async_fire("running")
+
+    @callback
+    def async_end(self, status: str) -> None:
+        """Say that it is `completed` or `failed`, if it was said that it began."""
+        if self._total:
+            self._async_fire(status)
+
+    def _async_fire(self, status: str) -> None:
+        if _emits(self._hass):
+            data = {"collection": self._collection, "status": status, "done": self._done, "total": self._total}
+            self._hass.bus.async_fire(INDEX_PROGRESS, data)
 
 
 @callback

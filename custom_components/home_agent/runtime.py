@@ -13,8 +13,10 @@ from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .home import Home
 from .journal.store import ActionJournal
+from .knowledge.library import Knowledge
 from .mcp_client.provider import McpTools
 from .profiles.profile import Profile
+from .retrieval.index import HomeIndex
 from .safety.policy import Policy
 from .safety.throttle import Throttle
 from .tools.registry import Tools
@@ -37,6 +39,8 @@ class RuntimeData:
     custom_tools: CustomTools
     mcp_tools: McpTools
     journal: ActionJournal
+    finder: HomeIndex
+    knowledge: Knowledge
     sessions: Sessions
     conversations: Conversations
     stable: StablePart = field(default_factory=StablePart)

@@ -24,6 +24,7 @@ from .opening import TurnRequest, current_request
 from .profiles.profile import Profile
 from .runtime import HomeAgentConfigEntry, RuntimeData
 from .safety.confirmation import Request
+from .services_retrieval import async_register_retrieval_services
 from .turn import Turn, current_turn
 from .turn_api import llm_context_of, turn_api
 
@@ -103,6 +104,7 @@ def async_register_services(hass: HomeAssistant) -> None:
         EXECUTE_TOOL_SCHEMA,
         supports_response=SupportsResponse.OPTIONAL,
     )
+    async_register_retrieval_services(hass)
 
 
 async def _async_process(call: ServiceCall) -> ServiceResponse:
@@ -232,11 +234,12 @@ async def _async_reload_context(call: ServiceCall) -> None:
 
 
 async def _async_reload(call: ServiceCall) -> None:
-    """Read the owner's tools and secrets in configuration.yaml again."""
+    """Read the owner's tools and secrets in configuration.yaml again, and the folder of documents."""
     await async_read_again(call.hass)
     entries: list[HomeAgentConfigEntry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
     for entry in entries:
         await entry.runtime_data.custom_tools.async_load()
+        await entry.runtime_data.knowledge.async_refresh()
 
 
 async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:

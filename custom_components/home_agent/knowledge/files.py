@@ -1,0 +1,111 @@
+"""The owner's folder of documents: which files there are, and their text. Everything here is slow: call it in the executor.
+
+Nothing outside the folder is ever read: no link is followed, no path leads out of it.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+import os
+from pathlib import Path, PurePosixPath
+import stat
+
+from ..errors import KnowledgeError
+from .passages import Section, sections_of_markdown
+from .pdf import sections_of_pdf
+
+MARKDOWN, TEXT, PDF = (".md", ".markdown"), (".txt", ".text"), (".pdf",)
+MAX_TEXT_BYTES = 5_000_000
+MAX_PDF_BYTES = 50_000_000
+MAX_FILES = 2000
+MAX_DEPTH = 8  # folders within folders
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What changes when a file does."""
+
+    size: int
+    mtime_ns: int
+
+    def __str__(self) -> str:
+        """Return it as it is kept with each passage."""
+        return f"{self.size}-{self.mtime_ns}"
+
+
+def files_in(folder: Path) -> dict[str, Stamp]:
+    """Return the documents of a folder by their path in it, sorted; empty when there is no such folder.
+
+    Links, hidden files, other kinds of files, and what is beyond `MAX_FILES` are left out.
+    """
+    found: dict[str, Stamp] = {}
+    for path, entry in _walk(folder, PurePosixPath(), 0):
+        with suppress(OSError):  # gone in between
+            about = entry.stat(follow_symlinks=False)
+            found[str(path)] = Stamp(about.st_size, about.st_mtime_ns)
+    return dict(sorted(found.items())[:MAX_FILES])
+
+
+def _walk(folder: Path, below: PurePosixPath, depth: int) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or entry.is_symlink():
+            continue
+        path = below / entry.name
+        if entry.is_dir(follow_symlinks=False) and depth < MAX_DEPTH:
+            yield from _walk(Path(entry.path), path, depth + 1)
+        elif entry.is_file(follow_symlinks=False) and path.suffix.casefold() in (*MARKDOWN, *TEXT, *PDF):
+            yield path, entry
+
+
+def path_within(folder: Path, name: str) -> str:
+    """Return the path of a file within the folder as `files_in` writes it. Raises `KnowledgeError` for any other."""
+    path = PurePosixPath(name.strip())
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\x00" in name:
+        raise KnowledgeError("knowledge_path", path=name)
+    if str(path) not in files_in(folder):
+        raise KnowledgeError("knowledge_no_file", path=name)
+    return str(path)
+
+
+def sections_of(folder: Path, path: str) -> list[Section]:
+    """Return the text of a file of the folder. Raises `KnowledgeError` when it is too large, broken or empty."""
+    kind = PurePosixPath(path).suffix.casefold()
+    limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
+    try:
+        content = _read(folder / path, limit)
+    except OSError as err:
+        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
+    if len(content) > limit:
+        raise KnowledgeError("knowledge_too_large", path=path, limit=str(limit // 1_000_000))
+    if kind in PDF:
+        sections = sections_of_pdf(content, path)
+    else:
+        text = _decoded(content, path)
+        sections = list(sections_of_markdown(text)) if kind in MARKDOWN else [Section(text)]
+    if not any(section.text.strip() for section in sections):
+        raise KnowledgeError("knowledge_empty", path=path)
+    return sections
+
+
+def _read(path: Path, limit: int) -> bytes:
+    """Return the content, one byte more than `limit` at most. Refuses links and what is no plain file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("not a plain file")
+        return file.read(limit + 1)
+
+
+def _decoded(content: bytes, path: str) -> str:
+    """Return the text, in UTF-8, in UTF-16 if it says so, or as old Windows programs write it."""
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    with suppress(UnicodeDecodeError):
+        return content.decode(encoding)
+    if b"\x00" in content:
+        raise KnowledgeError("knowledge_unreadable", path=path, detail="binary")
+    return content.decode("cp1252", errors="replace")

@@ -1,0 +1,239 @@
+"""The owner's documents and what is found in them.
+
+Truth is the folder `home_agent/knowledge` in the configuration and what actions added, kept in Home Assistant's storage; a
+store only has copies with vectors, and the text of files so that a start does not read them all again. Without an embedding
+model passages are found by their words.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.helpers.start import async_at_started
+from homeassistant.helpers.storage import Store as Storage
+
+from .. import events
+from ..const import DOMAIN, LOGGER
+from ..errors import KnowledgeError, RetrievalError
+from ..retrieval.base import Document
+from ..retrieval.settings import EMBEDDED, RetrievalSettings, is_collection_name
+from ..retrieval.vectors import Counts, Vectors
+from . import pdf
+from .document import ORIGIN, Entry, documents_of, entry_of_file, file_key, in_order, is_whole, mark_of, passage_of
+from .files import PDF, files_in, sections_of
+from .passage import Passage
+from .passages import Section
+from .search import Search
+
+FOLDER = ("home_agent", "knowledge")
+RESCAN = timedelta(minutes=5)
+VERSION = 1
+
+
+def storage_of(hass: HomeAssistant) -> Storage[dict[str, Any]]:
+    """Return where documents are kept that an action added."""
+    return Storage(hass, VERSION, f"{DOMAIN}.knowledge", private=True, atomic_writes=True)
+
+
+class Knowledge:
+    """Keeps the owner's documents current and finds passages in them; owned by the config entry."""
+
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry, vectors: Vectors, settings: RetrievalSettings) -> None:
+        """Start empty."""
+        self._hass = hass
+        self._entry = entry
+        self._vectors = vectors
+        self._settings = settings
+        self._storage = storage_of(hass)
+        self._entries: dict[str, Entry] | None = None
+        """What actions added, by key; None: not read yet."""
+        self._marks: dict[str, str] = {}
+        """What each document looked like when it was read, by key; of those that cannot be used as well."""
+        self._documents: dict[str, tuple[Document, ...]] = {}
+        self._failed: dict[str, KnowledgeError] = {}
+        """Why documents cannot be used, by key."""
+        self._collections: dict[str, dict[str, Document]] = {}
+        """All passages by collection and id."""
+        self._synced: dict[str, Mapping[str, Document]] = {}
+        """What the store has, by collection."""
+        self._refreshing = asyncio.Lock()
+        self._search = Search(vectors, settings)
+        self.folder = Path(hass.config.path(*FOLDER))
+
+    def async_start(self) -> None:
+        """Read the documents once Home Assistant has started, and look for changes until the entry is unloaded."""
+
+        @callback
+        def look(_now: datetime | HomeAssistant) -> None:
+            self._entry.async_create_background_task(self._hass, self.async_refresh(), "home_agent knowledge")
+
+        self._entry.async_on_unload(async_at_started(self._hass, look))
+        self._entry.async_on_unload(async_track_time_interval(self._hass, look, RESCAN))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many documents and passages there are, and how many documents cannot be used."""
+        passages = sum(len(documents) for documents in self._documents.values())
+        return {"documents": len(self._documents), "passages": passages, "failed": len(self._failed)}
+
+    async def async_find(self, text: str, limit: int | None = None) -> list[Passage]:
+        """Return what is nearest to the text, nearest first, at most `limit` (default: the owner's setting).
+
+        Never raises for a store or an endpoint that is away: passages are then found by their words.
+        """
+        return await self._search.async_find(self._hass, text, limit or self._settings.additional_top_k)
+
+    async def async_add(self, entry: Entry) -> tuple[Document, ...]:
+        """Add a document, or replace the one with its key; return its passages.
+
+        Raises `KnowledgeError` when it cannot be used; what was there under its key stays then.
+        """
+        if entry.collection == self._settings.collection or not is_collection_name(entry.collection):
+            raise KnowledgeError("knowledge_collection", path=entry.collection)
+        entries = await self._async_entries()
+        before = entries.get(entry.key)
+        entries[entry.key] = entry
+        await self.async_refresh()
+        if not self._documents.get(entry.key):
+            error = self._failed.get(entry.key) or KnowledgeError("knowledge_empty", path=entry.title)
+            entries.pop(entry.key)
+            if before is not None:
+                entries[entry.key] = before
+            await self.async_refresh()
+            raise error
+        await self._async_save()
+        return self._documents[entry.key]
+
+    async def async_remove(self, key: str) -> int:
+        """Remove a document that an action added; return how many passages it had. Raises `KnowledgeError`."""
+        entries = await self._async_entries()
+        if key not in entries:
+            raise KnowledgeError("knowledge_no_document", path=key)
+        del entries[key]
+        await self._async_save()
+        passages = len(self._documents.get(key, ()))
+        await self.async_refresh()
+        return passages
+
+    async def async_refresh(self) -> Counts:
+        """Read what is new or has changed, let go of what is gone, and bring the store up to date.
+
+        Returns what became of the documents. A store that is away gets its copies with a later refresh.
+        """
+        async with self._refreshing:
+            wanted = await self._async_wanted()
+            marks = {key: mark for key, (_, mark) in wanted.items()}
+            before, first = self._marks, not self._marks
+            self._marks = marks
+            for key in before.keys() - marks.keys():
+                self._documents.pop(key, None)
+                self._failed.pop(key, None)
+            changed = {key: wanted[key] for key, mark in marks.items() if before.get(key) != mark}
+            if changed:
+                await self._async_read(changed, await self._async_kept() if first else {})
+            if changed or before.keys() - marks.keys():
+                await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
+            await self._async_sync()
+            return Counts.between(before, marks)
+
+    async def _async_wanted(self) -> dict[str, tuple[Entry, str]]:
+        """Return all documents there should be, with what they look like now."""
+        entries = await self._async_entries()
+        files = await self._hass.async_add_executor_job(files_in, self.folder)
+        wanted: dict[str, tuple[Entry, str]] = {}
+        for path, stamp in files.items():
+            entry = entries.get(file_key(path)) or entry_of_file(path)
+            wanted[entry.key] = entry, mark_of(entry, str(stamp))
+        return wanted | {key: (entry, mark_of(entry, "")) for key, entry in entries.items() if not entry.path}
+
+    async def _async_read(
+        self, documents: Mapping[str, tuple[Entry, str]], kept: Mapping[str, Sequence[Document]]
+    ) -> None:
+        for key, (entry, mark) in documents.items():
+            self._failed.pop(key, None)
+            if (found := in_order(kept.get(key, ()))) and is_whole(found, mark):
+                self._documents[key] = found
+                continue
+            try:
+                sections = await self._async_sections(entry)
+            except KnowledgeError as err:
+                self._documents.pop(key, None)
+                self._failed[key] = err
+                LOGGER.warning("A document cannot be used: %s", err)
+            else:
+                self._documents[key] = await self._hass.async_add_executor_job(documents_of, entry, sections, mark)
+
+    async def _async_sections(self, entry: Entry) -> list[Section]:
+        if not entry.path:
+            return [Section(entry.text)]
+        if entry.path.casefold().endswith(PDF):
+            await pdf.async_load(self._hass)
+        return await self._hass.async_add_executor_job(sections_of, self.folder, entry.path)
+
+    async def _async_kept(self) -> dict[str, list[Document]]:
+        """Return the passages by document as the embedded store has them; nobody else writes that one."""
+        kept: dict[str, list[Document]] = {}
+        if self._settings.store != EMBEDDED:
+            return kept
+        try:
+            store = await self._vectors.async_open()
+            for name in await store.async_collections():
+                if name != self._settings.collection:
+                    for document in await store.async_documents(name):
+                        kept.setdefault(str(document.metadata.get(ORIGIN)), []).append(document)
+        except RetrievalError:
+            return {}
+        return kept
+
+    async def _async_renew(self, entries: Mapping[str, Entry]) -> None:
+        """Let searches find what there is now."""
+        found = {
+            document.id: passage_of(entries[key], document)
+            for key, documents in self._documents.items()
+            for document in documents
+        }
+        await self._search.async_renew(self._hass, found)
+        self._collections = {}
+        for key, documents in self._documents.items():
+            own = self._collections.setdefault(entries[key].collection, {})
+            own.update((document.id, document) for document in documents)
+
+    async def _async_sync(self) -> None:
+        """Give the store what it does not have."""
+        for name in self._collections.keys() | self._synced.keys():
+            documents = self._collections.get(name, {})
+            if self._synced.get(name) == documents:
+                continue
+            progress = events.IndexProgress(self._hass, name)
+            try:
+                await self._vectors.async_sync(name, documents, progress.async_advance)
+            except RetrievalError:  # who raised it has told the owner; the next refresh tries again
+                progress.async_end("failed")
+                continue
+            self._synced[name] = documents
+            progress.async_end("completed")
+            if not documents:
+                del self._synced[name]
+
+    async def _async_entries(self) -> dict[str, Entry]:
+        if self._entries is None:
+            entries: dict[str, Entry] = {}
+            for item in (await self._storage.async_load() or {}).get("documents", ()):
+                try:
+                    entry = Entry.from_dict(item)
+                except KeyError, TypeError, ValueError, AttributeError:
+                    LOGGER.warning("A document that was added cannot be read and is left out")
+                    continue
+                entries[entry.key] = entry
+            self._entries = entries
+        return self._entries
+
+    async def _async_save(self) -> None:
+        entries = await self._async_entries()
+        await self._storage.async_save({"documents": [asdict(entry) for entry in entries.values()]})

@@ -1,0 +1,104 @@
+"""The search in the owner's documents and in collections that others fill: one pool, the nearest first."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+import time
+
+from homeassistant.core import HomeAssistant
+
+from .. import events
+from ..const import LOGGER
+from ..errors import RetrievalError
+from ..retrieval.base import Match
+from ..retrieval.settings import ENDPOINT, RetrievalSettings
+from ..retrieval.vectors import Vectors
+from .by_words import WordIndex
+from .document import as_told
+from .passage import Passage
+
+MAX_TEXT = 4000  # characters of one passage that somebody else wrote
+
+
+class Search:
+    """Finds passages."""
+
+    def __init__(self, vectors: Vectors, settings: RetrievalSettings) -> None:
+        """Start with no documents."""
+        self._vectors = vectors
+        self._settings = settings
+        self._passages: Mapping[str, Passage] = {}
+        """The owner's, by id."""
+        self._own: frozenset[str] = frozenset()
+        """Their collections."""
+        self._words: WordIndex | None = None
+        self._silent: set[str] = set()
+        """Collections that were missing or could not be asked the last time."""
+
+    async def async_renew(self, hass: HomeAssistant, passages: Mapping[str, Passage]) -> None:
+        """Find these from now on."""
+        texts = {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
+        words = await hass.async_add_executor_job(WordIndex, texts) if texts else None
+        self._passages, self._words = passages, words
+        self._own = frozenset(item.collection for item in passages.values())
+
+    async def async_find(self, hass: HomeAssistant, text: str, limit: int) -> list[Passage]:
+        """Return the nearest passages of all collections together, nearest first, each once."""
+        pool: dict[str, Passage] = {}
+        passages, words = self._passages, self._words
+        for found in (
+            *await self._async_near(hass, text, limit),
+            *(await hass.async_add_executor_job(_by_words, words, passages, text, limit) if words else ()),
+        ):
+            if found.id not in pool or found.distance < pool[found.id].distance:
+                pool[found.id] = found
+        return sorted(pool.values(), key=lambda item: item.distance)[:limit]
+
+    async def _async_near(self, hass: HomeAssistant, text: str, limit: int) -> list[Passage]:
+        """Return what is near by vector: the owner's with an embedding endpoint only, others' as far as they fit."""
+        passages, own = self._passages, self._own
+        others = frozenset(self._settings.additional_collections) - own - {self._settings.collection}
+        names = sorted(own | others) if self._settings.embedding == ENDPOINT else sorted(others)
+        if not names:
+            return []
+        began = time.perf_counter()
+        nearest = await self._vectors.async_nearest(text, names, limit)
+        found: dict[str, list[Passage]] = {}
+        for name, answer in nearest.items():
+            if isinstance(answer, list):
+                self._silent.discard(name)
+                near = [match for match in answer if self._settings.is_near(match, additional=True)]
+                found[name] = _of_owner(near, passages) if name in own else [_of_others(name, match) for match in near]
+            elif name in others:
+                self._say_once(name, answer)
+        if nearest:
+            events.async_vector_db_queried(hass, {name: len(items) for name, items in found.items()}, (), began)
+        return [item for items in found.values() for item in items]
+
+    def _say_once(self, collection: str, error: RetrievalError | None) -> None:
+        """Log that a collection is skipped, once until it works again."""
+        if collection not in self._silent:
+            self._silent.add(collection)
+            reason = error or "there is no such collection in the store"
+            LOGGER.warning("The additional collection %s is skipped: %s", collection, reason)
+
+
+def _of_owner(matches: Iterable[Match], passages: Mapping[str, Passage]) -> list[Passage]:
+    """Return the owner's passages: our own text counts, whatever a server says, and what was removed is gone."""
+    known = ((passages.get(match.id), match.distance) for match in matches)
+    return [replace(passage, distance=distance) for passage, distance in known if passage is not None]
+
+
+def _of_others(collection: str, match: Match) -> Passage:
+    return Passage(
+        id=f"{collection}/{match.id}",
+        text=match.text[:MAX_TEXT],
+        source=collection,
+        collection=collection,
+        distance=match.distance,
+        metadata=as_told(match.metadata),
+        outside=True,
+    )
+
+
+def _by_words(words: WordIndex, passages: Mapping[str, Passage], text: str, limit: int) -> list[Passage]:
+    return [replace(passages[key], distance=1 - covered) for key, covered in words.find(text, limit)]

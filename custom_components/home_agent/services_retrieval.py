@@ -1,0 +1,132 @@
+"""Actions for what can be found: index the home, add and remove documents. For administrators."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+import time
+from typing import Any
+
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.helpers import config_validation as cv, service
+import probatio
+
+from .const import DOMAIN
+from .errors import KnowledgeError
+from .knowledge.document import COLLECTION, Entry
+from .knowledge.files import path_within
+from .runtime import HomeAgentConfigEntry, RuntimeData
+
+ATTR_FORCE = "force"
+ATTR_TEXT = "text"
+ATTR_PATH = "path"
+ATTR_COLLECTION = "collection"
+ATTR_TITLE = "title"
+ATTR_SOURCE = "source"
+ATTR_OUTSIDE = "outside"
+ATTR_METADATA = "metadata"
+ATTR_DOCUMENT = "document"
+MAX_TEXT = 200_000  # characters; what is longer is a file
+MAX_TITLE = 200  # characters
+MAX_METADATA = 20  # values
+
+_TITLE = probatio.All(cv.string, probatio.Length(max=MAX_TITLE))
+_VALUE = probatio.Any(bool, int, float, probatio.All(str, probatio.Length(max=500)))
+
+REINDEX_SCHEMA = probatio.Schema({probatio.Optional(ATTR_FORCE, default=False): cv.boolean})
+INDEX_ENTITY_SCHEMA = probatio.Schema({probatio.Required(ATTR_ENTITY_ID): cv.entity_id})
+ADD_DOCUMENT_SCHEMA = probatio.Schema(
+    {
+        probatio.Optional(ATTR_TEXT): probatio.All(cv.string, probatio.Length(min=1, max=MAX_TEXT)),
+        probatio.Optional(ATTR_PATH): cv.string,
+        probatio.Optional(ATTR_COLLECTION, default=COLLECTION): cv.string,
+        probatio.Optional(ATTR_TITLE, default=""): _TITLE,
+        probatio.Optional(ATTR_SOURCE, default=""): _TITLE,
+        probatio.Optional(ATTR_OUTSIDE, default=False): cv.boolean,
+        probatio.Optional(ATTR_METADATA, default=dict): probatio.All({str: _VALUE}, probatio.Length(max=MAX_METADATA)),
+    }
+)
+REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.string})
+
+
+@callback
+def async_register_retrieval_services(hass: HomeAssistant) -> None:
+    """Register the actions."""
+    for name, handler, schema in (
+        ("reindex_entities", _async_reindex_entities, REINDEX_SCHEMA),
+        ("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA),
+        ("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA),
+        ("remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA),
+    ):
+        service.async_register_admin_service(
+            hass, DOMAIN, name, handler, schema, supports_response=SupportsResponse.OPTIONAL
+        )
+
+
+async def _async_reindex_entities(call: ServiceCall) -> ServiceResponse:
+    """Read the home again and index it; return what became of the entities."""
+    began = time.perf_counter()
+    finder = _runtime(call.hass).finder
+    counts = await finder.async_reindex(anew=call.data[ATTR_FORCE])
+    return {"entities": finder.report.entities, **asdict(counts), "duration_ms": _since(began)}
+
+
+async def _async_index_entity(call: ServiceCall) -> ServiceResponse:
+    """Index one entity; return what is known of it. Raises for one that is not exposed."""
+    began = time.perf_counter()
+    entity_id = call.data[ATTR_ENTITY_ID]
+    document = await _runtime(call.hass).finder.async_index_entity(entity_id)
+    if document is None:
+        raise _invalid("entity_not_exposed", entity_id=entity_id)
+    return {"entity_id": entity_id, "text": document.text, "duration_ms": _since(began)}
+
+
+async def _async_add_document(call: ServiceCall) -> ServiceResponse:
+    """Add a document, or replace the one of the same title; return how many passages it became."""
+    knowledge = _runtime(call.hass).knowledge
+    data: Mapping[str, Any] = call.data
+    if (ATTR_TEXT in data) == (ATTR_PATH in data):
+        raise _invalid("document_text_or_path")
+    path = ""
+    if ATTR_PATH in data:
+        path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
+    entry = Entry(
+        collection=data[ATTR_COLLECTION],
+        title=data[ATTR_TITLE] or _title(path or data[ATTR_TEXT]),
+        source=data[ATTR_SOURCE],
+        text=data.get(ATTR_TEXT, ""),
+        path=path,
+        outside=data[ATTR_OUTSIDE],
+        metadata=data[ATTR_METADATA],
+    )
+    passages = await knowledge.async_add(entry)
+    return {ATTR_DOCUMENT: entry.key, ATTR_COLLECTION: entry.collection, "passages": len(passages)}
+
+
+async def _async_remove_document(call: ServiceCall) -> ServiceResponse:
+    """Remove a document that was added; return how many passages it had."""
+    try:
+        return {"passages": await _runtime(call.hass).knowledge.async_remove(call.data[ATTR_DOCUMENT])}
+    except KnowledgeError as err:
+        raise _invalid("knowledge_no_document", path=call.data[ATTR_DOCUMENT]) from err
+
+
+def _title(text: str) -> str:
+    """Return what a document is called that has no title: its first line."""
+    return text.strip().splitlines()[0].lstrip("# ")[:MAX_TITLE] if text.strip() else ""
+
+
+def _since(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)
+
+
+def _runtime(hass: HomeAssistant) -> RuntimeData:
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if not entries:
+        raise _invalid("not_loaded")
+    return entries[0].runtime_data
+
+
+def _invalid(key: str, **placeholders: str) -> ServiceValidationError:
+    return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
