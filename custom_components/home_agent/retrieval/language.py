@@ -1,18 +1,156 @@
-"""What a language calls the kinds of things in a house."""
+"""What a language calls the kinds of things in a house, and which of its words say nothing about them.
 
-from dataclasses import dataclass
+Three sources, the surest first: our own table of what people say, Home Assistant's translations of domains, device
+classes, states and attributes, and the sentences that Home Assistant understands. English is known beside every language.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.translation import async_get_translations
+
+from .colloquial_words import COLLOQUIAL, EVERYTHING, FILLERS
+from .sentence_words import SentenceWords, sentence_words
+from .words import fold, is_unspaced, likeness, runs
+
+type Kinds = Mapping[str, float]
+"""Kind of entity (`light`, `cover.blind`, `.temperature`) to how sure it is, 0 to 1."""
+
+MAX_LANGUAGES = 6  # kept at a time
+MAX_REMEMBERED = 2000  # words
+LOAD_TIMEOUT = 20.0  # seconds; translations are read from disk
+
+DOMAINS = (
+    "alarm_control_panel", "automation", "binary_sensor", "button", "calendar", "camera", "climate", "cover", "event", "fan",
+    "humidifier", "input_boolean", "input_button", "input_number", "input_select", "lawn_mower", "light", "lock", "media_player",
+    "number", "person", "remote", "scene", "script", "select", "sensor", "siren", "switch", "text", "timer", "todo", "update",
+    "vacuum", "valve", "water_heater", "weather",
+)  # fmt: skip
+
+_FALLBACK = 0.8  # what an English word counts in another language
+_ATTRIBUTE = 0.5  # "brightness" says light, but not as surely as "lamp"
+_STATE = 0.35
+_PART = 0.85  # "Küchenlicht" ends in a word for lights
+_SENTENCE = 0.9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Language:
-    """The words of one language."""
+    """The words of one language; all folded."""
 
-    code: str
+    code: str = ""
+    kinds: Mapping[str, Kinds] = field(default_factory=dict)
+    """What a word, or several with spaces between, is called."""
+    asking: Mapping[str, float] = field(default_factory=dict)
+    """How much a word asks (1) rather than orders (-1)."""
+    fillers: frozenset[str] = frozenset()
+    """Words that say nothing about what is meant."""
+    common: frozenset[str] = frozenset()
+    """Words of everyday requests: each means itself, never a name that looks like it."""
+    everything: frozenset[str] = frozenset()
+    """Words for all of something."""
+    nouns: frozenset[str] = frozenset()
+    """The words that name a kind; the others point to it."""
+    _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
+
+    def kinds_of(self, word: str) -> Kinds:
+        """Return what kinds a folded word may stand for: as it is, in another form, or as part of a compound."""
+        if (known := self.kinds.get(word)) is not None:
+            return known
+        if (known := self._known.get(word)) is None:
+            if len(self._known) >= MAX_REMEMBERED:
+                self._known.clear()
+            known = self._known[word] = self._look(word)
+        return known
+
+    def is_noun(self, word: str) -> bool:
+        """Return whether a folded word, or the noun at its end, names a kind."""
+        return word in self.nouns or any(word.endswith(noun) for noun in self._long_nouns.get(word[-3:], ()))
+
+    def noun_at_end(self, word: str) -> str:
+        """Return the longest noun for a kind that a folded compound ends in, "" for none."""
+        ends = (n for n in self._long_nouns.get(word[-3:], ()) if len(n) + 2 < len(word) and word.endswith(n))
+        return max(ends, key=len, default="")
+
+    def nouns_for(self, kind: str) -> list[str]:
+        """Return the single words that name a kind."""
+        return self._nouns_for.get(kind, [])
+
+    def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
+        """Yield the kinds named by several words of a text: first word, how many, kinds."""
+        for length in range(2, self._longest + 1):
+            for start in range(len(spoken) - length + 1):
+                if kinds := self.kinds.get(" ".join(spoken[start : start + length])):
+                    yield start, length, kinds
+
+    def inside(self, run: str) -> Iterator[tuple[str, Kinds]]:
+        """Yield the words for kinds inside a run of a script without spaces, the longest at each place."""
+        start = 0
+        while start < len(run):
+            for end in range(min(len(run), start + 8), start, -1):
+                if kinds := self.kinds.get(run[start:end]):
+                    yield run[start:end], kinds
+                    start = end - 1
+                    break
+            start += 1
+
+    def has_everything(self, spoken: list[str]) -> bool:
+        """Return whether one of the folded words means all of something."""
+        return any(
+            word in self.everything or (is_unspaced(word) and any(part in word for part in self.everything))
+            for word in spoken
+        )
+
+    def _look(self, word: str) -> Kinds:
+        best: Kinds = {}
+        sure = 0.0
+        for other in self._by_start.get(word[:3], ()):
+            if (how_much := likeness(word, other)) > max(sure, 0.79):
+                best, sure = self.kinds[other], how_much
+        if not best:
+            for noun in (*self._long_nouns.get(word[-3:], ()), *self._by_start.get(word[:3], ())):
+                is_part = word.endswith(noun) or (noun in self.nouns and len(noun) > 4 and word.startswith(noun))
+                if is_part and len(noun) > sure:
+                    best, sure = self.kinds[noun], float(len(noun))
+            sure = _PART
+        return {kind: weight * sure for kind, weight in best.items()}
+
+    @cached_property
+    def _nouns_for(self) -> Mapping[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for noun in self.nouns:
+            for kind, weight in self.kinds.get(noun, {}).items():
+                if weight >= 1 and " " not in noun:
+                    table.setdefault(kind, []).append(noun)
+        return table
+
+    @cached_property
+    def _longest(self) -> int:
+        return min(4, max((phrase.count(" ") + 1 for phrase in self.kinds), default=1))
+
+    @cached_property
+    def _by_start(self) -> Mapping[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for word in self.kinds:
+            if len(word) > 2 and " " not in word and not is_unspaced(word):
+                table.setdefault(word[:3], []).append(word)
+        return table
+
+    @cached_property
+    def _long_nouns(self) -> Mapping[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for word in self.nouns:
+            if len(word) > 3 and " " not in word:
+                table.setdefault(word[-3:], []).append(word)
+        return table
 
 
-NO_LANGUAGE = Language("")
+NO_LANGUAGE = Language()
 
 
 class Languages:
@@ -21,7 +159,111 @@ class Languages:
     def __init__(self, hass: HomeAssistant) -> None:
         """Start with none."""
         self._hass = hass
+        self._loaded: OrderedDict[str, Language] = OrderedDict()
+        self._lock = asyncio.Lock()
 
     async def async_get(self, code: str) -> Language:
-        """Return a language; one that nobody knows has no words. Never raises."""
-        return Language(code)
+        """Return a language by its code (`de`, `pt-BR`); one that nobody knows has English words. Never raises."""
+        if (language := self._loaded.get(code)) is None:
+            async with self._lock:
+                if (language := self._loaded.get(code)) is None:
+                    language = self._loaded[code] = await self._async_load(code)
+                while len(self._loaded) > MAX_LANGUAGES:
+                    self._loaded.popitem(last=False)
+        self._loaded.move_to_end(code)
+        return language
+
+    async def _async_load(self, code: str) -> Language:
+        translated: dict[str, str] = {}
+        try:
+            async with asyncio.timeout(LOAD_TIMEOUT):
+                for category in ("title", "entity_component"):
+                    translated |= await async_get_translations(self._hass, code, category, DOMAINS)
+        except HomeAssistantError, TimeoutError, OSError:
+            translated = {}  # the sentences and the table are enough
+        return await self._hass.async_add_executor_job(language_of, code, translated)
+
+
+def language_of(code: str, translated: Mapping[str, str]) -> Language:
+    """Return a language from its table, its sentences (a file is read) and Home Assistant's translations."""
+    base = code.split("-", maxsplit=1)[0].lower()
+    sentences = _sentences(code)
+    kinds: dict[str, dict[str, float]] = {}
+    nouns: set[str] = set()
+    for word, kind in _table(base):
+        kinds.setdefault(word, {})[kind] = 1.0
+        nouns.add(word)
+    for word, kind, weight in _translations(translated):
+        _raise(kinds, word, {kind: weight})
+        if weight == 1.0:
+            nouns.add(word)
+    for word, known in sentences.kinds.items():
+        _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
+    if base != "en":
+        for word, kind in _table("en"):
+            if word not in sentences.fillers and kinds.get(word, {}).get(kind, 0) < _FALLBACK and word not in nouns:
+                _raise(kinds, word, {kind: _FALLBACK})
+    fillers = (sentences.fillers - nouns) | set(_listed(FILLERS.get(base, "")))
+    everything = {word for words_ in (EVERYTHING.get(base, ""), EVERYTHING["en"]) for word in _listed(words_)}
+    return Language(
+        code=code,
+        kinds=kinds,
+        asking=sentences.asking,
+        fillers=frozenset(fillers),
+        common=frozenset(sentences.kinds) | frozenset(sentences.asking),
+        everything=frozenset(everything),
+        nouns=frozenset(nouns),
+    )
+
+
+def _sentences(code: str) -> SentenceWords:
+    for name in dict.fromkeys((code, *_OTHER_NAMES.get(code, ()), code.split("-", maxsplit=1)[0])):
+        if found := sentence_words(name):
+            return found
+    return SentenceWords()
+
+
+_OTHER_NAMES = {
+    "zh-Hans": ("zh-CN",), "zh": ("zh-CN",), "zh-Hant": ("zh-TW",), "no": ("nb",), "nn": ("nb",), "sr": ("sr-Latn",),
+    "pt-br": ("pt-BR",), "zh-cn": ("zh-CN",), "zh-hk": ("zh-HK",), "zh-tw": ("zh-TW",), "es-419": ("es",),
+}  # fmt: skip
+
+
+def _raise(kinds: dict[str, dict[str, float]], word: str, more: Kinds) -> None:
+    known = kinds.setdefault(word, {})
+    for kind, weight in more.items():
+        known[kind] = max(known.get(kind, 0.0), weight)
+
+
+def _table(base: str) -> Iterator[tuple[str, str]]:
+    for kind, listed in COLLOQUIAL.get(base, {}).items():
+        for word in _listed(listed):
+            yield word, kind
+
+
+def _listed(listed: str) -> Iterator[str]:
+    return (_phrase(word) for word in listed.split(","))
+
+
+def _phrase(text: str) -> str:
+    return " ".join(fold(run) for run in runs(text))
+
+
+def _translations(translated: Mapping[str, str]) -> Iterable[tuple[str, str, float]]:
+    """Yield (phrase, kind, weight) from translation keys such as `component.cover.entity_component.blind.name`."""
+    for key, text in translated.items():
+        match key.split("."):
+            case ["component", domain, "title"]:
+                kind, weight = domain, 1.0
+            case ["component", domain, "entity_component", "_", "name"]:
+                kind, weight = domain, 1.0
+            case ["component", domain, "entity_component", class_, "name"]:
+                kind, weight = f"{domain}.{class_}", 1.0
+            case ["component", domain, "entity_component", "_", "state_attributes", _, "name"]:
+                kind, weight = domain, _ATTRIBUTE
+            case ["component", domain, "entity_component", "_", "state", _]:
+                kind, weight = domain, _STATE
+            case _:
+                continue
+        if phrase := _phrase(text):
+            yield phrase, kind, weight

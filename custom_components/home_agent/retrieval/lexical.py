@@ -23,6 +23,13 @@ MAX_WORDS = 24  # of one name
 MAX_ALIKE = 64  # words of the house that one spoken word may stand for
 MAX_REMEMBERED = 2000  # spoken words
 
+READ_ONLY = frozenset(
+    {"binary_sensor", "event", "image", "person", "sensor", "sun", "update", "weather", "zone", "device_tracker"}
+)
+SETTINGS = frozenset(
+    {"button", "event", "number", "select", "text", "update", "input_number", "input_select", "input_text"}
+)
+
 # How much a word says by where it stands; names and places are matched on their own.
 _PRODUCT = 0.75
 _LABEL = 0.7
@@ -38,6 +45,7 @@ class Lexicon:
         """Start empty."""
         self._numbers: dict[str, int] = {}
         self._folded: list[str] = []
+        self._by_folded: dict[str, int] = {}
         self._by_gram: dict[str, list[int]] = {}
         self._alike: dict[str, Alike] = {}
 
@@ -53,14 +61,15 @@ class Lexicon:
         number = self._numbers[word] = len(self._folded)
         folded = fold(word)
         self._folded.append(folded)
+        self._by_folded.setdefault(folded, number)
         for gram in grams(folded):
             self._by_gram.setdefault(gram, []).append(number)
         self._alike.clear()
         return number
 
-    def folded(self, number: int) -> str:
-        """Return a word without its accents."""
-        return self._folded[number]
+    def find(self, folded: str) -> int | None:
+        """Return the number of a word of the house that is written like this folded one."""
+        return self._by_folded.get(folded)
 
     def alike(self, word: str) -> Alike:
         """Return the words of the house that a spoken word may stand for."""
@@ -195,6 +204,8 @@ class Table:
         self.lexicon = lexicon
         self.count = len(lexicon)
         self.row_of = {document.entity_id: row for row, document in enumerate(self.documents)}
+        self.read_only = np.array([document.domain in READ_ONLY for document in self.documents], dtype=np.bool_)
+        self.settings = np.array([document.domain in SETTINGS for document in self.documents], dtype=np.bool_)
         self.primary = np.array([document.is_primary for document in self.documents], dtype=np.bool_)
         names = [(row, name) for row, entry in enumerate(entries) for name in entry.names]
         self.name_rows = np.array([row for row, _ in names], dtype=np.int32)
@@ -241,18 +252,18 @@ class Table:
             for name in names[:MAX_NAMES]
         ]
         self.place_of = np.array([place for place, _ in names], dtype=np.int32)  # of each name of a place
-        self.place_words = self._postings([name for _, name in names])
+        self.place_texts = [name for _, name in names]
+        self.place_words = self._postings(self.place_texts)
 
     def _number_kinds(self) -> None:
-        """Give every domain, and every domain with a device class, a number."""
+        """Give every domain, every device class and every pair of them a number."""
         self.kinds: dict[str, int] = {}
-        domains, classes = [], []
+        kinds = []
         for document in self.documents:
-            kind = f"{document.domain}.{document.device_class}" if document.device_class else document.domain
-            domains.append(self.kinds.setdefault(document.domain, len(self.kinds)))
-            classes.append(self.kinds.setdefault(kind, len(self.kinds)))
-        self.domains = np.array(domains, dtype=np.int32)
-        self.classes = np.array(classes, dtype=np.int32)
+            domain, class_ = document.domain, document.device_class
+            mine = (domain, f".{class_}", f"{domain}.{class_}") if class_ else (domain, domain, domain)
+            kinds.append([self.kinds.setdefault(kind, len(self.kinds)) for kind in mine])
+        self.kinds_of = np.array(kinds, dtype=np.int32).reshape(-1, 3)
 
     def _weigh_words(self) -> None:
         """Give every word its weight: the rarer in names and places, the more it says."""

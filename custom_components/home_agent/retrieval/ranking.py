@@ -6,9 +6,19 @@ import numpy as np
 
 from .base import Found, Query
 from .documents import EntityDocument
+from .evidence import Evidence
 from .language import NO_LANGUAGE, Language
-from .lexical import LexicalIndex
-from .words import words
+from .lexical import Floats, LexicalIndex, Table
+from .request import request_of
+
+_NAME = 0.35  # what it counts that the whole name was said, against all words of the request being found
+_PLACE = 0.25
+_KIND = 0.25
+_SECONDARY = 0.15
+_READ_ONLY = 0.15
+_SETTING = 0.06
+_VECTOR = 0.25
+_RANK = 20
 
 
 class Ranker:
@@ -43,14 +53,34 @@ class Ranker:
         entities and is safe to call in the event loop or in the executor.
         """
         table = self._index.table
-        score = np.zeros(table.size, dtype=np.float32)
-        covered = np.zeros(table.name_words.size, dtype=np.float32)
-        for word in dict.fromkeys(words(query.text)):
-            alike = table.lexicon.alike(word)
-            table.name_words.add(covered, {number: how * float(table.weights[number]) for number, how in alike.items()})
-            score += table.other_words.best(alike)
-        np.maximum.at(score, table.name_rows, covered)
-        order = np.argsort(-score, kind="stable")[: query.limit]
-        return [
-            Found(entity_id=table.documents[row].entity_id, score=float(score[row])) for row in order if score[row] > 0
-        ]
+        if not table.size:
+            return []
+        evidence = Evidence(table, request_of(query.text, language, table.lexicon))
+        score = self._score(evidence, query)
+        if vector_ranks:
+            self._fuse(score, table, vector_ranks)
+        order = np.argsort(-score, kind="stable")
+        found = []
+        for row in order[: 4 * query.limit]:
+            document = table.documents[row]
+            if query.allowed is None or query.allowed(document.entity_id):
+                found.append(Found(entity_id=document.entity_id, score=float(score[row])))
+            if len(found) == query.limit:
+                break
+        return found
+
+    def _score(self, evidence: Evidence, query: Query) -> Floats:
+        table = evidence.table
+        score = evidence.said + np.float32(_NAME) * evidence.covered
+        if evidence.places:
+            score += np.float32(_PLACE) * evidence.at_place
+        score += np.float32(_KIND) * np.maximum(evidence.noun, evidence.kind * np.float32(0.6))
+        score -= np.float32(_SECONDARY) * ~table.primary
+        score -= np.float32(_READ_ONLY * max(0.0, 0.3 - evidence.request.asking)) * table.read_only
+        score -= np.float32(_SETTING) * table.settings * (evidence.noun < 0.5)
+        return score
+
+    def _fuse(self, score: Floats, table: Table, vector_ranks: Sequence[str]) -> None:
+        for place, entity_id in enumerate(vector_ranks):
+            if (row := table.row_of.get(entity_id)) is not None:
+                score[row] += _VECTOR * _RANK / (_RANK + place)

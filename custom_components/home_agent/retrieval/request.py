@@ -1,0 +1,137 @@
+"""What was said, as words with their weight, the kinds that they may stand for and the words of the house like them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+import re
+
+from .language import Kinds, Language
+from .lexical import Alike, Lexicon
+from .words import fold, is_unspaced, normal, pieces, runs
+
+MAX_SPOKEN = 40  # words that are looked at
+
+_VALUE = re.compile(r"\d+(?:[.,]\d+)?\s*(?:%|°|℃|℉|percent\b|prozent\b|degrees?\b|grad\b)")
+_SYNONYM = 0.6  # a name that says "lamp" when "light" was said
+_SAME_THING = 0.85  # "telly" and "tv": a word for one device class
+_NUMBER = 0.5
+_FILLER = 0.12
+_FORM = 0.88  # likeness of two forms of one word
+_HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
+_LINKS = ("s", "n", "en", "er", "es", "e")
+
+
+@dataclass(slots=True)
+class Spoken:
+    """A word that was said."""
+
+    word: str
+    folded: str
+    alike: Alike = field(default_factory=dict)
+    """Words of the house that it may stand for."""
+    kinds: Kinds = field(default_factory=dict)
+    is_noun: bool = False
+    """Whether it names a kind rather than points to it."""
+    factor: float = 1.0
+    """How much it counts besides its rarity."""
+
+
+@dataclass(slots=True)
+class Request:
+    """What was said."""
+
+    spoken: list[Spoken]
+    everything: bool = False
+    """Whether all of something is meant."""
+    asking: float = 0.0
+    """Whether something is asked (towards 1) or ordered (towards -1)."""
+
+    @property
+    def names_kind(self) -> bool:
+        """Return whether a kind is named: "the lights", but not "turn it off"."""
+        return any(spoken.is_noun for spoken in self.spoken)
+
+
+def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
+    """Return a text as a request to this house."""
+    said = runs(_VALUE.sub(" ", normal(text)))[:MAX_SPOKEN]
+    folded = [fold(run) for run in said]
+    asking = [language.asking.get(word, 0.0) for word in folded]
+    phrases: dict[int, dict[str, float]] = {}
+    for start, length, kinds in language.phrases(folded):
+        for place in range(start, start + length):
+            phrases.setdefault(place, {}).update(kinds)
+    spoken = [
+        item
+        for place, run in enumerate(said)
+        for item in _spoken(run, folded[place], phrases.get(place), language, lexicon)
+    ]
+    return Request(
+        list({item.word: item for item in spoken}.values()),
+        everything=language.has_everything(folded),
+        asking=sum(asking) / max(1.0, sum(map(abs, asking))),
+    )
+
+
+def _spoken(
+    run: str, folded: str, phrase: Mapping[str, float] | None, language: Language, lexicon: Lexicon
+) -> Sequence[Spoken]:
+    if is_unspaced(run):
+        named = [
+            Spoken(word, word, kinds=kinds, is_noun=word in language.nouns) for word, kinds in language.inside(run)
+        ]
+        for item in named:
+            item.alike = _with_synonyms({}, item, language, lexicon)
+        pairs = [Spoken(piece, fold(piece), lexicon.alike(piece)) for piece in pieces(run)]
+        return [*named, *(item for item in pairs if item.word not in {one.word for one in named})]
+    if folded in language.fillers and not phrase:
+        return (Spoken(run, folded, lexicon.alike(run), factor=_FILLER),)
+    alike = lexicon.alike(run)
+    if folded in language.common:
+        alike = {number: how for number, how in alike.items() if how >= _FORM}
+    item = Spoken(run, folded, alike, language.kinds_of(folded), is_noun=language.is_noun(folded))
+    if run.isdigit():
+        item.factor = _NUMBER
+    elif phrase is not None:
+        item.kinds, item.is_noun = phrase, True
+    elif folded not in language.kinds and (apart := _apart(folded, language, lexicon)):
+        if max(alike.values(), default=0.0) < _FORM:
+            return [part for word in apart for part in _spoken(word, word, None, language, lexicon)]
+        halves = {number: _HALF * how for number, how in lexicon.alike(apart[0]).items()}
+        alike = halves | dict(alike)
+    item.alike = _with_synonyms(alike, item, language, lexicon)
+    return (item,)
+
+
+def _apart(word: str, language: Language, lexicon: Lexicon) -> tuple[str, str] | None:
+    """Return the two halves of a compound: something and a kind, or two words of the house."""
+    if noun := language.noun_at_end(word):
+        return _without_link(word[: -len(noun)], lexicon), noun
+    for cut in range(len(word) - 3, 3, -1):
+        if lexicon.find(word[cut:]) is not None:
+            start = _without_link(word[:cut], lexicon)
+            if lexicon.find(start) is not None:
+                return start, word[cut:]
+    return None
+
+
+def _without_link(start: str, lexicon: Lexicon) -> str:
+    """Return the first half without the letters that tie it to the second: "Schlafzimmer(s)"."""
+    for link in _LINKS:
+        if start.endswith(link) and len(start) - len(link) > 2 and lexicon.find(start.removesuffix(link)) is not None:
+            return start.removesuffix(link)
+    return start
+
+
+def _with_synonyms(alike: Alike, item: Spoken, language: Language, lexicon: Lexicon) -> Alike:
+    """Return the words of the house like a spoken one, and other words there for the kind that it names."""
+    if not item.is_noun or not item.kinds:
+        return alike
+    found = dict(alike)
+    special = [kind for kind in item.kinds if "." in kind]
+    how_much = _SAME_THING if special else _SYNONYM
+    for kind in special or item.kinds:
+        for noun in language.nouns_for(kind):
+            number = lexicon.find(noun)
+            if number is not None and found.get(number, 0.0) < how_much:
+                found[number] = how_much * item.kinds[kind]
+    return found
