@@ -1,6 +1,6 @@
 """Stores and documents for the tests of retrieval."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,10 @@ import pytest
 from custom_components.home_agent.issues import RetrievalIssues
 from custom_components.home_agent.retrieval import health
 from custom_components.home_agent.retrieval.base import Document, Store
-from custom_components.home_agent.retrieval.embedded_store import EmbeddedStore
+from custom_components.home_agent.retrieval.factory import make_store
+from custom_components.home_agent.retrieval.settings import RetrievalSettings
+
+from .chroma import PYTHON, ChromaServer
 
 if TYPE_CHECKING:
     from custom_components.home_agent.retrieval.base import Vectors
@@ -39,10 +42,38 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "PAUSE", 0.0)
 
 
+@pytest.fixture(scope="session")
+def chroma_process(tmp_path_factory: pytest.TempPathFactory) -> Generator[ChromaServer]:
+    """Return a server for all tests of a worker, to be started by the first one: this one may not open sockets."""
+    server = ChromaServer(tmp_path_factory.mktemp("chroma"))
+    yield server
+    server.kill()
+
+
 @pytest.fixture
-async def store(hass: HomeAssistant) -> AsyncGenerator[Store]:
-    """Return an open, empty store."""
-    opened = EmbeddedStore(hass, RetrievalIssues(hass))
+def chroma_server(chroma_process: ChromaServer, socket_enabled: None) -> ChromaServer:
+    """Return a running server."""
+    if not PYTHON.exists():
+        pytest.skip("no .venv-chroma here: run scripts/setup")
+    chroma_process.start()
+    return chroma_process
+
+
+@pytest.fixture
+def chroma_settings(chroma_server: ChromaServer) -> RetrievalSettings:
+    """Return settings that lead to the server."""
+    return RetrievalSettings(store="chroma", chroma_host="127.0.0.1", chroma_port=chroma_server.port)
+
+
+@pytest.fixture(params=["embedded", "chroma"])
+async def store(request: pytest.FixtureRequest, hass: HomeAssistant) -> AsyncGenerator[Store]:
+    """Return an open, empty store of each kind."""
+    settings = RetrievalSettings()
+    if request.param == "chroma":
+        settings = request.getfixturevalue("chroma_settings")
+    opened = make_store(hass, settings, RetrievalIssues(hass))
     await opened.async_open()
     yield opened
+    for name in await opened.async_collections():
+        await opened.async_drop(name)
     await opened.async_close()

@@ -1,6 +1,6 @@
 """What happens to the file of the embedded store, and what its owner gets."""
 
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from pathlib import Path
 import sqlite3
@@ -22,6 +22,15 @@ from custom_components.home_agent.retrieval.embedded_store import EmbeddedStore
 from .conftest import KEY, document, rows
 
 NOTE = document("note", "The boiler is a Vitodens 200.")
+
+
+@pytest.fixture
+async def store(hass: HomeAssistant) -> AsyncGenerator[Store]:
+    """Return an open, empty store."""
+    opened = EmbeddedStore(hass, RetrievalIssues(hass))
+    await opened.async_open()
+    yield opened
+    await opened.async_close()
 
 
 async def fill(store: Store) -> None:

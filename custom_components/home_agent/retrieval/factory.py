@@ -3,14 +3,17 @@
 from homeassistant.core import HomeAssistant
 
 from .base import Embedder, Store
+from .chroma_store import ChromaStore
 from .embedded_store import EmbeddedStore
 from .health import Reporter
 from .lexical_embedder import LexicalEmbedder
-from .settings import RetrievalSettings
+from .settings import CHROMA, RetrievalSettings
 
 
 def make_store(hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> Store:
     """Return the store; nothing is opened or asked yet."""
+    if settings.store == CHROMA:
+        return ChromaStore(hass, settings, reporter)
     return EmbeddedStore(hass, reporter)
 
 

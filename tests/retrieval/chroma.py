@@ -1,0 +1,63 @@
+"""A real Chroma server on loopback, as a process that can be killed."""
+
+from pathlib import Path
+import socket
+import subprocess
+import time
+from urllib.error import URLError
+from urllib.request import urlopen
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv-chroma" / "bin" / "python"
+_PROGRAM = "import chromadb_rust_bindings, sys; chromadb_rust_bindings.cli(['chroma', 'run', *sys.argv[1:]])"
+"""The package's own command imports its client, which nobody needs here."""
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class ChromaServer:
+    """`chroma run` in a folder; started again, it has what it had."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start nothing yet."""
+        self.port = 0
+        """Chosen at the first start; it stays the same."""
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, unless it runs, and wait until it answers."""
+        if self._process is not None:
+            return
+        self.port = self.port or free_port()
+        arguments = ["--path", str(self._folder), "--host", "127.0.0.1", "--port", str(self.port)]
+        self._process = subprocess.Popen(
+            [PYTHON, "-c", _PROGRAM, *arguments],
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 60
+        while not self._answers():
+            assert self._process.poll() is None, "chroma ended"
+            assert time.monotonic() < deadline, "chroma does not answer"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it without a warning."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+            self._process = None
+
+    def _answers(self) -> bool:
+        try:
+            with urlopen(f"http://127.0.0.1:{self.port}/api/v2/heartbeat", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except URLError, OSError:
+            return False
