@@ -43,6 +43,7 @@ MODEL_ERRORS = {"model_missing", "keep_alive_format"}
 SETTINGS_ERRORS = {
     "list_item",
     "entity_pattern",
+    "timezone_invalid",
     "custom_prompt_empty",
     "custom_prompt_invalid",
     "prompt_additions_invalid",

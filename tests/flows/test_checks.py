@@ -1,6 +1,7 @@
 """What forms refuse."""
 
 from typing import Any
+from unittest.mock import ANY
 
 from homeassistant.core import HomeAssistant
 import pytest
@@ -40,6 +41,7 @@ async def test_template_that_is_too_long_has_no_line(hass: HomeAssistant) -> Non
         pytest.param("{{ user_name.upper() }} in {{ ha_name.upper() }}", id="names"),
         pytest.param("{{ language.upper() }} {{ profile_name.upper() }} {{ area_name(area_id) }}", id="the rest"),
         pytest.param("{{ states('sun.sun') }} {{ not_a_variable }}", id="states"),
+        pytest.param("{{ messageHistory.upper() }} {current_time} {{ entity_context.upper() }}", id="placeholders"),
     ],
 )
 async def test_templates_that_render(hass: HomeAssistant, template: str) -> None:
@@ -60,6 +62,15 @@ async def test_templates_that_render(hass: HomeAssistant, template: str) -> None
         ),
         pytest.param({"use_default_prompt": False}, ("custom_prompt_empty", {}), id="no instructions at all"),
         pytest.param({"use_default_prompt": False, "custom_prompt": "You are."}, None, id="own instructions"),
+        pytest.param({"timezone": "Asia/Tokyo"}, None, id="time zone"),
+        pytest.param({"timezone": " Etc/GMT+3 "}, None, id="time zone with a number"),
+        pytest.param({"timezone": "../etc"}, ("timezone_invalid", {"zone": "../etc"}), id="no time zone"),
+        pytest.param({"prompt_additions": "{{{user_id}}} {{ 1 }}"}, ("prompt_additions_invalid", ANY), id="braces"),
+        pytest.param(
+            {"prompt_additions": "{{ message_history.upper().x.y }}", "use_prompt_context_service": False},
+            ("prompt_additions_invalid", ANY),
+            id="a plain template knows no placeholders",
+        ),
     ],
 )
 async def test_settings(hass: HomeAssistant, settings: dict[str, Any], finding: Any) -> None:

@@ -19,8 +19,12 @@ from ..const import (
     CONF_NEVER_CONFIRM,
     CONF_NEVER_OFFER,
     CONF_PROMPT_ADDITIONS,
+    CONF_TIMEZONE,
     CONF_USE_DEFAULT_PROMPT,
+    CONF_USE_PROMPT_CONTEXT_SERVICE,
 )
+from ..prompt.placeholders import SAMPLE_VALUES
+from ..prompt.template import fill
 from .choices import tidy_names, wrong_name
 
 type Finding = tuple[str, dict[str, str]]
@@ -29,6 +33,7 @@ LISTS = (CONF_ALWAYS_ASK, CONF_NEVER_ASK, CONF_NEVER_OFFER, CONF_ALWAYS_CONFIRM,
 """Lists in which an owner names entities, domains, services and tools."""
 
 _ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")
+_TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
 _SAMPLE = {
     "ha_name": "Home",
     "user_name": "User",
@@ -37,7 +42,7 @@ _SAMPLE = {
     "device_id": None,
     "profile_name": "Home Agent",
 }
-"""Values of what a prompt is rendered with (prompt/template.py)."""
+"""Values of what a prompt is rendered with as a plain template (prompt/template.py)."""
 _TEMPLATE_FILES = ("<template>", "<unknown>")
 """What Jinja calls the code of a template in a traceback; the line numbers there are the template's."""
 
@@ -67,8 +72,10 @@ def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding 
         return finding
     if not settings[CONF_USE_DEFAULT_PROMPT] and not settings[CONF_CUSTOM_PROMPT].strip():
         return "custom_prompt_empty", {}
+    if (zone := settings[CONF_TIMEZONE].strip()) and not _TIME_ZONE.fullmatch(zone):
+        return "timezone_invalid", {"zone": zone}
     for key in (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS):
-        if problem := check_template(hass, settings[key]):
+        if problem := check_template(hass, settings[key], plain=not settings[CONF_USE_PROMPT_CONTEXT_SERVICE]):
             return f"{key}_invalid", problem
     return None
 
@@ -81,12 +88,17 @@ def check_lists(settings: Mapping[str, Any]) -> Finding | None:
     return None
 
 
-def check_template(hass: HomeAssistant, text: str) -> dict[str, str] | None:
-    """Return line and message of what keeps a template from rendering."""
+def check_template(hass: HomeAssistant, text: str, *, plain: bool = False) -> dict[str, str] | None:
+    """Return line and message of what keeps a prompt from rendering; `plain`: without the names of the prompt context service."""
     try:
-        Template(text, hass).async_render(_SAMPLE, parse_result=False)
+        if plain:
+            Template(text, hass).async_render(_SAMPLE, parse_result=False)
+        else:
+            fill(hass, text, SAMPLE_VALUES)
     except TemplateError as err:
         return {"line": _line(err.__cause__), "error": str(err.__cause__ or err)}
+    except TemplateSyntaxError as err:
+        return {"line": _line(err), "error": str(err)}
     return None
 
 

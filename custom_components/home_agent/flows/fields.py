@@ -43,16 +43,24 @@ from ..const import (
     CONF_LLM,
     CONF_LLM_APIS,
     CONF_LOCAL_FIRST,
+    CONF_MASK_PERSONAL_DATA,
     CONF_MAX_CALLS_PER_TURN,
     CONF_MCP_SERVERS,
     CONF_NATIVE_TOOLS,
     CONF_NEVER_ASK,
     CONF_NEVER_OFFER,
     CONF_PROMPT_ADDITIONS,
+    CONF_PROMPT_HISTORY_LENGTH,
+    CONF_PROMPT_HISTORY_MESSAGES,
+    CONF_PROMPT_HISTORY_SYSTEM,
+    CONF_PROMPT_HISTORY_TOKENS,
     CONF_SPEECH,
     CONF_STREAMING,
+    CONF_TELL_EVENTS,
+    CONF_TIMEZONE,
     CONF_TOOL_TIMEOUT,
     CONF_USE_DEFAULT_PROMPT,
+    CONF_USE_PROMPT_CONTEXT_SERVICE,
     LLM_DEFAULT,
     LLM_NONE,
     SUBENTRY_LLM,
@@ -109,7 +117,16 @@ def assistant(entry: ConfigEntry) -> Fields:
 
 
 PROMPT_ADDITIONS: Fields = {CONF_PROMPT_ADDITIONS: PromptSelector()}
-PROMPT: Fields = {CONF_USE_DEFAULT_PROMPT: BooleanSelector(), CONF_CUSTOM_PROMPT: PromptSelector()}
+PROMPT: Fields = {
+    CONF_USE_DEFAULT_PROMPT: BooleanSelector(),
+    CONF_CUSTOM_PROMPT: PromptSelector(),
+    CONF_USE_PROMPT_CONTEXT_SERVICE: BooleanSelector(),
+    CONF_PROMPT_HISTORY_LENGTH: number(100, 20_000),
+    CONF_PROMPT_HISTORY_MESSAGES: number(1, 50),
+    CONF_PROMPT_HISTORY_TOKENS: number(50, 10_000),
+    CONF_PROMPT_HISTORY_SYSTEM: BooleanSelector(),
+    CONF_TIMEZONE: TextSelector(TextSelectorConfig()),
+}
 CONTEXT: Fields = {
     CONF_CONTEXT_MODE: choice("direct", "off", translation_key="context_mode"),
     CONF_CONTEXT_FORMAT: choice("json", "natural_language", "hybrid", translation_key="context_format"),
@@ -125,6 +142,8 @@ CONTEXT: Fields = {
         )
     ),
     CONF_CONTEXT_UPDATE_INTERVAL: number(0, 3600, unit="s"),
+    CONF_TELL_EVENTS: BooleanSelector(),
+    CONF_MASK_PERSONAL_DATA: choice("auto", "always", "never", translation_key="mask_personal_data"),
 }
 HISTORY: Fields = {
     CONF_HISTORY_ENABLED: BooleanSelector(),

@@ -40,6 +40,20 @@ class Profile:
     """Template that replaces the default prompt when `use_default_prompt` is off."""
     prompt_additions: str = ""
     """Template appended to the prompt."""
+    use_prompt_context_service: bool = True
+    """Fill in the placeholders of both templates (prompt/service.py); off: they are plain templates."""
+    prompt_history_length: int = 1500
+    """Characters of the history in a prompt; so the next two are its limits in messages and tokens."""
+    prompt_history_messages: int = 10
+    prompt_history_tokens: int = 500
+    prompt_history_system: bool = False
+    """Whether a history in a prompt also says which tools were called."""
+    timezone: str = ""
+    """Zone of days and times in prompts; empty: the house's."""
+    tell_events: bool = True
+    """Tell calendars, lists and logbook when somebody asks for events."""
+    mask_personal_data: str = "auto"
+    """`auto`: on the way to endpoints outside the house; `always`; `never`."""
 
     context_mode: str = "direct"
     """`direct` or `off`."""

@@ -116,6 +116,13 @@ def _events(task: PromptTask, words: PromptWords) -> str:
     return words.events_not_asked if task.event_context is None else task.masked(task.event_context)
 
 
+SAMPLE_VALUES = values_for(
+    PromptTask(agent_name="Home Agent", user_id="0", user_name="User", household_id="Home", event_context=""),
+    "User: Hello",
+)
+"""Values for a prompt that is only tried."""
+
+
 async def async_zone(hass: HomeAssistant, wanted: str) -> ZoneInfo:
     """Return the zone of a profile, else the house's, else UTC when neither is usable (C-13)."""
     for name in filter(None, (wanted, hass.config.time_zone)):
