@@ -296,6 +296,8 @@ async def test_scripts_by_their_own_name_have_to_be_exposed(
     assert not (await run("act", a="hello"))["success"]
     async_expose_entity(hass, ASSISTANT, "script.greet", True)
     assert (await run("act", a="hello"))["success"]
+    area = ar.async_get(hass).async_get_or_create("Vault").id
+    assert "may stand for many entities" in (await run("act", a=area))["error"]
     await hass.async_block_till_done()
     assert ran == ["hello"]
 

@@ -18,6 +18,7 @@ from ..safety.plan import ActionClass, Plan, ServiceCall
 from ..safety.rules import DESTRUCTIVE
 from ..safety.tool import ToolRefusal
 from ..safety.write import Made
+from ..tools.broad_ids import refuse_broad_ids
 from ..tools.execute import async_execute
 from ..tools.sensitive import sensitivities
 from ..tools.sensitive_services import is_sensitive_service
@@ -28,6 +29,7 @@ from .reply import readable
 from .targets import KEYS, Reached, reached
 from .templates import Tree, Values, as_json, compile_tree, render_tree
 
+SCRIPT = "script"
 PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
 """Domains whose services run a program (S1-52)."""
 _SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
@@ -69,6 +71,8 @@ class ServiceTool(CustomTool):
         """Return the call on its final targets. Raises `ToolError` when there are none, or some that must not be."""
         self.check_current()
         returns_response = self._returns_response(hass)
+        if self._domain == SCRIPT:
+            refuse_broad_ids(hass, args)
         values = Values(args)
         data = _object(render_tree({**self._data}, values))
         target = _object(render_tree({**self._target}, values))
@@ -108,7 +112,7 @@ class ServiceTool(CustomTool):
 
     def _itself(self) -> tuple[str, ...]:
         """Return the script that is called by its own name."""
-        is_script = self._domain == "script" and self._service not in _SCRIPT_SERVICES
+        is_script = self._domain == SCRIPT and self._service not in _SCRIPT_SERVICES
         return (f"script.{self._service}",) if is_script else ()
 
     def _returns_response(self, hass: HomeAssistant) -> bool:

@@ -19,13 +19,12 @@ from homeassistant.const import (
     ENTITY_MATCH_NONE,
 )
 from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
-from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
 from ..errors import ToolError
 from ..safety.permission import is_exposed
 from ..safety.tool import ToolRefusal
-from ..tools.capabilities import members
+from ..tools.groups import reached_members
 from ..tools.mentioned import entity_ids_in, variables_name
 from ..tools.parameters import TARGET_KEYS
 
@@ -67,8 +66,8 @@ def reached(
         called |= dict.fromkeys(_inside(hass, user, domain, places))
     return Reached(
         called=tuple(called),
-        behind=tuple(member for entity_id in called for member in _members(hass, entity_id)),
-        named=tuple(dict.fromkeys((*entity_ids_in(hass, data), *_registered(hass, data)))),
+        behind=tuple(member for entity_id in called for member in reached_members(hass, entity_id)),
+        named=tuple(dict.fromkeys(entity_ids_in(hass, data))),
     )
 
 
@@ -103,29 +102,6 @@ def _inside(hass: HomeAssistant, user: User | None, domain: str, places: Mapping
     if not found:
         raise ToolError("entity_not_found", target=", ".join(text for texts in places.values() for text in texts))
     return found
-
-
-def _members(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
-    """Yield the exposed members of a group. Raises `ToolRefusal` when it reaches what is neither exposed nor its own."""
-    registry = er.async_get(hass)
-    for member in members(hass, entity_id):
-        if is_exposed(hass, member):
-            yield member
-        elif (entry := registry.async_get(member)) is None or entry.hidden_by is not er.RegistryEntryHider.INTEGRATION:
-            raise ToolRefusal(f"{entity_id} cannot be controlled as a whole: not everything in it is exposed.")
-
-
-def _registered(hass: HomeAssistant, value: object) -> Iterator[str]:
-    """Yield the entities whose id in the registry stands in data; some actions take that as well."""
-    match value:
-        case str() if entry := er.async_get(hass).entities.get_entry(value.strip()):
-            yield entry.entity_id
-        case Mapping():
-            for item in value.values():
-                yield from _registered(hass, item)
-        case list():
-            for item in value:
-                yield from _registered(hass, item)
 
 
 def _check_inside(value: object, key: str = "") -> None:

@@ -28,11 +28,16 @@ def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
     for member in members(hass, entity_id):
         if async_should_expose(hass, ASSISTANT, member):
             reached.append(member)
-        elif not _hidden(hass, member):
+        elif not _is_hidden_by_group(hass, member):
             raise ClosedGroup(entity_id)
     return tuple(reached)
 
 
-def _hidden(hass: HomeAssistant, entity_id: str) -> bool:
+def open_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
+    """Return the members of a group for which it does not stand, exposed or not: what is named along with it."""
+    return tuple(member for member in members(hass, entity_id) if not _is_hidden_by_group(hass, member))
+
+
+def _is_hidden_by_group(hass: HomeAssistant, entity_id: str) -> bool:
     entry = er.async_get(hass).async_get(entity_id)
     return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION

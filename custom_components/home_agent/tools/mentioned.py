@@ -7,7 +7,8 @@ from homeassistant.const import ENTITY_MATCH_ALL
 from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
 from homeassistant.helpers import entity_registry as er
 
-from .capabilities import is_controllable, members
+from .capabilities import is_controllable
+from .groups import open_members
 
 _LITERALS = ("[", "(", "{", "'", '"')
 _MAX_LITERAL = 10_000  # characters
@@ -24,14 +25,15 @@ def entity_ids_in(hass: HomeAssistant, value: object) -> Iterator[str]:
     """Yield every text in a value, keys included, that reads as an entity id of this house, existing or not.
 
     Both have to get the same answer from the policy. A text also reads as an entity id when Home Assistant makes one of it:
-    a registry id, or a list written as text, which a template that prints it turns into a list. A group names what is in it.
+    a registry id, or a list written as text, which a template that prints it turns into a list. A group names what is in it,
+    but for what it hides.
     """
     match value:
         case str():
             for text in value.split(","):
                 if entity_id := _entity_id(hass, text.strip()):
                     yield entity_id
-                    yield from _inside(hass, entity_id)
+                    yield from open_members(hass, entity_id)
             if (literal := _literal(value.strip())) is not None:
                 yield from entity_ids_in(hass, literal)
         case Mapping():
@@ -63,15 +65,6 @@ def _entity_id(hass: HomeAssistant, text: str) -> str | None:
         return None
     known = is_controllable(text) or bool(hass.states.async_entity_ids_count(split_entity_id(text)[0]))
     return text if known else None
-
-
-def _inside(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
-    """Yield the members of a group, but for those that it hides: it stands for them."""
-    registry = er.async_get(hass)
-    for member in members(hass, entity_id):
-        entry = registry.async_get(member)
-        if entry is None or entry.hidden_by is not er.RegistryEntryHider.INTEGRATION:
-            yield member
 
 
 def _literal(text: str) -> object:
