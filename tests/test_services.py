@@ -102,7 +102,14 @@ async def test_execute_tool_runs_under_the_policy(
     assert (await execute(**TURN_ON))["success"] is True
     assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
     assert (await execute(action="turn_on", entity_id="light.office_rgbw_lights"))["success"] is False
-    assert (await execute(action="turn_off", entity_id="lock.front_door"))["success"] is False
+    asked = await execute(action="turn_off", entity_id="lock.front_door")
+    assert (asked["success"], asked["question"]) == (False, "Unlock Front Door, now locked?")
+    assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
+    with pytest.raises(ServiceValidationError):  # nobody's answer
+        await call(hass, "confirm", request_id=asked["confirmation"])
+    data = {"request_id": asked["confirmation"]}
+    await hass.services.async_call(DOMAIN, "confirm", data, blocking=True, context=Context(user_id=hass_admin_user.id))
+    assert hass.states.get("lock.front_door").state == "unlocked"  # type: ignore[union-attr]
 
 
 async def test_execute_tool_is_for_admins(hass: HomeAssistant, hass_read_only_user: Any) -> None:

@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from .confirming.channels import async_answer, is_channel
+from .confirming.channels import async_answer, async_put_outside, is_channel
 from .const import DOMAIN
 from .custom.configuration import async_read_again
 from .errors import HomeAgentError
@@ -43,6 +43,7 @@ ATTR_LIMIT = "limit"
 ATTR_TOOL_NAME = "tool_name"
 ATTR_PARAMETERS = "parameters"
 
+_CONFIRM_VIA = {probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string])}
 PROCESS_SCHEMA = probatio.Schema(
     {
         probatio.Required(ATTR_TEXT): cv.string,
@@ -50,7 +51,7 @@ PROCESS_SCHEMA = probatio.Schema(
         probatio.Optional(ATTR_PROFILE): cv.string,
         probatio.Optional(ATTR_LANGUAGE): cv.string,
         probatio.Optional(ATTR_CONTEXT_ENTITIES): probatio.All(cv.ensure_list_csv, [cv.string]),
-        probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string]),
+        **_CONFIRM_VIA,
     }
 )
 CONFIRM_SCHEMA = probatio.Schema(
@@ -62,6 +63,7 @@ UNDO_SCHEMA = probatio.Schema(
         probatio.Optional(ATTR_ACTION_ID): cv.string,
         probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
         probatio.Optional(ATTR_FORCE, default=False): cv.boolean,
+        **_CONFIRM_VIA,
     }
 )
 LIST_ACTIONS_SCHEMA = probatio.Schema(
@@ -78,6 +80,7 @@ EXECUTE_TOOL_SCHEMA = probatio.Schema(
         probatio.Required(ATTR_TOOL_NAME): cv.string,
         probatio.Optional(ATTR_PARAMETERS, default=dict): dict,
         probatio.Optional(ATTR_PROFILE): cv.string,
+        **_CONFIRM_VIA,
     }
 )
 
@@ -111,10 +114,7 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     """Let a profile answer; return the answer and what it took."""
     runtime = _runtime(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
-    channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
-    if unknown := next((channel for channel in channels if not is_channel(call.hass, channel)), None):
-        raise _invalid("confirm_via_unknown", channel=unknown)
-    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=channels)
+    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=_channels(call))
     token = current_request.set(request)
     try:
         result = await conversation.async_converse(
@@ -163,7 +163,7 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Request, User
 
 
 async def _async_undo(call: ServiceCall) -> ServiceResponse:
-    """Take back one action, or what whoever calls did last; return what became of it."""
+    """Take back one action, or what whoever calls did last; return what became of it, or the question before it."""
     runtime, may_see = _runtime(call.hass), await _async_may_see(call)
     action_id, conversation_id = call.data.get(ATTR_ACTION_ID), call.data.get(ATTR_CONVERSATION_ID)
 
@@ -173,17 +173,13 @@ async def _async_undo(call: ServiceCall) -> ServiceResponse:
         return may_see(action) and conversation_id in (None, action.conversation_id)
 
     tool = HaUndo(runtime.journal, force=call.data[ATTR_FORCE], sees=meant)
-    turn = Turn(
-        profile=next(iter(runtime.profiles.values()), Profile()),
-        conversation_id=conversation_id or call.context.id,
-        text="",
-        language=call.hass.config.language,
-        context=call.context,
-        user=await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None,
-    )
+    profile = next(iter(runtime.profiles.values()), Profile())
+    turn = await _async_turn(call, profile, conversation_id or call.context.id)
     arguments = {ATTR_ACTION_ID: action_id} if action_id else {}
     await tool.plan(call.hass, arguments, turn)  # raises when there is nothing
     result = await runtime.policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args=arguments))
+    if turn.request_id is not None:
+        return await async_put_outside(call.hass, runtime, turn)
     if result.error:
         raise HomeAgentError("tool_refused", detail=str(result.data["error"]))
     return cast(ServiceResponse, result.data["result"])
@@ -243,18 +239,11 @@ async def _async_reload(call: ServiceCall) -> None:
 
 
 async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
-    """Run one tool under the policy, as the admin who asks; return its envelope."""
+    """Run one tool under the policy, as the admin who asks; return its envelope, with the question if there is one."""
     runtime = _runtime(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
-    turn = Turn(
-        profile=profile,
-        conversation_id=call.context.id,
-        text="",
-        language=call.hass.config.language,
-        context=call.context,
-        user=await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None,
-        agent_id=_entity_id(call.hass, profile),
-    )
+    turn = await _async_turn(call, profile, call.context.id)
+    turn.agent_id = _entity_id(call.hass, profile)
     tools = await runtime.tools.async_tools(profile, llm_context_of(turn))
     if call.data[ATTR_TOOL_NAME] not in {tool.name for tool in tools}:
         names = ", ".join(sorted(tool.name for tool in tools))
@@ -267,7 +256,36 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
         )
     finally:
         current_turn.reset(token)
+    if turn.request_id is not None:
+        return result.data | await async_put_outside(call.hass, runtime, turn)
     return result.data
+
+
+async def _async_turn(call: ServiceCall, profile: Profile, conversation_id: str) -> Turn:
+    """Return a turn without words.
+
+    What needs a yes can be asked about where `confirm_via` says; else whoever reads the response is asked, if that is a user
+    and no turn, in which a model could answer itself.
+    """
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    return Turn(
+        profile=profile,
+        conversation_id=conversation_id,
+        text="",
+        language=call.hass.config.language,
+        context=call.context,
+        user=user,
+        confirm_via=_channels(call),
+        direct=call.return_response and current_turn.get(None) is None,
+    )
+
+
+def _channels(call: ServiceCall) -> tuple[str, ...]:
+    """Return where a confirmation may be asked for. Raises `ServiceValidationError` for what is no such place."""
+    channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
+    if unknown := next((channel for channel in channels if not is_channel(call.hass, channel)), None):
+        raise _invalid("confirm_via_unknown", channel=unknown)
+    return channels
 
 
 def _answer(result: conversation.ConversationResult, turn: Turn | None) -> ServiceResponse:

@@ -300,41 +300,6 @@ async def test_undo_stands_in_the_history_of_the_model(hass: HomeAssistant, llm_
     ]  # fmt: skip
 
 
-async def test_undoing_a_lock_needs_a_yes(
-    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
-) -> None:
-    await set_up(hass, llm_server)
-    await do(hass, "lock.unlock", "lock.front_door")
-    llm_server.plan(tool_call("ha_control", {"action": "lock", "entity_id": "lock.front_door"}), text("Locked."))
-    context = Context(user_id=hass_admin_user.id)
-    conversation_id = (await say(hass, "lock the door", context=context)).conversation_id
-    asked = await say(hass, "undo that", conversation_id, context=Context(user_id=hass_admin_user.id))
-    assert asked.continue_conversation
-    assert look(hass, "lock.front_door") == ["locked"]
-    await say(hass, "yes", conversation_id, context=Context(user_id=hass_admin_user.id))
-    assert look(hass, "lock.front_door") == ["unlocked"]
-
-
-async def test_undoing_an_unlock_locks_without_a_question(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
-    await set_up(hass)
-    context = Context(user_id=hass_admin_user.id)
-    conversation_id = (await say(hass, "unlock front door", context=context)).conversation_id
-    await say(hass, "yes", conversation_id, context=Context(user_id=hass_admin_user.id))
-    assert look(hass, "lock.front_door") == ["unlocked"]
-    answer = speech(await say(hass, "undo that", conversation_id, context=Context(user_id=hass_admin_user.id)))
-    assert answer == "As before again: Front Door."
-    assert look(hass, "lock.front_door") == ["locked"]
-
-
-async def test_action_may_not_unlock(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
-    await set_up(hass)
-    await do(hass, "lock.unlock", "lock.front_door")
-    await control(hass, hass_admin_user, "lock", "lock.front_door")
-    with pytest.raises(HomeAssistantError):
-        await call(hass, "undo", Context(user_id=hass_admin_user.id))
-    assert look(hass, "lock.front_door") == ["locked"]
-
-
 async def test_somebody_elses_action(
     hass: HomeAssistant, hass_admin_user: MockUser, another_user: Callable[..., MockUser]
 ) -> None:

@@ -13,6 +13,7 @@ from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry as dr
 from homeassistant.util import slugify
+from homeassistant.util.json import JsonObjectType
 
 from .. import issues
 from ..const import DOMAIN, LOGGER
@@ -80,6 +81,16 @@ async def async_put(hass: HomeAssistant, runtime: RuntimeData, turn: Turn) -> st
         for service in services:
             await _async_notify(hass, service, data, turn)
     return question
+
+
+async def async_put_outside(hass: HomeAssistant, runtime: RuntimeData, turn: Turn) -> JsonObjectType:
+    """Put the question of a turn outside of a conversation; return it and the id that its answer has to name."""
+    turn.conversation_id = turn.context.id  # what is said in a conversation is no answer to it
+    try:
+        question = await async_put(hass, runtime, turn)
+    finally:
+        runtime.policy.confirmations.drop(turn)
+    return {"confirmation": turn.request_id, "question": question}
 
 
 async def async_answer(

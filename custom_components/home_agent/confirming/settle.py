@@ -1,6 +1,6 @@
 """Ends a question: runs what was confirmed, once and only if it is still the same, and says what is true now."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from secrets import token_hex
 import time
@@ -17,6 +17,7 @@ from ..runtime import RuntimeData
 from ..safety.confirmation import Call, Outcome, Request
 from ..safety.permission import async_check_permission
 from ..safety.questions import async_facts
+from ..safety.tool import HomeAgentTool
 from ..texts import async_text
 from ..turn import Turn, current_turn
 from ..turn_api import llm_context_of
@@ -48,11 +49,14 @@ async def async_run(
     if not confirmations.end(request, Outcome.CONFIRMED, answered_by.id if answered_by else None):
         return Settled(text=await async_text(hass, turn.language, "confirm_expired"), done=False)
     turn.text = request.turn.text  # the words that the action is kept with are those that asked for it
+    profile = runtime.profiles.get(request.turn.profile.subentry_id, request.turn.profile)
     try:
-        calls = await _async_still_the_same(hass, runtime, request, turn, answered_by)
+        offered = {tool.name: tool for tool in await runtime.tools.async_tools(profile, llm_context_of(turn))}
+        calls = await _async_still_the_same(hass, runtime, request, turn, offered, answered_by)
     except HomeAssistantError:
         return Settled(text=await async_text(hass, turn.language, "confirm_changed"), done=False)
-    results = await _async_calls(runtime, turn, calls, chat_log)
+    known_to_model = all(type(offered.get(call.tool.name)) is type(call.tool) for call in calls)
+    results = await _async_calls(runtime, turn, calls, chat_log, known_to_model=known_to_model)
     facts = await async_facts(hass, turn.language, calls)
     failed = sum(result.error for result in results)
     key = "confirm_failed" if failed == len(results) else "confirm_partly" if failed else "confirm_done"
@@ -83,13 +87,16 @@ async def async_run_elsewhere(
 
 
 async def _async_still_the_same(
-    hass: HomeAssistant, runtime: RuntimeData, request: Request, turn: Turn, answered_by: User | None
+    hass: HomeAssistant,
+    runtime: RuntimeData,
+    request: Request,
+    turn: Turn,
+    offered: Mapping[str, HomeAgentTool],
+    answered_by: User | None,
 ) -> list[Call]:
     """Return the calls with the tools of now. Raises `HomeAssistantError` when anything is not as it was confirmed."""
     if request.turn.context.user_id is not None and (turn.user is None or not turn.user.is_active):
         raise HomeAssistantError("whoever asked is gone")
-    profile = runtime.profiles.get(request.turn.profile.subentry_id, request.turn.profile)
-    offered = {tool.name: tool for tool in await runtime.tools.async_tools(profile, llm_context_of(turn))}
     calls: list[Call] = []
     for call in request.calls:
         tool = call.tool if call.tool.stands_alone else offered.get(call.tool.name)
@@ -103,7 +110,7 @@ async def _async_still_the_same(
 
 
 async def _async_calls(
-    runtime: RuntimeData, turn: Turn, calls: Sequence[Call], chat_log: ChatLog | None
+    runtime: RuntimeData, turn: Turn, calls: Sequence[Call], chat_log: ChatLog | None, *, known_to_model: bool
 ) -> list[llm.ToolResult]:
     """Make the calls under the policy, in their order; they stand in the chat log as calls that code has made."""
     inputs = [
@@ -111,7 +118,6 @@ async def _async_calls(
         for call in calls
     ]
     if chat_log is not None:
-        known_to_model = not any(call.tool.stands_alone for call in calls)
         chat_log.async_add_assistant_content_without_tools(
             AssistantContent(agent_id=turn.agent_id, tool_calls=inputs, native=CONFIRMED if known_to_model else None)
         )

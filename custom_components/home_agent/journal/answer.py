@@ -39,7 +39,9 @@ async def async_undo(hass: HomeAssistant, turn: Turn, policy: Policy, tool: HaUn
     if turn.request_id is not None:
         return UndoAnswer(text="", done=True)
     chat_log.async_add_assistant_content_without_tools(
-        AssistantContent(agent_id=turn.agent_id, tool_calls=[call], native=CONFIRMED)
+        AssistantContent(
+            agent_id=turn.agent_id, tool_calls=[call], native=CONFIRMED if turn.profile.native_tools else None
+        )
     )
     chat_log.async_add_assistant_content_without_tools(
         ToolResultContent(agent_id=turn.agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)

@@ -41,6 +41,7 @@ class HaUndo(HomeAgentTool):
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True
+    stands_alone = True
     parameters = probatio.Schema({probatio.Optional("action_id"): str}, extra=probatio.REMOVE_EXTRA)
     wire_parameters = WIRE
 
