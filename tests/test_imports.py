@@ -24,7 +24,7 @@ LAYERS = (
     ("mcp_client",),
     ("custom",),
     ("runtime", "turn_api"),
-    ("confirming",),
+    ("confirming", "offered"),
     ("agent", "entity"),
     ("flows",),
     ("services_retrieval",),

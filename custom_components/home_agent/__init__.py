@@ -31,6 +31,7 @@ from .journal.store import ActionJournal, store_of
 from .journal.undo import UndoTools
 from .knowledge.library import Knowledge, storage_of as knowledge_storage_of
 from .mcp_client.provider import McpTools
+from .offered import async_offer
 from .pipelines import async_watch_pipelines
 from .profiles.profile import Profile, profile_from_data
 from .retrieval.factory import make_embedder, make_store
@@ -68,6 +69,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         hass, issue_registry.async_automation_loop, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
     )
     endpoints, profiles = _endpoints(hass, entry), _profiles(entry)
+    own_tools = (NativeTools(home), UndoTools(journal), custom_tools)
     conversations = Conversations(hass, entry.entry_id, profiles, partial(issue_registry.async_file_unusable, hass))
     settings = RetrievalSettings.from_options(entry.options)
     vectors = _vectors(hass, settings)
@@ -85,9 +87,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         finder=HomeIndex(hass, entry, home, vectors, settings),
         knowledge=Knowledge(hass, entry, vectors, settings),
         tools=Tools(
-            NativeTools(home),
-            UndoTools(journal),
-            custom_tools,
+            *own_tools,
             mcp_tools,
             ExternalModels(endpoints),
             ForeignTools(hass, issue_registry.async_llm_apis_missing),
@@ -107,6 +107,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     entry.async_on_unload(throttle.stop)
     await custom_tools.async_load()
     entry.async_on_unload(custom_tools.async_close)
+    async_offer(hass, entry, profiles.values(), Tools(*own_tools, offers=policy.rules.offers), policy)
     mcp_tools.async_start()
     entry.async_on_unload(mcp_tools.async_close)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER
+from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
 import pytest
@@ -190,3 +190,28 @@ async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeA
     entry = await set_up(hass)
     form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer": ["the door"]})
     assert (form["errors"], form["description_placeholders"]) == ({"base": "list_item"}, {"item": "the door"})
+
+
+async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socket_enabled: None) -> None:
+    server = ConfigSubentryDataWithId(
+        subentry_type="mcp_server",
+        data={"url": "http://127.0.0.1:9/mcp"},
+        title="Library",
+        unique_id=None,
+        subentry_id="mcp-1",
+    )
+    entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "gone"]}, more=[server])
+    form = await change(hass, entry)
+    assert shown(form)["mcp_servers"] == ["mcp-1"]
+    assert options(form, "mcp_servers") == ["mcp-1"]
+    result = await send(hass, form, **as_shown(form))
+    await hass.async_block_till_done()
+    assert result["reason"] == "reconfigure_successful"
+    assert dict(entry.subentries["profile-1"].data) == {"mcp_servers": ["mcp-1"]}
+    assert hass.config_entries.async_remove_subentry(entry, "mcp-1")
+    await hass.async_block_till_done()
+    form = await change(hass, entry)
+    assert shown(form).get("mcp_servers", []) == []
+    await send(hass, form, **as_shown(form))
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data).get("mcp_servers", []) == []

@@ -49,6 +49,7 @@ from ..const import (
     CONF_NATIVE_TOOLS,
     CONF_NEVER_ASK,
     CONF_NEVER_OFFER,
+    CONF_OFFER_TOOLS,
     CONF_PROMPT_ADDITIONS,
     CONF_PROMPT_HISTORY_LENGTH,
     CONF_PROMPT_HISTORY_MESSAGES,
@@ -163,6 +164,7 @@ TOOLS: Fields = {
     CONF_EXTERNAL_LLM_DESCRIPTION: TextSelector(TextSelectorConfig(multiline=True)),
     CONF_MAX_CALLS_PER_TURN: number(1, 50),
     CONF_TOOL_TIMEOUT: number(1, 300, unit="s"),
+    CONF_OFFER_TOOLS: BooleanSelector(),
 }
 SAFETY: Fields = {CONF_ALWAYS_ASK: name_choice, CONF_NEVER_ASK: name_choice, CONF_NEVER_OFFER: name_choice}
 STREAMING: Fields = {CONF_STREAMING: BooleanSelector()}

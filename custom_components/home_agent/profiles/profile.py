@@ -88,6 +88,8 @@ class Profile:
     """What the model is told about when to ask it; empty: the default text."""
     mcp_servers: tuple[str, ...] = ()
     """Subentry ids of the servers whose tools are used (Model Context Protocol)."""
+    offer_tools: bool = False
+    """Let other programs use our own tools of this assistant, through Home Assistant's MCP server."""
     llm_apis: tuple[str, ...] = ()
     """Ids of Home Assistant's own tool collections (Assist, servers of its MCP integration) that are used besides ours."""
 
