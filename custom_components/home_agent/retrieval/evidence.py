@@ -4,10 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .lexical import Floats, Postings, Table
+from .lexical import Flags, Floats, Postings, Table
 from .request import Request, Spoken
-
-type Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 _NOUN = 0.9  # what being of the named kind counts, against having the word in the name
 _VERB = 0.6  # "dim" points to lights
@@ -17,7 +15,8 @@ _KIND_WEIGHT = (
     1.6  # of a word that no name has, but that says a kind; names have 0.7 (in each) to 9 (in one of thousands)
 )
 _MATCH = 0.75  # likeness from which on a word counts as found
-_FULL = 0.85  # of the name of a place that was said
+_NAMING = 0.9  # the weight from which on a word can name an entity
+_SAID = 0.7  # likeness from which on a word of a place counts as said
 
 
 class Evidence:
@@ -34,9 +33,9 @@ class Evidence:
         table = self.table
         total = 0.0
         said = np.zeros(table.size, dtype=np.float32)
-        self.kind = np.zeros(table.size, dtype=np.float32)
+        self.verb = np.zeros(table.size, dtype=np.float32)
         self.noun = np.zeros(table.size, dtype=np.float32)
-        self.rest = np.zeros(table.size, dtype=np.float32)  # weight of matched words that are neither kind nor place
+        self.names = False
         for spoken in self.request.spoken:
             weight = self.weight(spoken)
             if not weight:
@@ -46,7 +45,8 @@ class Evidence:
             strength = _NOUN if spoken.is_noun else _VERB
             said += np.float32(weight) * np.maximum(words, kind * np.float32(strength))
             total += weight
-            into = self.noun if spoken.is_noun else self.kind
+            self.names = self.names or self._is_name(spoken, weight)
+            into = self.noun if spoken.is_noun else self.verb
             np.maximum(into, kind, out=into)
         self.said = said / np.float32(max(total, 0.001))
         self.total = total
@@ -64,6 +64,19 @@ class Evidence:
                 weight if spoken.is_noun else weight * best, _KIND_WEIGHT * sure * (1.0 if spoken.is_noun else 0.6)
             )
         return weight * spoken.factor
+
+    def _is_name(self, spoken: Spoken, weight: float) -> bool:
+        """Return whether a word names an entity, and not a place or a kind."""
+        if (
+            spoken.is_noun
+            or spoken.is_common
+            or spoken.factor < 1
+            or weight < _NAMING
+            or spoken.word in self.place_words
+        ):
+            return False
+        sure = [number for number, how in spoken.alike.items() if how >= _MATCH]
+        return any(self.table.in_names[number] for number in sure if number < self.table.count)
 
     def _kind(self, spoken: Spoken) -> Floats:
         table = self.table
@@ -112,26 +125,43 @@ class Evidence:
         return sums
 
     def _places(self) -> list[int]:
-        """Return the places that were named in full; "master bedroom" is not "bedroom"."""
+        """Return the places that were named in full, and keep their words; "master bedroom" is not "bedroom"."""
         table = self.table
-        sums = self._sums(table.place_words) / np.maximum(table.place_totals, np.float32(0.001))
-        named = np.flatnonzero(sums >= _FULL)
+        named = np.flatnonzero(self._said_words(table.place_words) >= np.maximum(table.place_lengths, 1))
+        self.place_words: frozenset[str] = frozenset()
         if not len(named):
             return []
         tokens = {int(name): self._tokens_of(int(name)) for name in named}
         kept = [name for name, mine in tokens.items() if not any(mine < other for other in tokens.values())]
+        self.place_words = frozenset[str]().union(*(tokens[name] for name in kept))
         return sorted({int(table.place_of[name]) for name in kept} - {0})
+
+    def _said_words(self, postings: Postings) -> Floats:
+        """Count, per name, the words that were said."""
+        count = self.table.count
+        said = {n for spoken in self.request.spoken for n, how in spoken.alike.items() if how >= _SAID and n < count}
+        sums = np.zeros(postings.size, dtype=np.float32)
+        postings.add(sums, dict.fromkeys(said, 1.0))
+        return sums
 
     def _tokens_of(self, name: int) -> frozenset[str]:
         mine = set(self.table.place_texts[name])
         return frozenset(
             spoken.word
             for spoken in self.request.spoken
-            if any(n in mine and how >= _MATCH for n, how in spoken.alike.items())
+            if any(n in mine and how >= _SAID for n, how in spoken.alike.items())
         )
 
     @cached_property
     def at_place(self) -> Flags:
-        """Return who is in one of the named places."""
+        """Return who is in one of the named places, by its area or, without one, by its name."""
+        table = self.table
         places = np.array(self.places, dtype=np.int32)
-        return np.isin(self.table.areas, places) | np.isin(self.table.floors, places)
+        there: Flags = np.isin(table.areas, places) | np.isin(table.floors, places)
+        if self.places and (table.areas == 0).any():
+            named = np.ones(table.size, dtype=np.bool_)
+            for spoken in self.request.spoken:
+                if spoken.word in self.place_words:
+                    named &= self._words(spoken) >= _SAID
+            there |= named & (table.areas == 0)
+        return there

@@ -14,7 +14,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import async_get_translations
 
-from .colloquial_words import COLLOQUIAL, EVERYTHING, FILLERS
+from .colloquial_words import COLLOQUIAL, EVERYTHING, FILLERS, VERBS
+from .place_words import LANGUAGES, PLACES
 from .sentence_words import SentenceWords, sentence_words
 from .words import fold, is_unspaced, likeness, runs
 
@@ -32,9 +33,11 @@ DOMAINS = (
     "vacuum", "valve", "water_heater", "weather",
 )  # fmt: skip
 
+_VERB = 0.8
 _FALLBACK = 0.8  # what an English word counts in another language
 _ATTRIBUTE = 0.5  # "brightness" says light, but not as surely as "lamp"
 _STATE = 0.35
+_FAR = 5  # letters of a word of a third language that is taken for a room: short ones mean something else here
 _PART = 0.85  # "Küchenlicht" ends in a word for lights
 _SENTENCE = 0.9
 
@@ -54,6 +57,8 @@ class Language:
     """Words of everyday requests: each means itself, never a name that looks like it."""
     everything: frozenset[str] = frozenset()
     """Words for all of something."""
+    places: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """A room as it is called, to what else it is called, in this language and in others."""
     nouns: frozenset[str] = frozenset()
     """The words that name a kind; the others point to it."""
     _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
@@ -80,6 +85,13 @@ class Language:
     def nouns_for(self, kind: str) -> list[str]:
         """Return the single words that name a kind."""
         return self._nouns_for.get(kind, [])
+
+    def rooms(self, spoken: list[str]) -> Iterator[tuple[int, int, frozenset[str]]]:
+        """Yield the rooms in a text: first word, how many, what else it is called."""
+        for length in range(1, 5):
+            for start in range(len(spoken) - length + 1):
+                if others := self.places.get(" ".join(spoken[start : start + length])):
+                    yield start, length, others
 
     def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
         """Yield the kinds named by several words of a text: first word, how many, kinds."""
@@ -190,9 +202,11 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
     sentences = _sentences(code)
     kinds: dict[str, dict[str, float]] = {}
     nouns: set[str] = set()
-    for word, kind in _table(base):
+    for word, kind in _rows(COLLOQUIAL.get(base, {})):
         kinds.setdefault(word, {})[kind] = 1.0
         nouns.add(word)
+    for word, kind in _rows(VERBS.get(base, {})):
+        _raise(kinds, word, {kind: _VERB})
     for word, kind, weight in _translations(translated):
         _raise(kinds, word, {kind: weight})
         if weight == 1.0:
@@ -200,7 +214,7 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
     for word, known in sentences.kinds.items():
         _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
     if base != "en":
-        for word, kind in _table("en"):
+        for word, kind in _rows(COLLOQUIAL["en"]):
             if word not in sentences.fillers and kinds.get(word, {}).get(kind, 0) < _FALLBACK and word not in nouns:
                 _raise(kinds, word, {kind: _FALLBACK})
     fillers = (sentences.fillers - nouns) | set(_listed(FILLERS.get(base, "")))
@@ -212,6 +226,7 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
         fillers=frozenset(fillers),
         common=frozenset(sentences.kinds) | frozenset(sentences.asking),
         everything=frozenset(everything),
+        places=_places(base),
         nouns=frozenset(nouns),
     )
 
@@ -235,10 +250,21 @@ def _raise(kinds: dict[str, dict[str, float]], word: str, more: Kinds) -> None:
         known[kind] = max(known.get(kind, 0.0), weight)
 
 
-def _table(base: str) -> Iterator[tuple[str, str]]:
-    for kind, listed in COLLOQUIAL.get(base, {}).items():
+def _rows(table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for kind, listed in table.items():
         for word in _listed(listed):
             yield word, kind
+
+
+def _places(base: str) -> Mapping[str, frozenset[str]]:
+    places: dict[str, frozenset[str]] = {}
+    for row in PLACES:
+        by_language = {code: set(_listed(listed)) for code, listed in zip(LANGUAGES, row, strict=True)}
+        near = by_language.get(base, set()) | by_language["en"]
+        far = {name for names in by_language.values() for name in names if len(name) >= _FAR}
+        for name in by_language.get(base, by_language["en"]):
+            places[name] = places.get(name, frozenset()) | near | far
+    return places
 
 
 def _listed(listed: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from .documents import EntityDocument
 from .words import fold, grams, likeness, words
 
 type Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
+type Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 type Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]
 type Alike = Mapping[int, float]
 """Numbers of words with how alike they are to a spoken one, 0 to 1."""
@@ -221,6 +222,10 @@ class Table:
         self._number_kinds()
         self._weigh_words()
 
+    def in_area(self, area_id: str) -> Flags:
+        """Return who is in an area."""
+        return np.array([document.area_id == area_id for document in self.documents], dtype=np.bool_)
+
     def _postings(self, texts: Sequence[Sequence[int]]) -> Postings:
         distinct = [dict.fromkeys(text) for text in texts]
         return Postings.of(
@@ -269,8 +274,9 @@ class Table:
         """Give every word its weight: the rarer in names and places, the more it says."""
         names = np.diff(self.name_words.offsets)[: self.count]
         self.weights = np.log1p(self.size / (1.0 + names)).astype(np.float32)
+        self.in_names = names > 0
         self.name_totals = self._totals(self.name_words)
-        self.place_totals = self._totals(self.place_words)
+        self.place_lengths = np.bincount(self.place_words.rows, minlength=self.place_words.size)
 
     def _totals(self, postings: Postings) -> Floats:
         per_word = np.repeat(self.weights, np.diff(postings.offsets)[: self.count])

@@ -8,17 +8,30 @@ from .base import Found, Query
 from .documents import EntityDocument
 from .evidence import Evidence
 from .language import NO_LANGUAGE, Language
-from .lexical import Floats, LexicalIndex, Table
-from .request import request_of
+from .lexical import Flags, Floats, LexicalIndex, Table
+from .request import Request, request_of
 
-_NAME = 0.35  # what it counts that the whole name was said, against all words of the request being found
-_PLACE = 0.25
-_KIND = 0.25
-_SECONDARY = 0.15
-_READ_ONLY = 0.15
-_SETTING = 0.06
-_VECTOR = 0.25
-_RANK = 20
+MAX_GROUP = 120  # entities of a group that the request names come along even beyond the limit
+
+# What each piece of evidence counts, against 1 for every word of the request being found.
+_NAME = 0.35  # the whole name was said
+_PLACE = 0.25  # in the place that was named
+_KIND = 0.25  # of the kind that was named
+_GROUP = 1.0  # a member of the group that was named
+_HERE = 0.3  # such a member in the area of the asking device
+_ASKER = 0.06  # anything else there
+_SPOKEN_OF = 0.08  # the entity that was spoken of last
+_MEANT = 0.6  # the same when the request names nothing itself ("turn it off")
+_HABIT = 0.06
+_SECONDARY = -0.15  # a setting or diagnosis of its device
+_READ_ONLY = -0.15  # can be asked but not told
+_SETTING = -0.06  # numbers, selects, buttons, as long as nobody names them
+_VECTOR = 0.25  # the nearest by vector
+
+_RANK = 20  # of the reciprocal rank: the nearest by vector count _VECTOR, the 20th half of it
+_FADE = 0.7  # from one entity that was spoken of to the one before
+_BEFORE = 0.7  # a word of the sentence before, against one of this
+_NAMED = 0.8  # of the certainty of the best kind: these are what the noun named
 
 
 class Ranker:
@@ -55,32 +68,118 @@ class Ranker:
         table = self._index.table
         if not table.size:
             return []
-        evidence = Evidence(table, request_of(query.text, language, table.lexicon))
-        score = self._score(evidence, query)
-        if vector_ranks:
-            self._fuse(score, table, vector_ranks)
-        order = np.argsort(-score, kind="stable")
-        found = []
-        for row in order[: 4 * query.limit]:
-            document = table.documents[row]
-            if query.allowed is None or query.allowed(document.entity_id):
-                found.append(Found(entity_id=document.entity_id, score=float(score[row])))
-            if len(found) == query.limit:
-                break
-        return found
-
-    def _score(self, evidence: Evidence, query: Query) -> Floats:
-        table = evidence.table
-        score = evidence.said + np.float32(_NAME) * evidence.covered
-        if evidence.places:
-            score += np.float32(_PLACE) * evidence.at_place
-        score += np.float32(_KIND) * np.maximum(evidence.noun, evidence.kind * np.float32(0.6))
-        score -= np.float32(_SECONDARY) * ~table.primary
-        score -= np.float32(_READ_ONLY * max(0.0, 0.3 - evidence.request.asking)) * table.read_only
-        score -= np.float32(_SETTING) * table.settings * (evidence.noun < 0.5)
-        return score
-
-    def _fuse(self, score: Floats, table: Table, vector_ranks: Sequence[str]) -> None:
+        request = _with_previous(query, language, table)
+        evidence = Evidence(table, request)
+        score = _fit(evidence)
+        _know_the_asker(score, evidence, query)
         for place, entity_id in enumerate(vector_ranks):
             if (row := table.row_of.get(entity_id)) is not None:
                 score[row] += _VECTOR * _RANK / (_RANK + place)
+        group = _group(evidence, query)
+        score += np.float32(_GROUP) * group
+        wanted = query.limit
+        if request.everything or evidence.places:
+            wanted = max(wanted, min(int(group.sum()), MAX_GROUP))
+        return _best(table, score, query, wanted)
+
+
+def _best(table: Table, score: Floats, query: Query, wanted: int) -> list[Found]:
+    found: list[Found] = []
+    for row in np.argsort(-score, kind="stable"):
+        entity_id = table.documents[row].entity_id
+        if query.allowed is None or query.allowed(entity_id):
+            found.append(Found(entity_id=entity_id, score=float(score[row])))
+            if len(found) >= wanted:
+                break
+    return found
+
+
+def _with_previous(query: Query, language: Language, table: Table) -> Request:
+    """Return the request; one that names nothing itself is read together with what was said before."""
+    request = request_of(query.text, language, table.lexicon)
+    if not query.previous or request.names_kind or request.everything:
+        return request
+    evidence = Evidence(table, request)
+    if evidence.names:
+        return request
+    before = request_of(query.previous, language, table.lexicon)
+    if _contradicts(request, before):
+        return request
+    places = Evidence(table, before).place_words if evidence.places else frozenset()
+    known = {spoken.word for spoken in request.spoken}
+    for spoken in before.spoken:
+        if spoken.word not in known | places:
+            spoken.factor *= _BEFORE
+            request.spoken.append(spoken)
+    return request
+
+
+def _contradicts(request: Request, before: Request) -> bool:
+    """Return whether what is said now is about another kind of thing: "pause" after "turn on the lights"."""
+    now = {kind for spoken in request.spoken for kind, sure in spoken.kinds.items() if sure > 0.6}
+    then = {kind for spoken in before.spoken for kind in spoken.kinds}
+    return bool(now) and now.isdisjoint(then)
+
+
+def _fit(evidence: Evidence) -> Floats:
+    """Return how well each entity fits what was said."""
+    table, asking = evidence.table, evidence.request.asking
+    score = evidence.said + np.float32(_NAME) * evidence.covered
+    score += np.float32(_PLACE) * evidence.at_place
+    score += np.float32(_KIND) * np.maximum(evidence.noun, evidence.verb * np.float32(0.6))
+    score += np.float32(_SECONDARY) * ~table.primary
+    score += np.float32(_READ_ONLY * min(1.0, max(0.0, 0.3 - asking))) * table.read_only
+    score += np.float32(_SETTING) * (table.settings & (evidence.noun < 0.5))
+    return score
+
+
+def _know_the_asker(score: Floats, evidence: Evidence, query: Query) -> None:
+    """Add what the asking device, the conversation and the household say."""
+    table = evidence.table
+    if query.area_id and not evidence.places:
+        score += np.float32(_ASKER) * table.in_area(query.area_id)
+    weight = _SPOKEN_OF if evidence.request.names_kind or evidence.names or evidence.places else _MEANT
+    for entity_id in query.spoken_of:
+        if (row := table.row_of.get(entity_id)) is not None:
+            score[row] += weight
+        weight *= _FADE
+    for entity_id, often in query.habits.items():
+        if (row := table.row_of.get(entity_id)) is not None:
+            score[row] += _HABIT * often
+
+
+def _group(evidence: Evidence, query: Query) -> Floats:
+    """Return who belongs to what the request names as a whole: "the lights in the kitchen", "everything upstairs".
+
+    1 for a member, a little more for one in the area of the asking device, 0 for everybody when something is named
+    more closely ("the ceiling light in the kitchen").
+    """
+    table, request = evidence.table, evidence.request
+    nobody = np.zeros(table.size, dtype=np.float32)
+    if evidence.names:
+        return nobody
+    members = _of_named_kind(evidence)
+    if members is None:
+        return nobody
+    if evidence.places:
+        return (members & evidence.at_place).astype(np.float32)
+    here = members & table.in_area(query.area_id) if query.area_id else None
+    if here is None or not here.any():
+        return members.astype(np.float32)
+    if request.everything:
+        return members + np.float32(_HERE) * here
+    return here.astype(np.float32)
+
+
+def _of_named_kind(evidence: Evidence) -> Flags | None:
+    """Return who is of the kind that was named; None when no kind was."""
+    table, request = evidence.table, evidence.request
+    if request.names_kind and (best := float(evidence.noun.max())) > 0.4:
+        members: Flags = evidence.noun >= _NAMED * best
+        if request.asking < 0 and not (members & ~table.read_only).any():
+            return members
+        return members & ~table.read_only if request.asking < 0 else members
+    if request.everything:
+        best = float(evidence.verb.max())
+        return evidence.verb >= _NAMED * best if best > 0.4 else ~table.read_only & ~table.settings
+    return None

@@ -11,12 +11,34 @@ from .words import fold, is_unspaced, normal, pieces, runs
 MAX_SPOKEN = 40  # words that are looked at
 
 _VALUE = re.compile(r"\d+(?:[.,]\d+)?\s*(?:%|°|℃|℉|percent\b|prozent\b|degrees?\b|grad\b)")
+_DEGREES = re.compile(
+    r"\d\s*(?:°|℃|℉|degrees?\b|grad\b|degr[eé]s\b|grados\b|градус|gradi\b|graden\b|grader\b|graus\b|stopni)"
+)
+_HEATED: Kinds = {"climate": 1.0, "water_heater": 0.5, "light": 0.2}
 _SYNONYM = 0.6  # a name that says "lamp" when "light" was said
 _SAME_THING = 0.85  # "telly" and "tv": a word for one device class
 _NUMBER = 0.5
 _FILLER = 0.12
 _FORM = 0.88  # likeness of two forms of one word
 _HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
+_ROOM = 0.72  # the same room under another name
+_ANY_ROOM = frozenset(
+    {
+        "room",
+        "salle",
+        "sala",
+        "cuarto",
+        "chambre",
+        "habitacion",
+        "camera",
+        "kamer",
+        "pokoj",
+        "quarto",
+        "floor",
+        "piano",
+        "planta",
+    }
+)
 _LINKS = ("s", "n", "en", "er", "es", "e")
 
 
@@ -31,6 +53,8 @@ class Spoken:
     kinds: Kinds = field(default_factory=dict)
     is_noun: bool = False
     """Whether it names a kind rather than points to it."""
+    is_common: bool = False
+    """Whether it is a word of everyday requests, and so hardly a name."""
     factor: float = 1.0
     """How much it counts besides its rarity."""
 
@@ -53,7 +77,8 @@ class Request:
 
 def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
     """Return a text as a request to this house."""
-    said = runs(_VALUE.sub(" ", normal(text)))[:MAX_SPOKEN]
+    plain = normal(text)
+    said = runs(_VALUE.sub(" ", plain))[:MAX_SPOKEN]
     folded = [fold(run) for run in said]
     asking = [language.asking.get(word, 0.0) for word in folded]
     phrases: dict[int, dict[str, float]] = {}
@@ -65,6 +90,9 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
         for place, run in enumerate(said)
         for item in _spoken(run, folded[place], phrases.get(place), language, lexicon)
     ]
+    _call_rooms_otherwise(spoken, folded, language, lexicon)
+    if _DEGREES.search(plain):
+        spoken.append(Spoken("°", "°", kinds=_HEATED))
     return Request(
         list({item.word: item for item in spoken}.values()),
         everything=language.has_everything(folded),
@@ -89,6 +117,7 @@ def _spoken(
     if folded in language.common:
         alike = {number: how for number, how in alike.items() if how >= _FORM}
     item = Spoken(run, folded, alike, language.kinds_of(folded), is_noun=language.is_noun(folded))
+    item.is_common = folded in language.common
     if run.isdigit():
         item.factor = _NUMBER
     elif phrase is not None:
@@ -100,6 +129,27 @@ def _spoken(
         alike = halves | dict(alike)
     item.alike = _with_synonyms(alike, item, language, lexicon)
     return (item,)
+
+
+def _call_rooms_otherwise(spoken: Sequence[Spoken], folded: list[str], language: Language, lexicon: Lexicon) -> None:
+    """Let the word for a room stand for its other names in this house: "lounge" for "living room"."""
+    for start, length, others in language.rooms(folded):
+        telling = _telling(folded[start : start + length])
+        for item in spoken:
+            if item.folded == telling:
+                found = dict(item.alike)
+                for name in others:
+                    words = name.split()
+                    numbers = [lexicon.find(word) for word in words]
+                    number = lexicon.find(_telling(words)) if None not in numbers else None
+                    if number is not None and found.get(number, 0.0) < _ROOM:
+                        found[number] = _ROOM
+                item.alike = found
+
+
+def _telling(words: Sequence[str]) -> str:
+    """Return the word that tells a room from others: "living" of "living room"."""
+    return max((word for word in words if word not in _ANY_ROOM), key=len, default=words[0])
 
 
 def _apart(word: str, language: Language, lexicon: Lexicon) -> tuple[str, str] | None:
