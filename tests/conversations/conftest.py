@@ -11,8 +11,8 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.context.session import SESSIONS
-from tests.house import build_house
-from tests.llm_server import LLMServer
+from tests.house import build_house, say
+from tests.llm_server import LLMServer, text
 
 type Messages = list[dict[str, Any]]
 
@@ -57,3 +57,23 @@ def words(server: LLMServer) -> list[str]:
         for item in sent(server)
         if item["role"] != "tool"
     ]
+
+
+async def say_all(
+    hass: HomeAssistant, server: LLMServer, conversation_id: str | None, *messages: str, **fields: Any
+) -> list[str]:
+    """Say several things in one conversation, each answered with `ok`; return the conversation ids."""
+    found: list[str] = []
+    for message in messages:
+        server.plan(text("ok"))
+        result = await say(hass, message, conversation_id, **fields)
+        assert result.conversation_id
+        found.append(conversation_id := result.conversation_id)
+    return found
+
+
+def stored(entry: MockConfigEntry) -> Messages:
+    """Return the messages of the only conversation as they would be written."""
+    [conversation] = entry.runtime_data.conversations._persistent()
+    messages: Messages = conversation.as_dict()["messages"]
+    return messages

@@ -3,7 +3,6 @@
 from datetime import timedelta
 import itertools
 import json
-from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
@@ -13,7 +12,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, error, text, tool_call
 
-from .conftest import end_sessions, restart, sent, words
+from .conftest import end_sessions, restart, say_all, sent, words
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -91,19 +90,6 @@ async def test_nothing_is_sent_twice(
     await restart(hass, entry)
     await say_all(hass, llm_server, first, "five")  # the oldest id leads to the same conversation
     assert [item for item in words(llm_server) if item.startswith("user")] == [*said, "user: five"]
-
-
-async def say_all(
-    hass: HomeAssistant, server: LLMServer, conversation_id: str | None, *messages: str, **fields: Any
-) -> list[str]:
-    """Say several things in one conversation, each answered with `ok`; return the conversation ids."""
-    found: list[str] = []
-    for message in messages:
-        server.plan(text("ok"))
-        result = await say(hass, message, conversation_id, **fields)
-        assert result.conversation_id
-        found.append(conversation_id := result.conversation_id)
-    return found
 
 
 async def test_tool_calls_come_back_with_their_outcome_and_without_their_result(

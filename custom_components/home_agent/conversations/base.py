@@ -1,7 +1,7 @@
 """What is kept of a conversation: what was said and which tools were called, never what they answered."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -123,16 +123,19 @@ class Conversation:
     taints: frozenset[str] = frozenset()
     """Tools whose results brought text from outside into it: words may repeat what came from there."""
     messages: tuple[StoredMessage, ...] = ()
+    size: int = field(init=False, repr=False, compare=False)
+    """Characters of all messages, about."""
+
+    def __post_init__(self) -> None:
+        """Measure once: the sizes of all conversations are added up with every new message."""
+        calls = (call for message in self.messages for call in message.calls)
+        size = sum(len(message.text) for message in self.messages) + sum(len(str(call.arguments)) for call in calls)
+        object.__setattr__(self, "size", size)
 
     @property
     def last_at(self) -> datetime:
         """When something was last said."""
         return self.messages[-1].at
-
-    @property
-    def size(self) -> int:
-        """Characters, about."""
-        return sum(len(item.text) + sum(len(str(call.arguments)) for call in item.calls) for item in self.messages)
 
     def going_on(self, alias: str, device_id: str | None, taints: Iterable[str], said: Iterable[StoredMessage]) -> Self:
         """Return the conversation with another round in it."""

@@ -37,7 +37,7 @@ class ConversationFile:
         self._hass = hass
         self._store = store_of(hass, entry_id)
         self._report = report
-        self._dirty = False
+        self._changes = self._written = 0
 
     async def async_load(self) -> list[Conversation]:
         """Return what was written. Never raises; JSON that is broken is set aside and reported by Home Assistant itself."""
@@ -55,16 +55,16 @@ class ConversationFile:
     @callback
     def changed(self, conversations: Callable[[], Sequence[Conversation]]) -> None:
         """Write soon. `conversations` is called then, in a worker thread."""
-        self._dirty = True
+        self._changes += 1
         self._store.async_delay_save(partial(self._data, conversations), SAVE_DELAY)
 
     async def async_close(self, conversations: Callable[[], Sequence[Conversation]]) -> None:
         """Write now what is not yet written."""
-        if self._dirty:
-            await self._store.async_save(self._data(conversations))
+        if self._written != self._changes:
+            await self._store.async_save(await self._hass.async_add_executor_job(self._data, conversations))
 
     def _data(self, conversations: Callable[[], Sequence[Conversation]]) -> dict[str, Any]:
-        self._dirty = False
+        self._written = self._changes
         return {"conversations": [item.as_dict() for item in conversations()]}
 
     def _give_up(self, trouble: Trouble) -> None:

@@ -3,6 +3,7 @@
 A conversation is found by its owner and an id. Whose it is not gets nothing, and is not told that there is something.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
@@ -47,7 +48,7 @@ class Conversations:
     async def async_load(self) -> Callable[[], None]:
         """Read the file, begin to forget what is old, and return what ends that. Never raises."""
         found = await self._file.async_load()
-        for conversation in sorted(found, key=lambda item: item.last_at):
+        for conversation in sorted(found, key=lambda item: item.last_at)[-MAX_CONVERSATIONS:]:
             profile = self._profiles.get(conversation.owner.profile_id)
             if profile is not None and profile.history_enabled and profile.history_persist:
                 self._put(conversation)
@@ -155,16 +156,18 @@ class Conversations:
         """Forget what is too old or too much, the oldest first; return whether there was anything."""
         begin = dt_util.utcnow() - KEPT_FOR
         gone: list[Conversation] = []
-        of_owner: dict[Owner, int] = {}
-        size, shortened = 0, False
-        for number, item in enumerate(reversed(list(self._conversations.values()))):
-            size += item.size
-            of_owner[item.owner] = of_owner.get(item.owner, 0) + 1
+        of_owner: Counter[Owner] = Counter()
+        size, number, shortened = 0, 0, False
+        for item in reversed(list(self._conversations.values())):
             kept = item.since(begin)
-            too_many = number >= MAX_CONVERSATIONS or of_owner[item.owner] > MAX_OF_OWNER or size > MAX_SIZE
-            if not kept.messages or (too_many and number):
+            too_many = number >= MAX_CONVERSATIONS or of_owner[item.owner] >= MAX_OF_OWNER
+            if not kept.messages or too_many or (size and size + kept.size > MAX_SIZE):
                 gone.append(item)
-            elif kept is not item:
+                continue
+            number += 1
+            of_owner[item.owner] += 1
+            size += kept.size
+            if kept is not item:
                 self._conversations[item.owner, item.id] = kept
                 shortened = True
         self._drop(gone)
