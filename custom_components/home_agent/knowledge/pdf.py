@@ -12,6 +12,7 @@ from ..const import DOMAIN
 from ..errors import KnowledgeError
 from .passages import Section
 
+MODULE = "pypdf"
 REQUIREMENT = "pypdf>=6.0,<8"
 MAX_PAGES = 2000
 MAX_SECONDS = 120  # of one file; some are made to take for ever
@@ -21,7 +22,7 @@ async def async_load(hass: HomeAssistant) -> None:
     """Make sure that PDF files can be read. Raises `KnowledgeError` when the library cannot be installed."""
     try:
         await async_process_requirements(hass, DOMAIN, [REQUIREMENT], is_built_in=False)
-        await async_import_module(hass, "pypdf")
+        await async_import_module(hass, MODULE)
     except (HomeAssistantError, ImportError) as err:
         raise KnowledgeError("knowledge_pdf", detail=type(err).__name__) from err
 

@@ -1,0 +1,41 @@
+"""Passages are found by words, in any language, and what is about something else is not."""
+
+import pytest
+
+from custom_components.home_agent.knowledge.by_words import WordIndex
+
+TEXTS = {
+    "coffee": "Coffee machine > Descaling\nPour the descaler into the tank and hold the steam button for five seconds.",
+    "wifi": "The guest network is called Garden. Its password is sunflower-seven.",
+    "waste": "Die Papiertonne wird jeden zweiten Dienstag geleert, die Biotonne jeden Mittwoch.",
+    "boiler": "Нажмите кнопку сброса на котле и подождите пять минут.",
+    "heating": "暖房のフィルターは毎月掃除してください。",
+    "pool": "La pompe de la piscine tourne quatre heures par jour en été.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How do I descale the coffee machine?", "coffee"),
+        ("what is the wifi password for guests", "wifi"),
+        ("Wann wird die Papiertonne geleert?", "waste"),
+        ("как сбросить котёл кнопкой сброса", "boiler"),
+        ("暖房のフィルターの掃除", "heating"),
+        ("combien d'heures tourne la pompe de la piscine", "pool"),
+    ],
+)
+def test_the_passage_that_answers_comes_first(question: str, wanted: str) -> None:
+    assert [key for key, _ in WordIndex(TEXTS).find(question, 5)][:1] == [wanted]
+
+
+@pytest.mark.parametrize(
+    "request_", ["turn on the bedroom light", "Wie spät ist es?", "", "🎉", "set a timer for ten minutes"]
+)
+def test_what_is_about_something_else_finds_nothing(request_: str) -> None:
+    assert WordIndex(TEXTS).find(request_, 5) == []
+
+
+def test_the_limit_holds() -> None:
+    index = WordIndex({str(number): f"pump number {number}" for number in range(50)})
+    assert len(index.find("pump", 5)) == 5
