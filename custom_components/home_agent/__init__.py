@@ -19,6 +19,10 @@ from .const import (
     SUBENTRY_LLM,
     SUBENTRY_PROFILE,
 )
+from .context.briefing import Sources
+from .context.knowledge import KnowledgeProvider
+from .context.providers import Providers
+from .context.retrieved import Lookup
 from .context.session import SESSIONS, Sessions
 from .conversations.file import store_of as conversation_file_of
 from .conversations.store import Conversations
@@ -27,6 +31,7 @@ from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .foreign.provider import ForeignTools
 from .home import Home
+from .journal.habits import Habits
 from .journal.store import ActionJournal, store_of
 from .journal.undo import UndoTools
 from .knowledge.library import Knowledge, storage_of as knowledge_storage_of
@@ -74,6 +79,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     settings = RetrievalSettings.from_options(entry.options)
     vectors = _vectors(hass, settings)
     entry.async_on_unload(vectors.async_close)
+    finder, knowledge = HomeIndex(hass, entry, home, vectors, settings), Knowledge(hass, entry, vectors, settings)
     entry.runtime_data = RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
@@ -84,8 +90,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         custom_tools=custom_tools,
         mcp_tools=mcp_tools,
         journal=journal,
-        finder=HomeIndex(hass, entry, home, vectors, settings),
-        knowledge=Knowledge(hass, entry, vectors, settings),
+        finder=finder,
+        knowledge=knowledge,
         tools=Tools(
             *own_tools,
             mcp_tools,
@@ -94,6 +100,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
             offers=policy.rules.offers,
         ),
         throttle=throttle,
+        sources=Sources(
+            lookup=Lookup(finder=finder, habits=Habits(journal)), providers=Providers(KnowledgeProvider(knowledge))
+        ),
     )
     entry.runtime_data.home.async_start()
     entry.runtime_data.finder.async_start()

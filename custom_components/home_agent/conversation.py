@@ -7,6 +7,7 @@ ends with words in the chat log.
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+import time
 from typing import Literal, override
 
 from homeassistant.components import conversation
@@ -33,8 +34,10 @@ from .confirming.settle import Settled
 from .const import SUBENTRY_PROFILE
 from .context.briefing import Briefing
 from .context.budget import budget_for
+from .context.mode import Mode
 from .context.recall import keep, recall
 from .context.session import Session
+from .context.summary import async_sum_up
 from .endpoint import Endpoint
 from .entity import HomeAgentEntity
 from .errors import HomeAgentError, PromptTemplateError
@@ -99,6 +102,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)
                 finally:
+                    session.spoke_of(turn.effects)
                     self.runtime.policy.confirmations.drop(turn)
                     events.async_conversation_finished(self.hass, turn)
         finally:
@@ -207,33 +211,36 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         chat_log.llm_api = turn_api(self.hass, turn, tools, self.runtime.policy).instance(llm_context_of(turn))
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)
-        words = self._words(turn, session, tools)
-        budget = budget_for(endpoint.config, self.profile)
-        selections, estimator = self.runtime.selections, endpoint.client.estimator
-        briefing = Briefing(self.hass, turn, session, chat_log, selections, budget, estimator)
+        specs = tool_specs(tools, chat_log.llm_api.custom_serializer)
+        budget = budget_for(endpoint.config.context_window, endpoint.config, self.profile, specs)
+        briefing = Briefing(self.hass, turn, session, chat_log, self.runtime.sources, budget, endpoint.client.estimator)
         briefing.restore({tool.name for tool in tools})
-        await briefing.async_prepare(self.runtime.home, self.runtime.stable, words)
+        mode = await briefing.async_open(await self.runtime.home.async_get())
+        await briefing.async_prepare(self._words(turn, session, tools, mode))
         chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
         agent = Agent(
             hass=self.hass,
             endpoint=endpoint,
             turn=turn,
             chat_log=chat_log,
-            tools=tool_specs(tools, chat_log.llm_api.custom_serializer),
+            tools=specs,
             build=briefing.async_messages,
             note=briefing.note_what_was_done,
             question=partial(self._async_question, turn),
         )
         await agent.async_run()
+        if session.dropped and self.profile.history_summary:
+            session.summing_up = endpoint.async_work(_async_sum_up(session, endpoint), "sum up")
         usage = {"input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens}
         chat_log.async_trace({"stats": usage})
 
-    def _words(self, turn: Turn, session: Session, tools: Sequence[HomeAgentTool]) -> str:
+    def _words(self, turn: Turn, session: Session, tools: Sequence[HomeAgentTool], mode: Mode) -> str:
         """Return the instructions, fixed for the conversation; an error in them becomes a Repairs issue."""
         if session.instructions is None:
             try:
                 guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
-                session.instructions = instructions(self.hass, turn, frozenset(tool.name for tool in tools), guides)
+                names = frozenset(tool.name for tool in tools)
+                session.instructions = instructions(self.hass, turn, names, guides, looks_up=mode is Mode.RETRIEVED)
             except PromptTemplateError as err:
                 issues.async_prompt_template(self.hass, self.profile, err)
                 raise
@@ -247,6 +254,15 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         return self._said(
             turn, chat_log, Settled(text=await async_error_text(self.hass, turn.language, error), done=False)
         )
+
+
+async def _async_sum_up(session: Session, endpoint: Endpoint) -> None:
+    """Let the model sum up what is not sent any more; its tokens count like all others."""
+    started = time.perf_counter()
+    reply = await async_sum_up(session, endpoint.client)
+    if reply.usage is not None:
+        endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
+        endpoint.async_publish()
 
 
 def _result(user_input: ConversationInput, chat_log: ChatLog) -> ConversationResult:

@@ -1,6 +1,7 @@
 """One endpoint at run time: its client, what it was seen to do, and who has to know when it fails."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -82,6 +83,11 @@ class Endpoint:
                 issues.async_model_missing(self._hass, self.config)
             case LLMConnectionError() if stats.failures_in_a_row >= FAILURES_UNTIL_ISSUE:
                 issues.async_endpoint_failed(self._hass, self.config, error)
+
+    @callback
+    def async_work(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Start work in the background that ends with the entry."""
+        return self._entry.async_create_background_task(self._hass, work, f"home_agent {name}")
 
     @callback
     def async_publish(self) -> None:

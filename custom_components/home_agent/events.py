@@ -5,6 +5,7 @@ Field names: S1-113 to S1-118, C-35, C-36.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 import time
 
@@ -21,6 +22,7 @@ CONVERSATION_FINISHED = f"{DOMAIN}.conversation.finished"
 TOOL_EXECUTED = f"{DOMAIN}.tool.executed"
 TOOL_PROGRESS = f"{DOMAIN}.tool.progress"
 CONTEXT_INJECTED = f"{DOMAIN}.context.injected"
+CONTEXT_OPTIMIZED = f"{DOMAIN}.context.optimized"
 CONFIRMATION_REQUESTED = f"{DOMAIN}.confirmation.requested"
 CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
 ACTION_UNDONE = f"{DOMAIN}.action.undone"
@@ -103,15 +105,44 @@ def async_tool_executed(hass: HomeAssistant, turn: Turn, record: ToolCallRecord,
 
 
 @callback
-def async_context_injected(hass: HomeAssistant, turn: Turn, entity_ids: Sequence[str], tokens: int) -> None:
-    """Say which entities the model was told about, and about how many tokens that took."""
+def async_context_injected(
+    hass: HomeAssistant,
+    turn: Turn,
+    mode: str,
+    entity_ids: Sequence[str],
+    tokens: int,
+    items: Mapping[str, int],
+) -> None:
+    """Say which entities the model was told about, how many passages of which kind, and about how many tokens that took."""
     data = {
-        "mode": turn.profile.context_mode,
+        "mode": mode,
         "entities_included": list(entity_ids[:MAX_IDS]),
         "entity_count": len(entity_ids),
+        "item_counts": dict(items),
         "token_count": tokens,
     }
     _fire(hass, turn, CONTEXT_INJECTED, data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimized:
+    """What the model was told, next to what there is. Tokens are estimates."""
+
+    original_tokens: int
+    optimized_tokens: int
+    was_truncated: bool
+    """Something did not fit; what a request is not about is left out without counting as cut."""
+    rounds_dropped: int
+    entities_left_out: int
+    attributes_left_out: bool
+    home_map_reduced: bool
+
+
+@callback
+def async_context_optimized(hass: HomeAssistant, turn: Turn, optimized: Optimized) -> None:
+    """Say that the model was told less than there is; nothing when it was told everything."""
+    if optimized.was_truncated or optimized.original_tokens > optimized.optimized_tokens:
+        _fire(hass, turn, CONTEXT_OPTIMIZED, asdict(optimized))
 
 
 @callback

@@ -1,13 +1,12 @@
 """What the loaded entry owns."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from homeassistant.config_entries import ConfigEntry
 
 from .const import LLM_DEFAULT, LLM_NONE
-from .context.selection import Selections
+from .context.briefing import Sources
 from .context.session import Sessions
-from .context.stable_part import StablePart
 from .conversations.store import Conversations
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
@@ -43,8 +42,7 @@ class RuntimeData:
     knowledge: Knowledge
     sessions: Sessions
     conversations: Conversations
-    stable: StablePart = field(default_factory=StablePart)
-    selections: Selections = field(default_factory=Selections)
+    sources: Sources
 
     def endpoint_of(self, profile: Profile) -> Endpoint | None:
         """Return the endpoint a profile talks to; None: the house answers by itself.

@@ -1,6 +1,6 @@
 """What is told, and when: everything once, then what is new, never beyond the budget."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import json
 from typing import Any
 
@@ -11,9 +11,11 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.context.selection import Selections
-from custom_components.home_agent.context.session import Session, TurnPart
-from custom_components.home_agent.context.turn_part import async_turn_part
+from custom_components.home_agent.context.budget import Budget
+from custom_components.home_agent.context.mode import Mode
+from custom_components.home_agent.context.session import Session
+from custom_components.home_agent.context.turn_part import Telling, async_turn_part
+from custom_components.home_agent.context.view import Views
 from custom_components.home_agent.home import Home
 from custom_components.home_agent.profiles.profile import ContextEntity, Profile
 from custom_components.home_agent.turn import Turn
@@ -29,28 +31,42 @@ class Conversation:
     def __init__(self, hass: HomeAssistant, make_turn: MakeTurn) -> None:
         self.hass, self.make_turn = hass, make_turn
         self.session = Session()
-        self.selections = Selections()
+        self.views = Views()
         entry = MockConfigEntry(domain=DOMAIN)
         entry.add_to_hass(hass)
         self.home = Home(hass, entry)
 
-    async def tell(self, *, budget: int = 10_000, forget: bool = False, **fields: Any) -> dict[str, Any]:
-        """Return the data of the next turn part."""
+    async def tell(
+        self,
+        *,
+        budget: int = 10_000,
+        forget: bool = False,
+        mode: Mode = Mode.DIRECT,
+        found: Sequence[str] = (),
+        map_is_full: bool = True,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Return the data of the next turn part; `found` are the entities that it is about."""
         self.home.async_invalidate()
-        snapshot = await self.home.async_get()
+        turn = self.make_turn(**fields)
+        view = await self.views.async_of(await self.home.async_get(), turn.user)
         self.home._stop_timer()
-        told = self.session.told_since([] if forget else [part.content for part in self.session.parts])
-        part: TurnPart = await async_turn_part(
-            self.hass,
-            self.make_turn(**fields),
-            self.session,
-            snapshot,
-            self.selections,
-            UserContent("hello"),
-            told,
-            budget,
-            lambda text: len(text) // 4,
+        telling = Telling(
+            hass=self.hass,
+            turn=turn,
+            session=self.session,
+            view=view,
+            mode=mode,
+            content=UserContent("hello"),
+            known=self.session.known_from([] if forget else [part.content for part in self.session.parts]),
+            budget=Budget(
+                home_map=0, small_map=0, states=budget, found=budget, found_later=budget, history=0, blocks=0
+            ),
+            estimate=lambda text: len(text) // 4,
+            map_is_full=map_is_full,
+            found=[view.snapshot.entities[entity_id] for entity_id in found],
         )
+        part, _ = await async_turn_part(telling)
         self.session.parts.append(part)
         return dict(json.loads(part.text.removeprefix("<house>").removesuffix("</house>")))
 
@@ -169,31 +185,119 @@ async def test_update_interval_holds_states_back(
 
 async def test_mode_off_tells_time_and_place_only(conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
-    assert "states" not in await conversation.tell(profile=Profile(name="A", context_mode="off"))
+    assert "states" not in await conversation.tell(mode=Mode.OFF)
 
 
-async def test_what_the_user_names_is_told_beyond_the_budget(
+FOUND = Mode.RETRIEVED
+
+
+async def test_what_a_request_is_about_is_told_and_nothing_else(
+    conversation: Conversation, add_entity: AddEntity
+) -> None:
+    add_entity("light.desk", "on", brightness=128)
+    add_entity("switch.fan", "off")
+    told = await conversation.tell(mode=FOUND, found=["light.desk"])
+    assert told["states"] == {"light.desk": "on brightness=50%"}
+    assert set(await conversation.tell(mode=FOUND, found=["light.desk"])) == {"time"}
+    assert (await conversation.tell(mode=FOUND, found=["switch.fan"]))["states"] == {"switch.fan": "off"}
+
+
+async def test_what_was_told_before_and_changed_is_told_where_there_is_room(
     hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
 ) -> None:
-    for number in range(50):
-        add_entity(f"light.l{number:02}", "on", name=f"Lamp {number}")
-    add_entity("sensor.z", "7", name="Wine cellar")
-    add_entity("sensor.secret", "8", name="Wine secret", exposed=False)
-    told = await conversation.tell(budget=40, text="How warm is the wine cellar? And the Wine secret?")
-    assert told["states"]["sensor.z"] == "7"
-    assert "sensor.secret" not in told["states"]
-    hass.states.async_set("sensor.z", "9", {"friendly_name": "Wine cellar"})
-    assert (await conversation.tell(budget=40, text="And now?"))["states"] == {"sensor.z": "9"}
-    assert "states" not in await conversation.tell(budget=40, text="The WINE CELLAR?")
+    for name in ("desk", "shelf", "wall"):
+        add_entity(f"light.{name}", "on")
+    await conversation.tell(mode=FOUND, found=["light.desk", "light.shelf"])
+    hass.states.async_set("light.shelf", "off")
+    assert (await conversation.tell(mode=FOUND, found=["light.wall"]))["states"] == {
+        "light.wall": "on",
+        "light.shelf": "off",
+    }
 
 
-async def test_areas_that_are_named_or_near_are_told_beyond_the_budget(
+async def test_changes_without_room_are_counted_and_told_when_they_are_asked_for(
     hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
 ) -> None:
-    for number in range(50):
-        add_entity(f"light.l{number:02}", "on", name=f"Lamp {number}")
-    add_entity("sensor.attic_t", "7", name="Temperature", area="Attic")
-    add_entity("sensor.cellar_t", "8", name="Temperature", area="Wine Cellar")
-    cellar = ar.async_get(hass).async_get_area_by_name("Wine Cellar").id  # type: ignore[union-attr]
-    told = await conversation.tell(budget=40, text="Is it warm in the attic?", area_id=cellar)
-    assert (told["states"]["sensor.attic_t"], told["states"]["sensor.cellar_t"]) == ("7", "8")
+    add_entity("light.wall")
+    lights = [add_entity(f"light.l{number}", "on") for number in range(8)]
+    await conversation.tell(mode=FOUND, found=lights)
+    for entity_id in lights:
+        hass.states.async_set(entity_id, "off")
+    second = await conversation.tell(mode=FOUND, found=["light.wall"], budget=15)
+    assert second["changes_not_listed"] + len(second["states"]) == 9
+    assert "light.l0" not in second["states"]
+    third = await conversation.tell(mode=FOUND, found=["light.l0"], budget=1)
+    assert third["states"] == {"light.l0": "off"}
+
+
+async def test_what_the_model_believes_wrongly_comes_before_what_is_new(
+    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
+) -> None:
+    lights = [add_entity(f"light.l{number}", "on") for number in range(8)]
+    await conversation.tell(mode=FOUND, found=lights[7:])
+    hass.states.async_set("light.l7", "off")
+    told = await conversation.tell(mode=FOUND, found=lights, budget=15)
+    assert told["states"]["light.l7"] == "off"
+    assert told["states_not_listed"] == 8 - len(told["states"])
+
+
+async def test_found_entities_lose_attributes_before_they_are_left_out(
+    conversation: Conversation, add_entity: AddEntity
+) -> None:
+    lights = [add_entity(f"light.l{number}", "on", brightness=128) for number in range(8)]
+    told = await conversation.tell(mode=FOUND, found=lights, budget=60)
+    assert told["states"] == dict.fromkeys(lights, "on")
+
+
+async def test_found_entities_are_introduced_where_the_map_does_not_name_them(
+    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
+) -> None:
+    add_entity("light.hue_3", "on", name="Big lamp", area="Attic")
+    add_entity("light.attic_desk", "on", name="Attic desk", area="Attic")
+    found = ["light.hue_3", "light.attic_desk"]
+    first = await conversation.tell(mode=FOUND, found=found, map_is_full=False)
+    assert first["states"] == {"light.hue_3": "on (Big lamp, Attic)", "light.attic_desk": "on"}
+    hass.states.async_set("light.hue_3", "off")
+    assert (await conversation.tell(mode=FOUND, found=found, map_is_full=False))["states"] == {"light.hue_3": "off"}
+
+
+async def test_both_tells_the_list_and_what_a_request_is_about(
+    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
+) -> None:
+    for entity_id in ("climate.hall", "light.desk", "light.wall"):
+        add_entity(entity_id)
+    profile = Profile(name="A", context_entities=(ContextEntity(pattern="climate.*"),))
+    told = await conversation.tell(mode=Mode.BOTH, found=["light.desk"], profile=profile)
+    assert told["states"] == {"climate.hall": "on", "light.desk": "on"}
+    hass.states.async_set("climate.hall", "off")
+    assert (await conversation.tell(mode=Mode.BOTH, profile=profile))["states"] == {"climate.hall": "off"}
+
+
+async def test_found_entities_are_told_whatever_the_update_interval(
+    hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
+) -> None:
+    add_entity("light.desk")
+    add_entity("light.wall")
+    profile = Profile(name="A", context_update_interval=3600)
+    await conversation.tell(mode=FOUND, found=["light.desk", "light.wall"], profile=profile)
+    hass.states.async_set("light.desk", "off")
+    hass.states.async_set("light.wall", "off")
+    told = await conversation.tell(mode=FOUND, found=["light.desk"], profile=profile)
+    assert told["states"] == {"light.desk": "off"}
+
+
+async def test_owners_attributes_hold_for_found_entities(conversation: Conversation, add_entity: AddEntity) -> None:
+    add_entity("climate.living", "heat", temperature=21, swing_mode="off")
+    profile = Profile(name="A", context_entities=(ContextEntity(pattern="climate.*", attributes=("swing_mode",)),))
+    told = await conversation.tell(mode=FOUND, found=["climate.living"], profile=profile)
+    assert told["states"] == {"climate.living": "heat swing_mode=off"}
+
+
+async def test_permission_taken_in_mid_conversation(conversation: Conversation, add_entity: AddEntity) -> None:
+    add_entity("light.desk")
+    add_entity("light.safe")
+    user = MockUser().add_to_hass(conversation.hass)
+    user.mock_policy({"entities": {"entity_ids": {"light.desk": True, "light.safe": True}}})
+    await conversation.tell(user=user)
+    user.mock_policy({"entities": {"entity_ids": {"light.desk": True}}})
+    assert (await conversation.tell(user=user))["states"] == {"light.safe": "gone"}

@@ -100,7 +100,20 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
     events.async_tool_executed(
         hass, turn, ToolCallRecord(tool_name="ha_query", parameters={}, success=True, duration_ms=1), None
     )
-    events.async_context_injected(hass, turn, [], 0)
+    events.async_context_injected(hass, turn, "direct", [], 0, {})
+    events.async_context_optimized(
+        hass,
+        turn,
+        events.Optimized(
+            original_tokens=2,
+            optimized_tokens=1,
+            was_truncated=False,
+            rounds_dropped=0,
+            entities_left_out=0,
+            attributes_left_out=False,
+            home_map_reduced=True,
+        ),
+    )
     events.async_confirmation_requested(hass, turn, "1", ["ha_control"], dt_util.utcnow())
     events.async_confirmation_resolved(hass, turn, "1", "confirmed", None)
     events.async_action_undone(hass, turn, ["1"], ["light.kitchen"])

@@ -1,6 +1,9 @@
 """Brings the stable part, the history that is still sent and the turn part together: the messages of a request."""
 
-from collections.abc import Collection, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from homeassistant.components.conversation import ChatLog, Content, SystemContent, UserContent
 from homeassistant.core import HomeAssistant
@@ -10,18 +13,35 @@ from ..client.base import Message
 from ..client.messages import messages_from_content
 from ..client.tokens import TokenEstimator
 from ..const import LOGGER
-from ..home import Home, HomeSnapshot
+from ..home import HomeEntity, HomeSnapshot
 from ..prompt.default import NOTHING_DONE
 from ..prompt.parts import render_note
+from ..retrieval.base import Query
 from ..turn import Turn
+from .base import Asked, Block
 from .budget import Budget
-from .history import sent_rounds
-from .selection import Selections
-from .session import Note, Session, TurnPart
-from .stable_part import StablePart
-from .turn_part import async_turn_part
+from .history import Round, Sent, sent_rounds
+from .home_map import HomeMap
+from .mode import AUTO, AUTO_TOKENS, Mode
+from .providers import Providers
+from .retrieved import Lookup, query_for
+from .session import Known, Note, Session, TurnPart
+from .stable_part import stable_text
+from .turn_part import LeftOut, Telling, async_selection, async_turn_part
+from .view import View, Views
 
 UNLIMITED = 10**9  # tokens; within a turn nothing is trimmed any more
+STATE_TOKENS = 12  # of an entity that is not told, about
+SPOKEN_OF = 5  # entities that were found for a request and count as what the conversation is about
+
+
+@dataclass(slots=True, kw_only=True)
+class Sources:
+    """What turns are told from; owned by the entry."""
+
+    lookup: Lookup = field(default_factory=Lookup)
+    providers: Providers = field(default_factory=Providers)
+    views: Views = field(default_factory=Views)
 
 
 class Briefing:
@@ -33,42 +53,51 @@ class Briefing:
         turn: Turn,
         session: Session,
         chat_log: ChatLog,
-        selections: Selections,
+        sources: Sources,
         budget: Budget,
         estimator: TokenEstimator,
     ) -> None:
-        """Belong to one turn; `async_prepare` comes first."""
+        """Belong to one turn; `async_open` and `async_prepare` come first."""
         self._hass = hass
         self._turn = turn
         self._session = session
         self._chat_log = chat_log
-        self._selections = selections
+        self._sources = sources
         self._budget = budget
         self._estimate = estimator.estimate
         self._question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
         self._past: Sequence[Content] = ()
-        self._snapshot = HomeSnapshot()
+        self._view = View(snapshot=HomeSnapshot(), base=HomeSnapshot())
+        self._words = ""
+        self._map = HomeMap("")
+        self._found: Sequence[HomeEntity] = ()
+        self._looked_up = False
 
     def restore(self, tools: Collection[str]) -> None:
         """Begin with what was said before this session; `tools` are the names of those that are offered."""
         limit = self._turn.profile.history_max_messages
         self._past = self._session.past.restore(limit, self._budget.history, self._estimate, tools)
 
-    async def async_prepare(self, home: Home, stable: StablePart, words: str) -> None:
+    async def async_open(self, snapshot: HomeSnapshot) -> Mode:
+        """Return how this conversation tells states: decided with its first turn, so that what was sent stays as it is."""
+        self._view = await self._sources.views.async_of(snapshot, self._turn.user)
+        if self._session.mode is None:
+            self._session.mode = await self._async_mode()
+        return self._session.mode
+
+    async def async_prepare(self, words: str) -> None:
         """Write the system message into the chat log and the turn part into the session."""
-        self._snapshot = await home.async_get()
-        shown = self._snapshot if self._turn.profile.context_mode != "off" else HomeSnapshot()
-        text = await stable.async_text(
-            words, shown, self._budget.home_map, self._estimate, self._chat_log.extra_system_prompt
-        )
-        self._chat_log.content[0] = SystemContent(content=text)
-        part = await self._async_add_part(self._budget)
-        events.async_context_injected(self._hass, self._turn, list(part.told), self._estimate(part.text))
+        self._words = words
+        budget = self._budget.tightened() if self._session.tightened else self._budget
+        await self._async_write_stable_part(budget)
+        await self._async_add_part(self._budget)
 
     async def async_messages(self, shorter: bool) -> list[Message]:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
         if shorter:
             self._session.parts.pop()
+            self._session.tightened = True
+            await self._async_write_stable_part(self._budget.tightened())
             await self._async_add_part(self._budget.tightened())
         content = [self._chat_log.content[0], *self._sent()]
         return messages_from_content(content, self._session.texts(), notes=self._session.note_texts())
@@ -78,33 +107,113 @@ class Briefing:
         text = render_note(NOTHING_DONE, self._turn.effects)
         self._session.notes.append(Note(self._chat_log.content[-1], text))
 
-    async def _async_add_part(self, budget: Budget) -> TurnPart:
+    @property
+    def _mode(self) -> Mode:
+        return self._session.mode or Mode.DIRECT
+
+    async def _async_mode(self) -> Mode:
+        """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up."""
+        if self._turn.profile.context_mode != AUTO:
+            return Mode(self._turn.profile.context_mode)
+        home_map = await self._view.async_map(self._budget.home_map, self._estimate)
+        if not home_map.full:
+            return Mode.RETRIEVED
+        selection = await async_selection(self._hass, self._turn, self._view, self._budget.states, self._estimate)
+        whole = selection.detailed and not selection.left_out
+        return Mode.DIRECT if whole and home_map.tokens + selection.tokens <= AUTO_TOKENS else Mode.RETRIEVED
+
+    async def _async_write_stable_part(self, budget: Budget) -> None:
+        text = None
+        if self._mode is not Mode.OFF and self._view.snapshot.entities:
+            tokens = budget.small_map if self._mode is Mode.RETRIEVED else budget.home_map
+            self._map = await self._view.async_map(tokens, self._estimate)
+            text = self._map.text
+        system = stable_text(self._words, text, self._chat_log.extra_system_prompt)
+        self._chat_log.content[0] = SystemContent(content=system)
+
+    async def _async_add_part(self, budget: Budget) -> None:
         """Decide which rounds are sent, and tell what the model does not know from them."""
-        rounds = sent_rounds(self._all(), self._session, self._turn.profile, budget.history, self._estimate)
-        sent: list[Content] = [item for one in rounds for item in one]
-        told = self._session.told_since(sent)
+        sent = sent_rounds(self._all(), self._session, self._turn.profile, budget.history, self._estimate)
+        if self._turn.profile.history_summary:
+            live = {id(item) for item in self._chat_log.content}  # what was kept is told to nobody but whoever said it
+            self._session.dropped += [item for one in sent.dropped for item in one if id(item) in live]
+        left_out = LeftOut()
         try:
-            part = await async_turn_part(
-                self._hass,
-                self._turn,
-                self._session,
-                self._snapshot,
-                self._selections,
-                self._question,
-                told,
-                budget.states,
-                self._estimate,
-            )
+            part, left_out = await self._async_part(budget, sent.rounds)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the house could not be told")
             part = TurnPart(content=self._question, text="")
         self._session.parts.append(part)
-        return part
+        self._report(part, left_out, sent)
+
+    async def _async_part(self, budget: Budget, rounds: Sequence[Round]) -> tuple[TurnPart, LeftOut]:
+        known = self._session.known_from([item for one in rounds for item in one])
+        asked = [item.content for one in rounds[:-1] for item in one if isinstance(item, UserContent)]
+        query = query_for(
+            self._turn,
+            self._view.snapshot,
+            self._mode,
+            spoken_of=self._session.spoken_of,
+            previous=asked[-1] if asked else "",
+            habits=self._sources.lookup.habits(),
+        )
+        blocks = await self._async_look_up(query, budget, known)
+        telling = Telling(
+            hass=self._hass,
+            turn=self._turn,
+            session=self._session,
+            view=self._view,
+            mode=self._mode,
+            content=self._question,
+            known=known,
+            budget=budget,
+            estimate=self._estimate,
+            map_is_full=self._map.full,
+            found=self._found,
+            blocks=blocks,
+        )
+        return await async_turn_part(telling)
+
+    async def _async_look_up(self, query: Query, budget: Budget, known: Known) -> Mapping[str, Block]:
+        """Find entities, and at the same time what the providers have; entities are asked for first, and told first."""
+        asked = Asked(turn=self._turn, query=query, tokens=budget.blocks)
+        _, blocks = await asyncio.gather(
+            self._async_find(query), self._sources.providers.async_blocks(asked, known.items, self._estimate)
+        )
+        return blocks
+
+    async def _async_find(self, query: Query) -> None:
+        """Keep what the request is about; it is looked for once, also where a shorter request is made."""
+        if not self._mode.looks_up or self._looked_up:
+            return
+        self._looked_up = True
+        self._found = await self._sources.lookup.async_entities(query, self._view.snapshot)
+        self._session.spoke_of([entity.entity_id for entity in self._found[:SPOKEN_OF]])
+
+    def _report(self, part: TurnPart, left_out: LeftOut, sent: Sent) -> None:
+        """Say what the model is told, and what of all there is it is not."""
+        tokens = self._estimate(part.text)
+        counts = dict(Counter(key.partition(":")[0] for key in part.items))
+        events.async_context_injected(self._hass, self._turn, self._mode.value, list(part.told), tokens, counts)
+        states = 0
+        if self._mode is Mode.RETRIEVED and not sent.rounds[1:]:
+            states = max(0, len(self._view.snapshot.entities) - len(part.told)) * STATE_TOKENS
+        cut = left_out.states + left_out.changes
+        optimized = events.Optimized(
+            original_tokens=self._map.full_tokens + max(tokens + states, left_out.full_tokens) + sent.dropped_tokens,
+            optimized_tokens=self._map.tokens + tokens,
+            was_truncated=bool(cut or left_out.attributes or sent.dropped or self._session.tightened),
+            rounds_dropped=len(sent.dropped),
+            entities_left_out=cut,
+            attributes_left_out=left_out.attributes,
+            home_map_reduced=not self._map.full,
+        )
+        events.async_context_optimized(self._hass, self._turn, optimized)
 
     def _sent(self) -> list[Content]:
         """Return the chat log from the oldest round that is sent, without rounds that failed."""
-        rounds = sent_rounds(self._all(), self._session, self._turn.profile, UNLIMITED, self._estimate)
-        return [item for one in rounds for item in one]
+        sent = sent_rounds(self._all(), self._session, self._turn.profile, UNLIMITED, self._estimate)
+        return [item for one in sent.rounds for item in one]
 
     def _all(self) -> list[Content]:
         """Return what was said before this session and in it."""

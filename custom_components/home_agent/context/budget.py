@@ -1,20 +1,33 @@
 """How the model's context window is shared out. The one place that decides what is dropped when it is too long.
 
-In this order: oldest rounds of history, attributes, entities, detail of the home map. Nothing here ever fails a turn.
+In this order: oldest rounds of history, attributes, entities and passages that were looked up, detail of the home map.
+Nothing here ever fails a turn.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+import math
 
-from ..client.base import EndpointConfig
+from ..client.base import EndpointConfig, ToolSpec
+from ..client.tokens import raw_estimate
+from ..client.wire import dump
 from ..profiles.profile import Profile
 
 DEFAULT_ANSWER_TOKENS = 1024
-INSTRUCTION_TOKENS = 1200  # default prompt, tool schemas and the little things of a turn
+FIXED_STEP = 400  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
+DEFAULT_PROMPT_TOKENS = 550
+SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
 MIN_PROMPT_TOKENS = 512
 
-_MAP_SHARE = 0.4
-_STATES_SHARE = 0.35
+_MAP_SHARE = 0.35
+_STATES_SHARE = 0.3
 _HISTORY_SHARE = 0.25
+_BLOCKS_SHARE = 0.1
+
+# What is looked up costs little, however large the window is: that is its purpose.
+SMALL_MAP_TOKENS = 800
+TOKENS_PER_ENTITY = 26  # an entity that is told for the first time, with its name; later turns bring half as many
+MAX_BLOCKS_TOKENS = 800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,17 +35,53 @@ class Budget:
     """Tokens per room of the prompt."""
 
     home_map: int
+    """The catalogue of the home where everything is told."""
+    small_map: int
+    """The same where entities are looked up."""
     states: int
+    found: int
+    """States that are looked up for the first request of a conversation."""
+    found_later: int
+    """For each later one."""
     history: int
+    blocks: int
+    """Knowledge, memories, happenings."""
 
     def tightened(self) -> Budget:
-        """Return what is left after the model said the request was too long: no history, half of the states."""
-        return Budget(home_map=self.home_map, states=self.states // 2, history=0)
+        """Return what is left after the model said the request was too long: no history, half of the rest, no passages."""
+        return replace(
+            self,
+            home_map=self.home_map // 2,
+            small_map=self.small_map // 2,
+            states=self.states // 2,
+            found=self.found // 2,
+            found_later=self.found_later // 2,
+            history=0,
+            blocks=0,
+        )
 
 
-def budget_for(config: EndpointConfig, profile: Profile) -> Budget:
-    """Return the shares for an endpoint's window, less what its answer needs."""
-    answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, config.context_window // 4)
-    prompt = max(MIN_PROMPT_TOKENS, config.context_window - answer - INSTRUCTION_TOKENS)
+def budget_for(window: int, config: EndpointConfig, profile: Profile, tools: Sequence[ToolSpec]) -> Budget:
+    """Return the shares of a window (in tokens), less what the answer, the instructions and the tools need."""
+    answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
+    prompt = max(MIN_PROMPT_TOKENS, window - answer - _fixed_tokens(profile, tools))
+    home_map, states = round(prompt * _MAP_SHARE), round(prompt * _STATES_SHARE)
     history = min(profile.history_max_tokens, round(prompt * _HISTORY_SHARE)) if profile.history_enabled else 0
-    return Budget(home_map=round(prompt * _MAP_SHARE), states=round(prompt * _STATES_SHARE), history=history)
+    found = min(states, profile.context_max_entities * TOKENS_PER_ENTITY)
+    return Budget(
+        home_map=home_map,
+        small_map=min(home_map, SMALL_MAP_TOKENS),
+        states=states,
+        found=found,
+        found_later=found // 2,
+        history=history,
+        blocks=min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE)),
+    )
+
+
+def _fixed_tokens(profile: Profile, tools: Sequence[ToolSpec]) -> int:
+    """Return what is sent whatever the house is like: instructions, tools, and the little things of a turn."""
+    own = profile.prompt_additions if profile.use_default_prompt else profile.custom_prompt + profile.prompt_additions
+    tokens = raw_estimate(dump(tools)) + raw_estimate(own.encode("utf-8", "replace"))
+    tokens += DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0
+    return math.ceil(tokens / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS

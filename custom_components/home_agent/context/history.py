@@ -6,6 +6,7 @@ the model's prompt cache holds, instead of moving with every message.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from homeassistant.components.conversation import (
     AssistantContent,
@@ -24,6 +25,17 @@ TOOL_CALL_CHARS = 60  # wire overhead of one tool call
 type Round = list[Content]
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Which rounds are sent."""
+
+    rounds: Sequence[Round]
+    """The newest (unanswered) one last."""
+    dropped: Sequence[Round] = ()
+    """Those that were sent so far and are not any more."""
+    dropped_tokens: int = 0
+
+
 def rounds_of(content: Sequence[Content]) -> list[Round]:
     """Split a chat log into rounds; the system message and anything before the first user message are left out."""
     rounds: list[Round] = []
@@ -37,26 +49,29 @@ def rounds_of(content: Sequence[Content]) -> list[Round]:
 
 def sent_rounds(
     content: Sequence[Content], session: Session, profile: Profile, budget: int, estimate: Callable[[str], int]
-) -> list[Round]:
-    """Return the rounds to send, the newest (unanswered) one last, and remember where they start.
+) -> Sent:
+    """Return the rounds to send, and remember where they start.
 
     Rounds that failed without an action are left out. `budget` is in tokens and does not count the newest round.
     """
     session.forget_gone(content)
     rounds = [kept for item in rounds_of(content) if (kept := _without_failure(item, session))]
     if not rounds:
-        return rounds
+        return Sent(rounds)
     newest = len(rounds) - 1
     start = next((index for index, item in enumerate(rounds) if item[0].created >= session.start), newest)
     rounds = rounds[start if profile.history_enabled else newest :]
     texts = session.texts()
     sizes = [_tokens(item, texts, estimate) for item in rounds[:-1]]
+    drop = 0
     if _messages(rounds[:-1]) > profile.history_max_messages or sum(sizes) > budget:
         limit_messages = max(2, int(profile.history_max_messages * TRIM_TO))
-        while sizes and (_messages(rounds[:-1]) > limit_messages or sum(sizes) > budget * TRIM_TO):
-            del rounds[0], sizes[0]
-    session.start = max(session.start, rounds[0][0].created)
-    return rounds
+        while drop < len(sizes) and (
+            _messages(rounds[drop:-1]) > limit_messages or sum(sizes[drop:]) > budget * TRIM_TO
+        ):
+            drop += 1
+    session.start = max(session.start, rounds[drop][0].created)
+    return Sent(rounds[drop:], rounds[:drop], sum(sizes[:drop]))
 
 
 def _without_failure(item: Round, session: Session) -> Round | None:

@@ -1,11 +1,14 @@
 """The home map: the catalogue of the home in the stable part of the prompt. Names, areas and ids; no state, no clock.
 
 One line of JSON per area, so that a name can never end its line and read as an instruction. When the catalogue would pass
-its share of the budget, it becomes areas with counts per domain; the entities are then found with ha_query.
+its share of the budget, it says less: per area how many entities of which kind, then the names of the areas by floor, then
+floors, then the house. What is not named is told when a request is about it, or found with ha_query.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
 
 from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
@@ -15,62 +18,109 @@ from ..home import HomeArea, HomeEntity, HomeSnapshot
 from ..slices import in_slices
 
 NAME_SEPARATOR = " | "
-MIN_ENTITY_TOKENS = 4  # an entity id alone is longer than this in every tokenizer seen
+
+type ByArea = Mapping[str | None, list[HomeEntity]]
+type Line = tuple[JsonObjectType, int]
+"""What a line says, and of how many entities."""
 
 
-async def async_home_map(snapshot: HomeSnapshot, budget: int, estimate: Callable[[str], int]) -> str:
-    """Return the map, one line per area; at most `budget` tokens, as `estimate` counts them."""
+@dataclass(frozen=True, slots=True)
+class HomeMap:
+    """The map as it is told."""
+
+    text: str
+    full: bool = True
+    """Whether each entity is named in it."""
+    tokens: int = 0
+    full_tokens: int = 0
+    """What naming each entity takes, or would take (then about)."""
+
+
+async def async_home_map(snapshot: HomeSnapshot, budget: int, estimate: Callable[[str], int]) -> HomeMap:
+    """Return the map with as much detail as fits `budget` tokens; the least of it is told in any case."""
     by_area: dict[str | None, list[HomeEntity]] = {area_id: [] for area_id in snapshot.areas}
     async for entity in in_slices(snapshot.entities.values()):
         by_area.setdefault(entity.area_id if entity.area_id in snapshot.areas else None, []).append(entity)
-    if len(snapshot.entities) * MIN_ENTITY_TOKENS <= budget and (
-        full := await _async_lines(snapshot, by_area, _entities, budget, estimate)
-    ):
-        return full
-    counts = await _async_lines(snapshot, by_area, _counts, budget, estimate)
-    return counts or dump(_counts(snapshot.entities.values())).decode()
+    text, tokens, named = await _async_lines(_entities(snapshot, by_area), budget, estimate)
+    full_tokens = tokens if text is not None else tokens * len(snapshot.entities) // max(1, named)
+    if text is not None:
+        return HomeMap(text, tokens=tokens, full_tokens=full_tokens)
+    for lines in (_counts(snapshot, by_area), _floors(snapshot, by_area, names=True), _floors(snapshot, by_area)):
+        text, tokens, _ = await _async_lines(lines, budget, estimate)
+        if text is not None:
+            return HomeMap(text, False, tokens, full_tokens)
+    text = dump(_count(snapshot.entities.values())).decode()
+    return HomeMap(text, False, estimate(text), full_tokens)
 
 
 async def _async_lines(
-    snapshot: HomeSnapshot,
-    by_area: Mapping[str | None, list[HomeEntity]],
-    content: Callable[[Iterable[HomeEntity]], JsonObjectType],
-    budget: int,
-    estimate: Callable[[str], int],
-) -> str | None:
-    """Return the lines, or None as soon as they pass the budget."""
-    lines: list[str] = []
-    spent = 0
+    lines: AsyncGenerator[Line], budget: int, estimate: Callable[[str], int]
+) -> tuple[str | None, int, int]:
+    """Return the lines as text, None as soon as they pass the budget; with their tokens and the number of entities."""
+    texts: list[str] = []
+    spent = entities = 0
+    async with aclosing(lines):
+        async for data, count in lines:
+            text = dump(data).decode()
+            spent += estimate(text)
+            entities += count
+            texts.append(text)
+            if spent > budget:
+                return None, spent, entities
+    return "\n".join(texts), spent, entities
+
+
+async def _entities(snapshot: HomeSnapshot, by_area: ByArea) -> AsyncGenerator[Line]:
+    """Yield a line per area that names its entities."""
     async for area_id, entities in in_slices(by_area.items()):
-        if not entities:
-            continue
-        line = dump(_heading(snapshot.areas.get(area_id) if area_id else None) | content(entities)).decode()
-        spent += estimate(line)
-        if spent > budget:
-            return None
-        lines.append(line)
-    return "\n".join(lines)
+        if entities:
+            yield _area(snapshot, area_id) | {"entities": [_entity(entity) for entity in entities]}, len(entities)
 
 
-def _heading(area: HomeArea | None) -> JsonObjectType:
-    if area is None:
+async def _counts(snapshot: HomeSnapshot, by_area: ByArea) -> AsyncGenerator[Line]:
+    """Yield a line per area that counts its entities."""
+    async for area_id, entities in in_slices(by_area.items()):
+        if entities:
+            yield _area(snapshot, area_id) | _count(entities), len(entities)
+
+
+async def _floors(snapshot: HomeSnapshot, by_area: ByArea, *, names: bool = False) -> AsyncGenerator[Line]:
+    """Yield a line per floor with its areas, by name or counted, and one for what is in no area."""
+    floors: dict[tuple[str, ...], list[HomeArea]] = {}
+    for area_id in by_area:
+        if area_id and by_area[area_id]:
+            area = snapshot.areas[area_id]
+            floors.setdefault(area.floor_names, []).append(area)
+    async for floor_names, areas in in_slices(floors.items()):
+        line: JsonObjectType = {"floor": NAME_SEPARATOR.join(floor_names)} if floor_names else {}
+        line["areas"] = [area.names[0] for area in areas] if names else len(areas)
+        members = [entity for area in areas for entity in by_area[area.area_id]]
+        yield line | _count(members), len(members)
+    if elsewhere := by_area.get(None):
+        yield {"area": None} | _count(elsewhere), len(elsewhere)
+
+
+def _area(snapshot: HomeSnapshot, area_id: str | None) -> JsonObjectType:
+    if area_id is None:
         return {"area": None}
+    area = snapshot.areas[area_id]
     heading: JsonObjectType = {"area": NAME_SEPARATOR.join(area.names)}
     if area.floor_names:
         heading["floor"] = NAME_SEPARATOR.join(area.floor_names)
     return heading
 
 
-def _entities(entities: Iterable[HomeEntity]) -> JsonObjectType:
-    return {"entities": [_entity(entity) for entity in entities]}
-
-
 def _entity(entity: HomeEntity) -> str:
     """Return `entity_id`, or `entity_id = name | alias` where the id does not already say the name."""
-    if len(entity.names) == 1 and slugify(entity.names[0]) == entity.entity_id.partition(".")[2]:
+    if says_its_name(entity):
         return entity.entity_id
     return f"{entity.entity_id} = {NAME_SEPARATOR.join(entity.names)}"
 
 
-def _counts(entities: Iterable[HomeEntity]) -> JsonObjectType:
+def says_its_name(entity: HomeEntity) -> bool:
+    """Return whether the id of an entity is its only name."""
+    return len(entity.names) == 1 and slugify(entity.names[0]) == entity.entity_id.partition(".")[2]
+
+
+def _count(entities: Iterable[HomeEntity]) -> JsonObjectType:
     return {"count": dict(sorted(Counter(entity.domain for entity in entities).items()))}

@@ -60,7 +60,7 @@ class Past:
                 date = when.strftime("%A %Y-%m-%d")
                 facts = {} if date == known else {"date": date}
                 known = date
-                part = render_turn_part(time=when.strftime("%H:%M"), facts=facts, lines=(), left_out=0, style="json")
+                part = render_turn_part(time=when.strftime("%H:%M"), facts=facts, lines=(), left_out={}, style="json")
                 self.parts.append((item, part))
 
 

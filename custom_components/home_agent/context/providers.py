@@ -1,7 +1,7 @@
 """Asks all providers at once, and keeps what they say within its room."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..client.wire import dump
@@ -65,6 +65,6 @@ def _fitting(block: Block, room: int, estimate: Callable[[str], int]) -> tuple[B
     return replace(block, items=items), spent
 
 
-def keys_of(blocks: dict[str, Block]) -> Sequence[str]:
+def keys_of(blocks: Mapping[str, Block]) -> Sequence[str]:
     """Return the keys under which the items are remembered."""
     return [told_key(name, item.key) for name, block in blocks.items() for item in block.items]

@@ -1,10 +1,9 @@
-"""Which entities are told, and how much of each: all with attributes, else all without, else the most useful ones."""
+"""Which entities are told without being asked for, and how much of each: all with attributes, else all without, else some."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant, State
 
 from ..home import HomeEntity, HomeSnapshot
@@ -36,92 +35,99 @@ class Selection:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     detailed: bool = True
     left_out: int = 0
+    tokens: int = 0
+    """Of the lines, when it was chosen."""
+
+    @property
+    def full_tokens(self) -> int:
+        """What everything would take, with what is left out; about."""
+        return self.tokens * (len(self.entities) + self.left_out) // max(1, len(self.entities))
 
 
-class Selections:
-    """Chooses, and remembers choices and descriptions while the home stays the same.
-
-    A new conversation tells the same states again; only what changed in between has to be described anew.
-    """
+class Descriptions:
+    """Entities as they are told; a new conversation tells the same states again, described only once."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
-        self._snapshot: HomeSnapshot | None = None
-        self._chosen: dict[tuple[object, ...], Selection] = {}
+        """Start with none."""
         self._described: dict[tuple[str, bool], Told] = {}
 
-    async def async_choose(
-        self, hass: HomeAssistant, turn: Turn, snapshot: HomeSnapshot, budget: int, estimate: Callable[[str], int]
-    ) -> Selection:
-        """Return what this turn may tell; `budget` is in tokens."""
-        if self._snapshot is not snapshot:
-            self._snapshot, self._chosen, self._described = snapshot, {}, {}
-        if turn.context_entities is not None:
-            return await self._async_select(hass, turn, snapshot, budget, estimate)
-        reader = turn.user.id if turn.user and not turn.user.permissions.access_all_entities(POLICY_READ) else None
-        key = (turn.profile.subentry_id, turn.area_id, reader, budget)
-        if (selection := self._chosen.get(key)) is None:
-            selection = self._chosen[key] = await self._async_select(hass, turn, snapshot, budget, estimate)
-        return selection
-
-    def describe(self, state: State, selection: Selection) -> Told:
+    def of(self, state: State, attributes: tuple[str, ...] = (), *, detailed: bool = True) -> Told:
         """Return an entity as it is told; the same object while its state is the same."""
-        if attributes := selection.attributes.get(state.entity_id):
-            return Told(describe(state, attributes, detailed=selection.detailed), state)
-        key = (state.entity_id, selection.detailed)
+        if attributes:
+            return Told(describe(state, attributes, detailed=detailed), state)
+        key = (state.entity_id, detailed)
         if (told := self._described.get(key)) is None or told.state is not state:
-            told = self._described[key] = Told(describe(state, detailed=selection.detailed), state)
+            told = self._described[key] = Told(describe(state, detailed=detailed), state)
         return told
 
-    async def _async_select(
-        self, hass: HomeAssistant, turn: Turn, snapshot: HomeSnapshot, budget: int, estimate: Callable[[str], int]
-    ) -> Selection:
-        entities, attributes = await _async_candidates(turn, snapshot)
-        everything = Selection(entities, attributes)
-        if len(entities) * SHORT_LINE <= budget * MAX_CHARS_PER_TOKEN:
-            lines = await self._async_lines(hass, everything, budget)
-            if estimate(",".join(lines.values())) <= budget:
-                return everything
-        short = Selection(entities, attributes, detailed=False)
-        lines = await self._async_lines(hass, short, budget)
-        tokens = estimate(",".join(lines.values()))
-        fitting = len(lines) if tokens <= budget else len(lines) * budget // tokens
-        selected = [snapshot.entities[entity_id] for entity_id in list(lines)[:fitting]]
-        return Selection(selected, attributes, detailed=False, left_out=len(entities) - len(selected))
 
-    async def _async_lines(self, hass: HomeAssistant, selection: Selection, budget: int) -> dict[str, str]:
-        """Return the lines by entity id, until they are longer than the budget can be."""
-        lines: dict[str, str] = {}
-        room = budget * MAX_CHARS_PER_TOKEN
-        async for entity in in_slices(selection.entities):
-            if (state := hass.states.get(entity.entity_id)) is None:
-                continue
-            line = lines[entity.entity_id] = f'"{entity.entity_id}":"{self.describe(state, selection).text}"'
-            room -= len(line)
-            if room < 0:
-                break
-        return lines
+async def async_select(
+    hass: HomeAssistant,
+    turn: Turn,
+    snapshot: HomeSnapshot,
+    descriptions: Descriptions,
+    budget: int,
+    estimate: Callable[[str], int],
+) -> Selection:
+    """Return what a turn tells of the home; `budget` is in tokens."""
+    entities, attributes = await _async_candidates(turn, snapshot)
+    full = 0
+    if len(entities) * SHORT_LINE <= budget * MAX_CHARS_PER_TOKEN:
+        everything = Selection(entities, attributes)
+        lines = await _async_lines(hass, descriptions, everything, budget)
+        full = estimate(",".join(lines.values()))
+        if full <= budget:
+            return Selection(entities, attributes, tokens=full)
+    short = Selection(entities, attributes, detailed=False)
+    lines = await _async_lines(hass, descriptions, short, budget)
+    tokens = estimate(",".join(lines.values()))
+    fitting = len(lines) if tokens <= budget else len(lines) * budget // tokens
+    selected = [snapshot.entities[entity_id] for entity_id in list(lines)[:fitting]]
+    spent = tokens * fitting // max(1, len(lines))
+    return Selection(selected, attributes, detailed=False, left_out=len(entities) - len(selected), tokens=spent)
+
+
+def rows_of(turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the owner's list, or that of this request instead: patterns with attributes. Empty: everything."""
+    if turn.context_entities is not None:
+        return [(pattern, ()) for pattern in turn.context_entities]
+    return [(row.pattern, row.attributes) for row in turn.profile.context_entities]
+
+
+def attributes_of(turn: Turn, entity_id: str) -> tuple[str, ...]:
+    """Return the attributes that the owner wants told of an entity; empty: those that matter for its domain."""
+    return next((names for pattern, names in reversed(rows_of(turn)) if fnmatchcase(entity_id, pattern)), ())
+
+
+async def _async_lines(
+    hass: HomeAssistant, descriptions: Descriptions, selection: Selection, budget: int
+) -> dict[str, str]:
+    """Return the lines by entity id, until they are longer than the budget can be."""
+    lines: dict[str, str] = {}
+    room = budget * MAX_CHARS_PER_TOKEN
+    async for entity in in_slices(selection.entities):
+        entity_id = entity.entity_id
+        if (state := hass.states.get(entity_id)) is None:
+            continue
+        told = descriptions.of(state, selection.attributes.get(entity_id, ()), detailed=selection.detailed)
+        line = lines[entity_id] = f'"{entity_id}":"{told.text}"'
+        room -= len(line)
+        if room < 0:
+            break
+    return lines
 
 
 async def _async_candidates(turn: Turn, snapshot: HomeSnapshot) -> tuple[list[HomeEntity], Choice]:
     """Return the entities in the order of their use, and the attributes that the owner chose."""
-    rows = [(row.pattern, row.attributes) for row in turn.profile.context_entities]
-    if turn.context_entities is not None:
-        rows = [(pattern, ()) for pattern in turn.context_entities]
-    may_read = None
-    if turn.user and not turn.user.permissions.access_all_entities(POLICY_READ):
-        may_read = turn.user.permissions.check_entity
-    if not rows and may_read is None:
+    rows = rows_of(turn)
+    if not rows:
         return _nearest_first(list(snapshot.entities.values()), turn.area_id), {}
     entities: list[HomeEntity] = []
     attributes: Choice = {}
     async for entity in in_slices(snapshot.entities.values()):
-        if may_read is not None and not may_read(entity.entity_id, POLICY_READ):
-            continue
         matching = [names for pattern, names in rows if fnmatchcase(entity.entity_id, pattern)]
-        if matching or not rows:
-            entities.append(entity)
         if matching:
+            entities.append(entity)
             attributes[entity.entity_id] = matching[-1]
     return _nearest_first(entities, turn.area_id), attributes
 

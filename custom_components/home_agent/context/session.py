@@ -3,7 +3,8 @@
 The turn part of a user message is kept as it was sent, so that each request starts with the whole previous one.
 """
 
-from collections.abc import Generator, Sequence
+import asyncio
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,10 +17,12 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..conversations.base import Owner
 from ..errors import ConversationBusy
+from .mode import Mode
 from .past import Past
 from .selection import Told
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
+MAX_SPOKEN_OF = 12  # entities
 
 
 @dataclass(slots=True)
@@ -30,7 +33,19 @@ class TurnPart:
     text: str
     told: dict[str, Told] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
-    """Date, area, user and language as they were told."""
+    """Date, area, user and language as they were told, and what was said in rounds that are not sent any more."""
+    items: Sequence[str] = ()
+    """Keys of the passages, memories and events in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the model knows from the parts that are still sent."""
+
+    entities: Mapping[str, Told] = field(default_factory=dict)
+    """In the order in which they were told last."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    items: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,16 @@ class Session:
     """Messages that got an error instead of an answer: neither is sent again."""
     instructions: str | None = None
     """The owner's rendered prompt, fixed with the first turn so that a clock in it does not change the prefix."""
+    mode: Mode | None = None
+    """How states are told, fixed with the first turn: what was sent stays as it is."""
+    tightened: bool = False
+    """The model said that a request was too long: the home map stays short."""
+    spoken_of: list[str] = field(default_factory=list)
+    """Entity ids that were acted on or found, newest first."""
+    dropped: list[Content] = field(default_factory=list)
+    """Messages that are not sent any more and are not yet in the summary."""
+    summary: str = ""
+    """What was said in rounds that are not sent any more; empty: nobody made one."""
     states_told_at: float | None = None
     """Loop time of the newest states."""
     taints: set[str] = field(default_factory=set)
@@ -64,6 +89,7 @@ class Session:
     pasts: dict[Owner, Past] = field(default_factory=dict)
     """The same of everybody who talks in it; none is ever told to another."""
     busy: bool = False
+    summing_up: asyncio.Task[None] | None = None
 
     def texts(self) -> dict[int, str]:
         """Return the turn parts by `id()` of their user content, as the wire wants them."""
@@ -81,16 +107,45 @@ class Session:
         self.notes = [note for note in self.notes if id(note.content) in kept]
         self.failed = [item for item in self.failed if id(item) in kept]
 
-    def told_since(self, sent: Sequence[Content]) -> tuple[dict[str, Told], dict[str, str]]:
-        """Return what the model knows from the parts that are still sent: entities and facts."""
+    def known_from(self, sent: Sequence[Content]) -> Known:
+        """Return what the model knows from the parts that hang on these messages."""
         ids = {id(item) for item in sent}
         told: dict[str, Told] = {}
         facts: dict[str, str] = {}
+        items: set[str] = set()
         for part in self.parts:
             if id(part.content) in ids:
+                for entity_id in part.told:
+                    told.pop(entity_id, None)
                 told |= part.told
                 facts |= part.facts
-        return told, facts
+                items.update(part.items)
+        return Known(told, facts, frozenset(items))
+
+    def spoke_of(self, entity_ids: Iterable[str]) -> None:
+        """Remember what the conversation was about, the most important first."""
+        self.spoken_of = list(dict.fromkeys((*entity_ids, *self.spoken_of)))[:MAX_SPOKEN_OF]
+
+    def leave_off_summing_up(self) -> None:
+        """Stop the model that sums up: somebody speaks, and is not kept waiting."""
+        if self.summing_up is not None:
+            self.summing_up.cancel()
+            self.summing_up = None
+
+    def start_anew(self) -> None:
+        """Let the next message be the first one."""
+        self.leave_off_summing_up()
+        self.start = dt_util.utcnow()
+        self.pasts.clear()
+        self.taints.clear()
+        self.spoken_of.clear()
+        self.dropped.clear()
+        self.summary = ""
+        self.renew()
+
+    def renew(self) -> None:
+        """Take up the settings as they are now."""
+        self.instructions = self.mode = None
 
 
 class Sessions:
@@ -114,6 +169,7 @@ class Sessions:
         if session.busy:
             raise ConversationBusy
         session.busy = True
+        session.leave_off_summing_up()
         try:
             yield session
         finally:
@@ -132,21 +188,19 @@ class Sessions:
             if conversation_id in (None, key[0]) and user_id in (None, item.user_id)
         ]
         for session in sessions:
-            session.start = dt_util.utcnow()
-            session.instructions = None
-            session.pasts.clear()
-            session.taints.clear()
+            session.start_anew()
         return len(sessions)
 
     @callback
     def async_renew_instructions(self) -> None:
-        """Let every conversation take up the owner's prompt as it is now."""
+        """Let every conversation take up the owner's prompt and settings as they are now."""
         for session in self._sessions.values():
-            session.instructions = None
+            session.renew()
 
     @callback
     def _forget(self, key: tuple[str, str]) -> None:
-        self._sessions.pop(key, None)
+        if (session := self._sessions.pop(key, None)) is not None:
+            session.leave_off_summing_up()
 
 
 SESSIONS: HassKey[Sessions] = HassKey("home_agent_sessions")

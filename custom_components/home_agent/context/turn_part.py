@@ -1,114 +1,146 @@
-"""The turn part: what is new since the model was last told. Time, place, and the states that matter.
+"""The turn part: what is new since the model was last told. Time, place, states, and what else belongs to the request.
 
-It rides on the user message and is never changed once sent. The first one of a conversation carries everything, a later
-one only what is different, so a turn costs a few dozen tokens however large the house is.
+It rides on the user message and is never changed once sent. The first one of a conversation carries what there is to
+tell, a later one only what is different, so a turn costs a few dozen tokens however large the house is.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import UserContent
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 from homeassistant.util import dt as dt_util
 
-from ..home import HomeEntity, HomeSnapshot
-from ..prompt.parts import StateLine, render_turn_part
-from ..slices import in_slices
+from ..home import HomeEntity
+from ..prompt.parts import render_turn_part
 from ..turn import Turn
-from .selection import Selection, Selections, Told
-from .session import Session, TurnPart
+from .base import Block
+from .budget import Budget
+from .mode import Mode
+from .news import News
+from .providers import keys_of
+from .selection import Selection, async_select
+from .session import Known, Session, TurnPart
+from .view import View
 
-GONE = "gone"
-MAX_MENTIONED = 40
+EARLIER = "earlier"
 
 
-async def async_turn_part(
-    hass: HomeAssistant,
-    turn: Turn,
-    session: Session,
-    snapshot: HomeSnapshot,
-    selections: Selections,
-    content: UserContent,
-    told: tuple[dict[str, Told], dict[str, str]],
-    budget: int,
-    estimate: Callable[[str], int],
-) -> TurnPart:
-    """Return the part for this user message. `told` is what the model still knows; `budget` is in tokens."""
-    known, known_facts = told
-    facts = {key: value for key, value in _facts(hass, turn).items() if known_facts.get(key) != value}
-    part = TurnPart(content=content, text="", facts=facts)
-    lines: list[StateLine] = []
-    left_out = 0
-    if turn.profile.context_mode != "off" and _states_due(hass, turn, session, known):
-        selection = await selections.async_choose(hass, turn, snapshot, budget, estimate)
-        entities: Iterable[HomeEntity] = selection.entities
-        if selection.left_out:
-            left_out = 0 if known else selection.left_out
-            entities = (*entities, *_known_before(known, snapshot), *_mentioned(turn, snapshot))
-        part.told, lines = await _async_news(hass, snapshot, selections, selection, entities, known)
-        session.states_told_at = hass.loop.time()
-    part.text = render_turn_part(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """What one turn part is made of."""
+
+    hass: HomeAssistant
+    turn: Turn
+    session: Session
+    view: View
+    mode: Mode
+    content: UserContent
+    known: Known
+    """What the model still knows."""
+    budget: Budget
+    estimate: Callable[[str], int]
+    map_is_full: bool = True
+    """Whether the home map names every entity."""
+    found: Sequence[HomeEntity] = ()
+    """What the request seems to be about, best first."""
+    blocks: Mapping[str, Block] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """What there was no room for."""
+
+    states: int = 0
+    changes: int = 0
+    attributes: bool = False
+    full_tokens: int = 0
+    """What the states would have taken, about; 0: nothing was left out."""
+
+
+async def async_turn_part(telling: Telling) -> tuple[TurnPart, LeftOut]:
+    """Return the part for this user message, and what is not in it."""
+    known = telling.known
+    facts = {key: value for key, value in _facts(telling).items() if known.facts.get(key) != value}
+    news = News(
+        hass=telling.hass,
+        turn=telling.turn,
+        view=telling.view,
+        known=known.entities,
+        estimate=telling.estimate,
+        names=not telling.map_is_full,
+    )
+    left_out = LeftOut()
+    if telling.mode is not Mode.OFF:
+        await _async_tell_states(telling, news, left_out)
+    text = render_turn_part(
         time=dt_util.now().strftime("%H:%M"),
         facts=facts,
-        lines=lines,
-        left_out=left_out,
-        style=turn.profile.context_format,
+        lines=news.lines,
+        left_out={"states_not_listed": left_out.states, "changes_not_listed": left_out.changes},
+        style=telling.turn.profile.context_format,
+        sections={name: (block.heading, [item.data for item in block.items]) for name, block in telling.blocks.items()},
     )
-    return part
+    part = TurnPart(content=telling.content, text=text, told=news.told, facts=facts, items=keys_of(telling.blocks))
+    return part, left_out
 
 
-def _facts(hass: HomeAssistant, turn: Turn) -> dict[str, str]:
+async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) -> None:
+    """Tell what is gone, what is listed, what the request is about, and what changed of all that."""
+    first = not telling.known.entities
+    due = _states_due(telling)
+    if due:
+        news.add_gone()
+    if telling.mode.lists and due:
+        selection = await async_selection(
+            telling.hass, telling.turn, telling.view, telling.budget.states, telling.estimate
+        )
+        await news.async_add_selection(selection)
+        left_out.attributes = not selection.detailed
+        if selection.left_out:
+            await news.async_add_known()
+            left_out.states = selection.left_out if first and not telling.mode.looks_up else 0
+            left_out.full_tokens = selection.full_tokens
+    if telling.mode.looks_up:
+        budget = telling.budget.found if first else telling.budget.found_later
+        before = len(news.lines)
+        left_out.states += news.add_found(telling.found, budget)
+        spent = telling.estimate("".join(line.text + line.entity_id for line in news.lines[before:]))
+        if due and telling.mode is Mode.RETRIEVED:
+            left_out.changes = news.add_changed(max(0, budget - spent))
+    if due:
+        telling.session.states_told_at = telling.hass.loop.time()
+
+
+async def async_selection(
+    hass: HomeAssistant, turn: Turn, view: View, budget: int, estimate: Callable[[str], int]
+) -> Selection:
+    """Return what a turn tells without being asked; remembered while the home stays the same."""
+    if turn.context_entities is not None:
+        return await async_select(hass, turn, view.snapshot, view.descriptions, budget, estimate)
+    key = (turn.profile.subentry_id, turn.area_id, budget)
+    if (selection := view.selections.get(key)) is None:
+        selection = await async_select(hass, turn, view.snapshot, view.descriptions, budget, estimate)
+        view.selections[key] = selection
+    return selection
+
+
+def _facts(telling: Telling) -> dict[str, str]:
+    turn = telling.turn
     facts = {"date": dt_util.now().strftime("%A %Y-%m-%d"), "language": turn.language}
     if turn.user and turn.user.name:
         facts["user"] = turn.user.name
-    if turn.area_id and (area := ar.async_get(hass).async_get_area(turn.area_id)):
+    if turn.area_id and (area := ar.async_get(telling.hass).async_get_area(turn.area_id)):
         facts["area"] = area.name
+    if telling.session.summary:
+        facts[EARLIER] = telling.session.summary
     return facts
 
 
-def _states_due(hass: HomeAssistant, turn: Turn, session: Session, known: Mapping[str, Told]) -> bool:
-    interval = turn.profile.context_update_interval
-    if not known or not interval or session.states_told_at is None:
+def _states_due(telling: Telling) -> bool:
+    """Return whether states are told that nobody asked for; the owner may want them less often."""
+    interval, told_at = telling.turn.profile.context_update_interval, telling.session.states_told_at
+    if not telling.known.entities or not interval or told_at is None:
         return True
-    return hass.loop.time() - session.states_told_at >= interval
-
-
-def _known_before(known: Mapping[str, Told], snapshot: HomeSnapshot) -> list[HomeEntity]:
-    """Return what the model was told in passing: it stays current like everything else."""
-    return [snapshot.entities[entity_id] for entity_id in known if entity_id in snapshot.entities]
-
-
-def _mentioned(turn: Turn, snapshot: HomeSnapshot) -> list[HomeEntity]:
-    """Return what the user named, by entity or by area: told even where not everything fits."""
-    may_read = turn.user.permissions.check_entity if turn.user else None
-    named = [item for item in snapshot.mentioned(turn.text) if not may_read or may_read(item.entity_id, POLICY_READ)]
-    return named[:MAX_MENTIONED]
-
-
-async def _async_news(
-    hass: HomeAssistant,
-    snapshot: HomeSnapshot,
-    selections: Selections,
-    selection: Selection,
-    entities: Iterable[HomeEntity],
-    known: Mapping[str, Told],
-) -> tuple[dict[str, Told], list[StateLine]]:
-    """Return what the model knows after this part and did not before, and a line for each that reads differently."""
-    told: dict[str, Told] = {}
-    lines: list[StateLine] = []
-    async for entity in in_slices(entities):
-        entity_id = entity.entity_id
-        before = known.get(entity_id)
-        state = hass.states.get(entity_id)
-        if state is None or (before is not None and before.state is state) or entity_id in told:
-            continue
-        now = told[entity_id] = selections.describe(state, selection)
-        if before is None or before.text != now.text:
-            area = snapshot.areas.get(entity.area_id) if entity.area_id else None
-            lines.append(StateLine(entity_id, now.text, entity.names[0], area.names[0] if area else None))
-    for entity_id, before in known.items():
-        if before.state is not None and entity_id not in snapshot.entities:
-            told[entity_id] = Told(GONE, None)
-            lines.append(StateLine(entity_id, GONE, entity_id, None))
-    return told, lines
+    return telling.hass.loop.time() - told_at >= interval

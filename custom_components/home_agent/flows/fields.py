@@ -27,6 +27,7 @@ from ..const import (
     CONF_ALWAYS_ASK,
     CONF_CONTEXT_ENTITIES,
     CONF_CONTEXT_FORMAT,
+    CONF_CONTEXT_MAX_ENTITIES,
     CONF_CONTEXT_MODE,
     CONF_CONTEXT_UPDATE_INTERVAL,
     CONF_CONTINUE_CONVERSATION,
@@ -40,6 +41,7 @@ from ..const import (
     CONF_HISTORY_MAX_MESSAGES,
     CONF_HISTORY_MAX_TOKENS,
     CONF_HISTORY_PERSIST,
+    CONF_HISTORY_SUMMARY,
     CONF_LLM,
     CONF_LLM_APIS,
     CONF_LOCAL_FIRST,
@@ -129,7 +131,7 @@ PROMPT: Fields = {
     CONF_TIMEZONE: TextSelector(TextSelectorConfig()),
 }
 CONTEXT: Fields = {
-    CONF_CONTEXT_MODE: choice("direct", "off", translation_key="context_mode"),
+    CONF_CONTEXT_MODE: choice("auto", "direct", "retrieved", "both", "off", translation_key="context_mode"),
     CONF_CONTEXT_FORMAT: choice("json", "natural_language", "hybrid", translation_key="context_format"),
     CONF_CONTEXT_ENTITIES: ObjectSelector(
         ObjectSelectorConfig(
@@ -142,6 +144,7 @@ CONTEXT: Fields = {
             translation_key="context_entities",
         )
     ),
+    CONF_CONTEXT_MAX_ENTITIES: number(1, 200),
     CONF_CONTEXT_UPDATE_INTERVAL: number(0, 3600, unit="s"),
     CONF_TELL_EVENTS: BooleanSelector(),
     CONF_MASK_PERSONAL_DATA: choice("auto", "always", "never", translation_key="mask_personal_data"),
@@ -154,6 +157,7 @@ HISTORY: Fields = {
     CONF_HISTORY_PERSIST: BooleanSelector(),
     CONF_CONTINUE_CONVERSATION: choice("off", "user", "device", translation_key="continue_conversation"),
     CONF_CONTINUE_MINUTES: number(1, 10_080, unit="min"),
+    CONF_HISTORY_SUMMARY: BooleanSelector(),
 }
 TOOLS: Fields = {
     CONF_NATIVE_TOOLS: BooleanSelector(),

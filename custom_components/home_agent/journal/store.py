@@ -40,6 +40,8 @@ class ActionJournal:
         self._store = store_of(hass, entry_id)
         self._actions: dict[str, Action] = {}
         self._dirty = False
+        self.revision = 0
+        """Grows with each change."""
 
     async def async_load(self) -> None:
         """Read the file. One that cannot be read is put aside by Home Assistant, an entry that is none is left out."""
@@ -100,6 +102,7 @@ class ActionJournal:
         return [action for action in reversed(self._actions.values()) if sees(action)]
 
     def _changed(self) -> None:
+        self.revision += 1
         self._prune()
         self._dirty = True
         self._store.async_delay_save(self._data, SAVE_DELAY)

@@ -55,14 +55,18 @@ class Profile:
     mask_personal_data: str = "auto"
     """`auto`: on the way to endpoints outside the house; `always`; `never`."""
 
-    context_mode: str = "direct"
-    """`direct` or `off`."""
+    context_mode: str = "auto"
+    """`direct`: everything is told; `retrieved`: what a request is about; `both`: a list and what a request is about;
+    `auto`: direct while everything fits, else retrieved; `off`."""
     context_format: str = "json"
     """`json`, `natural_language` or `hybrid`."""
     context_entities: tuple[ContextEntity, ...] = ()
     """Empty: every exposed entity."""
     context_update_interval: int = 0
     """Seconds for which states that were already told are not told again, even when they changed."""
+
+    context_max_entities: int = 20
+    """How many entities are told at most because a request seems to be about them."""
 
     history_enabled: bool = True
     history_max_messages: int = 10
@@ -75,6 +79,8 @@ class Profile:
     """Whose last conversation a new one goes on with: `user`, `device`, or `off`."""
     continue_minutes: int = 60
     """How long after its last word it may be gone on with."""
+    history_summary: bool = False
+    """Whether a model sums up the rounds that are not sent any more."""
 
     native_tools: bool = True
     custom_tools: tuple[str, ...] | None = None

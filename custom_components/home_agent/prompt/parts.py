@@ -1,6 +1,6 @@
 """The turn part as text. Everything in it is data: JSON in one line, inside a tag that no value can close."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from homeassistant.util.json import JsonObjectType, JsonValueType
@@ -8,6 +8,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 from ..client.wire import dump
 
 TAG = "house"
+_NO_SECTIONS: Mapping[str, tuple[str, Sequence[JsonValueType]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +19,31 @@ class StateLine:
     text: str
     name: str
     area: str | None
+    note: str = ""
+    """What introduces it to the model, where nothing else names it."""
 
 
 def render_turn_part(
-    *, time: str, facts: Mapping[str, str], lines: Iterable[StateLine], left_out: int, style: str
+    *,
+    time: str,
+    facts: Mapping[str, str],
+    lines: Iterable[StateLine],
+    left_out: Mapping[str, int],
+    style: str,
+    sections: Mapping[str, tuple[str, Sequence[JsonValueType]]] = _NO_SECTIONS,
 ) -> str:
-    """Return `<house>{"time": ..., "states": {...}}</house>`; `style` is the profile's context format."""
+    """Return `<house>{"time": ..., "states": {...}}</house>`; `style` is the profile's context format.
+
+    `left_out` counts by key what there was no room for. `sections` are further lists, each with its heading: one without
+    stands beside the states, one with stands below them, the heading in a line of its own.
+    """
     data: JsonObjectType = {"time": time, **facts}
     if states := _states(lines, style):
         data["states"] = states
-    if left_out:
-        data["states_not_listed"] = left_out
-    return f"<{TAG}>{_escaped(data)}</{TAG}>"
+    data |= {key: count for key, count in left_out.items() if count}
+    data |= {name: list(items) for name, (heading, items) in sections.items() if not heading}
+    below = [f"\n{heading}\n{_escaped(list(items))}" for heading, items in sections.values() if heading]
+    return f"<{TAG}>{_escaped(data)}{''.join(below)}</{TAG}>"
 
 
 def render_note(note: str, effects: Mapping[str, str]) -> str:
@@ -47,7 +61,7 @@ def _states(lines: Iterable[StateLine], style: str) -> JsonValueType:
         case "hybrid":
             return {line.entity_id: f"{line.text} ({_place(line)})" for line in lines}
         case _:
-            return {line.entity_id: line.text for line in lines}
+            return {line.entity_id: f"{line.text} ({line.note})" if line.note else line.text for line in lines}
 
 
 def _sentence(line: StateLine) -> str:
@@ -59,6 +73,6 @@ def _place(line: StateLine) -> str:
     return f"{line.name}, {line.area}" if line.area else line.name
 
 
-def _escaped(data: JsonObjectType) -> str:
+def _escaped(data: JsonValueType) -> str:
     """Return JSON that cannot close the tag around it, whatever a name or a state says."""
     return dump(data).decode().replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,133 @@
+"""What of the states is new to the model: a line for each entity that reads differently from what it was told."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from homeassistant.core import HomeAssistant, State
+from homeassistant.util import slugify
+
+from ..home import HomeEntity
+from ..prompt.parts import StateLine
+from ..slices import in_slices
+from ..turn import Turn
+from .home_map import says_its_name
+from .selection import Selection, Told, attributes_of
+from .view import View
+
+GONE = "gone"
+
+
+@dataclass(slots=True, kw_only=True)
+class News:
+    """What a turn part tells of states."""
+
+    hass: HomeAssistant
+    turn: Turn
+    view: View
+    known: Mapping[str, Told]
+    estimate: Callable[[str], int]
+    names: bool
+    """Whether entities that are told for the first time are introduced: the home map does not name them."""
+    told: dict[str, Told] = field(default_factory=dict)
+    lines: list[StateLine] = field(default_factory=list)
+
+    def add_gone(self) -> None:
+        """Tell of what the model knows and this reader may not know any more."""
+        for entity_id, before in self.known.items():
+            if before.state is not None and entity_id not in self.view.snapshot.entities:
+                self._tell(Told(GONE, None), StateLine(entity_id, GONE, entity_id, None))
+
+    async def async_add_selection(self, selection: Selection) -> None:
+        """Tell of everything that was chosen and is new or has changed."""
+        async for entity in in_slices(selection.entities):
+            if (state := self._state_if_new(entity)) is not None:
+                attributes = selection.attributes.get(entity.entity_id, ())
+                now = self.view.descriptions.of(state, attributes, detailed=selection.detailed)
+                self._tell(now, self._line(entity, now))
+
+    def add_found(self, entities: Sequence[HomeEntity], budget: int) -> int:
+        """Tell of what the request is about; return how many are left out.
+
+        What the model believes and is no longer true comes first, whatever it takes; then what is new to it, with
+        attributes if they fit.
+        """
+        new = [(entity, state) for entity in entities if (state := self._state_if_new(entity)) is not None]
+        new.sort(key=lambda item: item[0].entity_id not in self.known)
+        detailed = self._described(new, detailed=True)
+        if sum(self._tokens(line) for _, line in detailed) > budget:
+            detailed = self._described(new, detailed=False)
+        for number, (now, line) in enumerate(detailed):
+            budget -= self._tokens(line)
+            if budget < 0 and line.entity_id not in self.known:
+                return len(detailed) - number
+            self._tell(now, line)
+        return 0
+
+    def add_changed(self, budget: int) -> int:
+        """Tell what changed of what the model was told before, newest first; return how many are left out."""
+        changed = [
+            (entity, state)
+            for entity_id in reversed(list(self.known))
+            if (entity := self.view.snapshot.entities.get(entity_id)) is not None
+            and (state := self._state_if_new(entity)) is not None
+        ]
+        left_out = 0
+        for now, line in self._described(changed, detailed=True):
+            if now.text == self.known[line.entity_id].text:
+                self.told[line.entity_id] = now
+                continue
+            budget -= self._tokens(line)
+            if budget < 0:
+                left_out += 1
+            else:
+                self._tell(now, line)
+        return left_out
+
+    async def async_add_known(self) -> None:
+        """Tell what changed of what the model was told before, all of it."""
+        entities = self.view.snapshot.entities
+        before = [entities[entity_id] for entity_id in self.known if entity_id in entities]
+        await self.async_add_selection(Selection(before, detailed=False))
+
+    def _described(self, items: Iterable[tuple[HomeEntity, State]], *, detailed: bool) -> list[tuple[Told, StateLine]]:
+        described = []
+        for entity, state in items:
+            attributes = attributes_of(self.turn, entity.entity_id)
+            now = self.view.descriptions.of(state, attributes, detailed=detailed)
+            described.append((now, self._line(entity, now)))
+        return described
+
+    def _state_if_new(self, entity: HomeEntity) -> State | None:
+        """Return the state of an entity, None where the model knows it or has just been told."""
+        entity_id = entity.entity_id
+        state = self.hass.states.get(entity_id)
+        before = self.known.get(entity_id)
+        if state is None or entity_id in self.told or (before is not None and before.state is state):
+            return None
+        return state
+
+    def _line(self, entity: HomeEntity, now: Told) -> StateLine:
+        area = self.view.snapshot.areas.get(entity.area_id) if entity.area_id else None
+        area_name = area.names[0] if area else None
+        introduced = self.names and entity.entity_id not in self.known
+        note = _what_the_id_does_not_say(entity, area_name) if introduced else ""
+        return StateLine(entity.entity_id, now.text, entity.names[0], area_name, note)
+
+    def _tell(self, now: Told, line: StateLine) -> None:
+        """Remember what the model knows now; a line only where it reads differently."""
+        before = self.known.get(line.entity_id)
+        self.told[line.entity_id] = now
+        if before is None or before.text != now.text:
+            self.lines.append(line)
+
+    def _tokens(self, line: StateLine) -> int:
+        return self.estimate(f'"{line.entity_id}":"{line.text} ({line.note})",')
+
+
+def _what_the_id_does_not_say(entity: HomeEntity, area: str | None) -> str:
+    """Return name, other names and area of an entity, as far as its id does not contain them."""
+    object_id = entity.entity_id.partition(".")[2]
+    words = [] if says_its_name(entity) else [" | ".join(entity.names)]
+    if area and slugify(area) not in object_id:
+        words.append(area)
+    return ", ".join(words)
