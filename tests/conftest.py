@@ -18,12 +18,6 @@ logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
 
 
 @pytest.fixture
-def hass_config_dir(hass_tmp_config_dir: str) -> str:
-    """Let each test have its own configuration folder: documents and their vectors are files in it."""
-    return hass_tmp_config_dir
-
-
-@pytest.fixture
 async def house(hass: HomeAssistant, enable_custom_integrations: None) -> None:
     """Let Home Assistant find our integration and know about exposure."""
     assert await async_setup_component(hass, "homeassistant", {})

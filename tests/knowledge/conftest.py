@@ -1,4 +1,4 @@
-"""A house whose owner has documents."""
+"""A house whose owner has documents, in a configuration folder of its own."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -25,6 +25,12 @@ Set the grinder to step 4 for espresso.
 WIFI = "The guest network is called Garden. Its password is sunflower-seven."
 
 type StartKnowledge = Callable[..., Awaitable[Knowledge]]
+
+
+@pytest.fixture
+def hass_config_dir(hass_tmp_config_dir: str) -> str:
+    """Let each test have its own configuration folder: documents are files in it."""
+    return hass_tmp_config_dir
 
 
 @pytest.fixture

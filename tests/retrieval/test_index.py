@@ -5,6 +5,7 @@ from collections.abc import Callable
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.helpers import (
+    area_registry as ar,
     device_registry as dr,
     entity_registry as er,
     label_registry as lr,
@@ -57,15 +58,15 @@ async def test_search_before_home_assistant_has_started(hass: HomeAssistant) -> 
 
 
 def rename(hass: HomeAssistant) -> None:
-    er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
+    er.async_get(hass).async_update_entity("switch.decorative_lights", name="Zeppelin")
 
 
 def alias(hass: HomeAssistant) -> None:
-    er.async_get(hass).async_update_entity("light.bed_light", aliases=[er.COMPUTED_NAME, "Zeppelin"])
+    er.async_get(hass).async_update_entity("switch.decorative_lights", aliases=[er.COMPUTED_NAME, "Zeppelin"])
 
 
 def name_device(hass: HomeAssistant) -> None:
-    entry = er.async_get(hass).async_get("light.bed_light")
+    entry = er.async_get(hass).async_get("switch.decorative_lights")
     assert entry
     assert entry.device_id
     dr.async_get(hass).async_update_device(entry.device_id, name_by_user="Zeppelin")
@@ -73,27 +74,35 @@ def name_device(hass: HomeAssistant) -> None:
 
 def label(hass: HomeAssistant) -> None:
     created = lr.async_get(hass).async_create("Zeppelin")
-    er.async_get(hass).async_update_entity("light.bed_light", labels={created.label_id})
+    er.async_get(hass).async_update_entity("switch.decorative_lights", labels={created.label_id})
 
 
 @pytest.mark.parametrize("change", [rename, alias, name_device, label])
 async def test_a_change_is_searchable_at_once(
     hass: HomeAssistant, finder: HomeIndex, change: Callable[[HomeAssistant], None]
 ) -> None:
-    assert await found(finder, "zeppelin") == []
+    assert (await found(finder, "zeppelin"))[0] != "switch.decorative_lights"
     change(hass)
     await hass.async_block_till_done()
-    assert (await found(finder, "zeppelin"))[0] == "light.bed_light"
+    assert (await found(finder, "zeppelin"))[0] == "switch.decorative_lights"
+
+
+async def test_a_renamed_area_is_searchable(hass: HomeAssistant, finder: HomeIndex) -> None:
+    area = ar.async_get(hass).async_get_area_by_name("Bedroom")
+    assert area
+    ar.async_get(hass).async_update(area.id, name="Zeppelin")
+    await hass.async_block_till_done()
+    assert set((await found(finder, "lights in the zeppelin"))[:2]) == {"light.bed_light", "light.ceiling_lights"}
 
 
 @pytest.mark.parametrize("remove", [True, False], ids=["removed", "no longer exposed"])
 async def test_what_is_gone_is_never_found(hass: HomeAssistant, finder: HomeIndex, remove: bool) -> None:
     if remove:
-        er.async_get(hass).async_remove("light.bed_light")
+        er.async_get(hass).async_remove("switch.decorative_lights")
     else:
-        async_expose_entity(hass, ASSISTANT, "light.bed_light", False)
+        async_expose_entity(hass, ASSISTANT, "switch.decorative_lights", False)
     await hass.async_block_till_done()
-    assert "light.bed_light" not in await found(finder, "bed light")
+    assert "switch.decorative_lights" not in await found(finder, "decorative lights")
     assert finder.report.entities == 5
 
 
