@@ -10,7 +10,8 @@ import pytest
 
 # Without this the test package's own `custom_components` folder hides ours.
 import custom_components  # noqa: F401
-from custom_components.home_agent.retrieval import embedded_store
+from custom_components.home_agent.retrieval import embedded_store, embedding_cache
+from tests.embedding_server import EmbeddingServer
 from tests.llm_server import LLMServer
 
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
@@ -36,7 +37,17 @@ def documents_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Return where the embedded store keeps its file: the folder of the harness's configuration belongs to all tests."""
     path = tmp_path / "storage" / "home_agent.documents.db"
     monkeypatch.setattr(embedded_store, "path_of", lambda hass: path)
+    monkeypatch.setattr(embedding_cache, "path_of", lambda hass: path.with_name("home_agent.embeddings.db"))
     return path
+
+
+@pytest.fixture
+async def embedding_server(socket_enabled: None) -> AsyncGenerator[EmbeddingServer]:
+    """An embedding endpoint on 127.0.0.1; see tests/embedding_server.py."""
+    server = EmbeddingServer()
+    await server.start()
+    yield server
+    await server.stop()
 
 
 @pytest.fixture

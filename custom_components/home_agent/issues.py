@@ -35,6 +35,7 @@ SERVICE_FAILING = "service_failing"
 MCP_SERVER_FAILING = "mcp_server_failing"
 STORE_FAILING = "store_failing"
 EMBEDDING_FAILING = "embedding_failing"
+COLLECTION_FOREIGN = "collection_foreign"
 DOCUMENTS_DAMAGED = "documents_damaged"
 DOCUMENTS_EMPTY = "documents_empty"
 DOCUMENTS_NEWER = "documents_newer"
@@ -181,7 +182,7 @@ def async_mcp_server_recovered(hass: HomeAssistant, subentry_id: str) -> None:
 class RetrievalIssues:
     """What the owner has to know of the store of documents and of the embedding model (retrieval/health.py)."""
 
-    _keys: ClassVar = {"store": STORE_FAILING, "embedding": EMBEDDING_FAILING}
+    _keys: ClassVar = {"store": STORE_FAILING, "embedding": EMBEDDING_FAILING, "collection": COLLECTION_FOREIGN}
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Say nothing yet."""

@@ -77,10 +77,12 @@ async def test_other_model_begins_anew(store: Store) -> None:
     assert [match.id for match in await store.async_query("home_entities", [1.0, 0.0], 5) or ()] == ["lock.door"]
 
 
-async def test_same_model_with_other_length_begins_anew(store: Store) -> None:
+async def test_same_model_with_another_length_is_refused_as_a_whole(store: Store) -> None:
     await filled(store)
-    await store.async_upsert("home_entities", [DOOR], rows([1, 0]), KEY)
-    assert await store.async_collections() == {"home_entities": 1}
+    with pytest.raises(StoreRefusedError) as refusal:
+        await store.async_upsert("home_entities", [DOOR], rows([1, 0]), KEY)
+    assert refusal.value.translation_key == "store_dimension"
+    assert await store.async_collections() == {"home_entities": 3}
 
 
 async def test_vector_of_another_length_is_refused(store: Store) -> None:

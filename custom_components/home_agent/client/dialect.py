@@ -75,7 +75,7 @@ class Dialect:
             "temperature": config.temperature if traits.sampling else None,
             "top_p": config.top_p if traits.sampling else None,
             self._max_tokens: config.max_tokens,
-            "keep_alive": _keep_alive(config.keep_alive) if traits.keep_alive else None,
+            "keep_alive": keep_alive_of(config.keep_alive) if traits.keep_alive else None,
             "response_format": request.response_format,
         }
         return {name: value for name, value in options.items() if value is not None and name not in self._refused}
@@ -93,7 +93,7 @@ def _refused_parameter(body: dict[str, Any], err: openai.APIStatusError) -> str 
     return next((name for name in sent if re.search(rf"\b{name}\b", said)), None)
 
 
-def _keep_alive(value: str | None) -> str | int | None:
+def keep_alive_of(value: str | None) -> str | int | None:
     """Return a duration (`5m`) as text and seconds as a number: Ollama refuses `"-1"`."""
     try:
         return int(value) if value else None

@@ -55,7 +55,8 @@ class Store(Protocol):
     async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
         """Add or replace documents, all of them or none. `key` names what made the vectors (`Embedder.key`).
 
-        A collection is made with its first document; one that another key made is emptied first.
+        A collection is made with its first document; one that another key made is emptied first. The same key with another
+        length of vectors is refused: what is there has to be dropped and made anew as a whole.
         """
         ...
 
@@ -97,6 +98,10 @@ class Embedder(Protocol):
 
         `within` so many seconds somebody waits for it: then there is one attempt, and none shortly after a failure.
         """
+        ...
+
+    async def async_close(self) -> None:
+        """Let go of files and connections. Never raises."""
         ...
 
 

@@ -10,7 +10,7 @@ from homeassistant.core import HomeAssistant
 from ..errors import StoreError, StoreRefusedError
 from .base import Document, Match
 from .chroma_api import ChromaApi
-from .health import Health, Reporter
+from .health import COLLECTION, STORE, Health, Reporter
 from .settings import RetrievalSettings
 
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ class ChromaStore:
         """Ask nothing yet."""
         self._api = ChromaApi(hass, settings)
         self._known: dict[str, _Collection] = {}
-        self.health = Health("store", self._api.title, reporter)
+        self.health = Health(STORE, self._api.title, reporter)
+        self._reporter = reporter
+        self._is_foreign = False
+        """Whether the owner was told that a collection of that name is somebody else's."""
 
     async def async_open(self) -> None:
         """See whether server, token and database are right."""
@@ -166,9 +169,11 @@ class ChromaStore:
         await self._api.async_delete("collections", collection)
 
     async def _async_prepared(self, name: str, key: str, dimension: int) -> _Collection:
-        """Return a collection of ours for vectors of this key and length, made or emptied if need be."""
+        """Return a collection of ours for vectors of this key, made or emptied if need be."""
         found = await self._async_own(name)
-        if found is not None and (found.key != key or found.dimension not in (None, dimension)):
+        if found is not None and found.key == key and found.dimension not in (None, dimension):
+            raise self._refused("store_dimension", name, f"{found.dimension}, {dimension}")
+        if found is not None and found.key != key:
             await self._async_drop(name)
             found = None
         if found is None:
@@ -182,7 +187,13 @@ class ChromaStore:
         self._known.pop(name, None)
         found = await self._async_collection(name)
         if found is not None and found.key is None:
-            raise self._refused("store_foreign", name, "")
+            refusal = self._refused("store_foreign", name, "")
+            await self._reporter.async_failing(COLLECTION, self._api.title, refusal)
+            self._is_foreign = True
+            raise refusal
+        if self._is_foreign:
+            self._is_foreign = False
+            self._reporter.async_recovered(COLLECTION)
         return found
 
     async def _async_collection(self, name: str) -> _Collection | None:

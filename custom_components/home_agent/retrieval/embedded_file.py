@@ -58,16 +58,22 @@ class EmbeddedFile:
             self._matrices.clear()
 
     def upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
-        """Add or replace documents; a collection of another key or vector length is emptied before."""
+        """Add or replace documents; a collection of another key is emptied before."""
         name, dimension = _clean(collection), int(vectors.shape[1])
         with self.database.lock:
             with self.database.writing() as connection:
-                if _collection(connection, name) not in (None, (key, dimension)):
+                known = _collection(connection, name)
+                if known is not None and known[0] == key and known[1] != dimension:
+                    raise self._other_length(collection, known[1], dimension)
+                if known is not None and known[0] != key:
                     connection.execute("DELETE FROM documents WHERE collection=?", (name,))
                     self._matrices.pop(collection, None)
                 connection.execute("INSERT OR REPLACE INTO collections VALUES (?, ?, ?)", (name, key, dimension))
                 connection.executemany(_UPSERT, _rows(name, documents, vectors))
             self._upsert_in_memory(collection, [_clean(document.id) for document in documents], vectors)
+
+    def _other_length(self, collection: str, has: int, wanted: int) -> StoreRefusedError:
+        return StoreRefusedError(store=self.database.path.name, collection=collection, detail=f"{has}, {wanted}")
 
     def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: Vectors) -> None:
         """Change the vectors in memory, where they are there already."""
@@ -121,9 +127,7 @@ class EmbeddedFile:
                 return None
             wanted = np.asarray(vector, dtype=np.float32)
             if wanted.shape != (known[1],):
-                raise StoreRefusedError(
-                    store=self.database.path.name, collection=collection, detail=f"{known[1]}, {wanted.size}"
-                )
+                raise self._other_length(collection, known[1], wanted.size)
             if (matrix := self._matrices.get(collection)) is None:
                 self._matrices[collection] = matrix = _matrix(connection, name, known[1])
             similarities = matrix.vectors @ wanted

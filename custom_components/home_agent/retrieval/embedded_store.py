@@ -10,7 +10,7 @@ from homeassistant.helpers.storage import STORAGE_DIR
 from ..const import DOMAIN
 from .base import Document, Match
 from .embedded_file import EmbeddedFile
-from .health import Health, Reporter
+from .health import STORE, Health, Reporter
 from .numeric import async_load_numpy
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class EmbeddedStore:
         self._hass = hass
         self._reporter = reporter
         self._file = EmbeddedFile(path_of(hass))
-        self.health = Health("store", self._file.database.path.name, reporter)
+        self.health = Health(STORE, self._file.database.path.name, reporter)
 
     async def async_open(self) -> None:
         """See whether the file can be used, and set aside what cannot. A later call opens what now fails."""

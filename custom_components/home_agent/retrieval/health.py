@@ -8,6 +8,8 @@ from typing import Protocol
 from ..const import LOGGER
 from ..errors import RetrievalError, StoreRefusedError
 
+STORE, EMBEDDING, COLLECTION = "store", "embedding", "collection"
+"""What the owner can be told of: the whole store, the embedding model, a collection that is not ours."""
 FAILURES_UNTIL_TOLD = 3  # in a row
 PAUSE = 20.0  # seconds after a failure in which every request fails at once: nobody waits in vain for each sentence
 
@@ -16,7 +18,7 @@ class Reporter(Protocol):
     """Tells the owner (issues.py)."""
 
     async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
-        """Say that a part (`store`, `embedding`) keeps failing."""
+        """Say that a part (`STORE`, `EMBEDDING`, `COLLECTION`) keeps failing."""
         ...
 
     def async_recovered(self, part: str) -> None:

@@ -19,7 +19,7 @@ from homeassistant.helpers.start import async_at_started
 
 from .. import events
 from ..const import LOGGER
-from ..errors import RetrievalError
+from ..errors import RetrievalError, StoreRefusedError
 from ..home import Home, HomeSnapshot
 from ..slices import in_slices
 from .base import Found, Query
@@ -151,6 +151,9 @@ class HomeIndex:
         text = f"{query.previous}\n{query.text}" if follows else query.text
         name = self._settings.collection
         found = (await self._vectors.async_nearest(text, (name,), max(query.limit, self._settings.top_k))).get(name)
+        if isinstance(found, StoreRefusedError):  # the model makes other vectors by now: all of them are made anew
+            self._synced = None
+            self._update_vectors()
         if not isinstance(found, list):
             return ()
         near = [match.id for match in found if self._settings.is_near(match)]

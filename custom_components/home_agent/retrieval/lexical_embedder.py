@@ -41,6 +41,9 @@ class LexicalEmbedder:
             return vectors_of(texts)
         return await self._hass.async_add_executor_job(vectors_of, texts)
 
+    async def async_close(self) -> None:
+        """Do nothing: nothing is open."""
+
 
 def vectors_of(texts: Sequence[str]) -> Vectors:
     """Return one normalised row per text."""

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 import time
 
 from ..const import LOGGER
-from ..errors import EmbeddingError, RetrievalError
+from ..errors import EmbeddingError, RetrievalError, StoreRefusedError
 from .base import Document, Embedder, Match, Store
 
 BATCH = 64  # documents embedded and written at a time
 QUERY_TIMEOUT = 1.5  # seconds; who asks is waiting, and what is found by words is there already
 PAUSE = 20.0  # seconds after a query that took too long in which nobody waits for another one
+
+OTHER_LENGTH = "store_dimension"
+"""What a store says of vectors that are longer or shorter than those it has."""
 
 type Progress = Callable[[int, int], None]
 """Called with how many documents are written and how many there are to write."""
@@ -51,6 +54,8 @@ class Vectors:
         self._opening = asyncio.Lock()
         self._is_open = False
         self._slow_until = 0.0
+        self._outdated: set[str] = set()
+        """Collections that hold vectors of another length than the embedder makes by now."""
 
     async def async_open(self) -> Store:
         """Return the store, opened. Raises `RetrievalError`."""
@@ -61,9 +66,10 @@ class Vectors:
         return self.store
 
     async def async_close(self) -> None:
-        """Let go of the store."""
+        """Let go of both."""
         async with self._opening:
             self._is_open = False
+            await self.embedder.async_close()
             await self.store.async_close()
 
     async def async_sync(
@@ -80,16 +86,23 @@ class Vectors:
         Raises `RetrievalError`.
         """
         store = await self.async_open()
+        anew = anew or collection in self._outdated
         known = await store.async_digests(collection, self.embedder.key)
         if anew or not documents:
             await store.async_drop(collection)  # whatever made its vectors
         elif gone := sorted(known.keys() - documents.keys()):
             await store.async_delete(collection, gone)
         due = [item for key, item in documents.items() if anew or known.get(key) != item.digest]
-        for start in range(0, len(due), BATCH):
-            await self._async_write(collection, due[start : start + BATCH])
-            if progress:
-                progress(min(start + BATCH, len(due)), len(due))
+        try:
+            for start in range(0, len(due), BATCH):
+                await self._async_write(collection, due[start : start + BATCH])
+                if progress:
+                    progress(min(start + BATCH, len(due)), len(due))
+        except StoreRefusedError as err:
+            if anew or not self._is_outdated(collection, err):
+                raise
+            return await self.async_sync(collection, documents, progress, anew=True)
+        self._outdated.discard(collection)
         return Counts.between(known, {key: document.digest for key, document in documents.items()})
 
     async def _async_write(self, collection: str, documents: Sequence[Document]) -> None:
@@ -120,4 +133,12 @@ class Vectors:
         try:
             return await self.store.async_query(collection, vector, limit)
         except RetrievalError as err:  # of another length, for example: the other collections work
+            self._is_outdated(collection, err)
             return err
+
+    def _is_outdated(self, collection: str, error: RetrievalError) -> bool:
+        """Return whether a collection has to be made anew for the vectors that the embedder makes by now, and note it."""
+        outdated = isinstance(error, StoreRefusedError) and error.translation_key == OTHER_LENGTH
+        if outdated:
+            self._outdated.add(collection)
+        return outdated
