@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scripts.benchmark.driver import dialogue_figures
-from scripts.benchmark.report import BEGIN, END, Figures, aims, insert, render
+from scripts.benchmark.report import TOOLS, Figures, aims, insert, render, render_tools, tool_aims
 from scripts.benchmark.requests import Laid, estimate_tokens, lay_out, steps
 
 ROOT = Path(__file__).parents[1]
@@ -139,8 +139,9 @@ def test_the_report_never_rounds_up_to_all() -> None:
 
 
 def test_figures_replace_those_of_the_last_run_in_the_document() -> None:
-    document = insert(f"before\n{BEGIN}\nold\n{END}\nafter\n", "new\n")
-    assert document == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
+    begin, end = "<!-- figures: written by scripts/bench --markdown -->", "<!-- end of figures -->"
+    document = insert(f"before\n{begin}\nold\n{end}\nafter\n", "new\n")
+    assert document == f"before\n{begin}\n\nnew\n\n{end}\nafter\n"
     with pytest.raises(ValueError, match="has no"):
         insert("no marks", "new")
 
@@ -148,6 +149,28 @@ def test_figures_replace_those_of_the_last_run_in_the_document() -> None:
 def test_the_document_has_its_marks() -> None:
     document = (ROOT / "docs/PERFORMANCE.md").read_text()
     assert insert(document, "new")
+    assert insert(document, "new", TOOLS)
+
+
+def _of_tools(read: float, write: float, *shares: float) -> dict[str, Any]:
+    return {
+        "home_agent": {
+            50: {
+                "tools": {
+                    "policy_ms": {"read": read, "write": write},
+                    "parallel": {"calls": 8, "shares": list(shares)},
+                }
+            }
+        }
+    }
+
+
+def test_tool_calls_are_judged_by_themselves() -> None:
+    assert all(aim.passed for aim in tool_aims(_of_tools(0.9, 1, 1.0, 1.1, 9)))
+    assert [aim.passed for aim in tool_aims(_of_tools(1.01, 1, 1.2))] == [False, True, False]
+    assert "1.200 times" in render_tools(_of_tools(1, 1, 1.2))
+    assert render_tools({"ollama": {50: _figures(4)}}) == ""
+    assert aims(_of_tools(1, 1, 1)) == []
 
 
 @pytest.mark.e2e
@@ -173,3 +196,6 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     for agent in results.values():
         assert agent["24"]["plain"]["cpu_ms"] > 0
         assert agent["24"]["dialogue"]["share"] == 1
+    tools = results["home_agent"]["24"]["tools"]
+    assert tools["policy_ms"].keys() == {"read", "write"}
+    assert min(tools["parallel"]["shares"]) >= 1

@@ -10,9 +10,9 @@ from pathlib import Path
 import platform
 from typing import Any
 
-from .agents import AGENTS
-from .driver import ROOT, Plan, run, say
-from .report import as_json, insert, render
+from .agents import AGENTS, OURS
+from .driver import ROOT, SLOW_TURNS, TOOL_CALLS, Plan, run, say
+from .report import TOOLS, TURNS, as_json, insert, render, render_tools
 
 SIZES = "50,200,1000,5000"
 
@@ -26,6 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--agents", default=",".join(AGENTS), help="integrations, with commas (%(default)s)")
     parser.add_argument("--rounds", type=int, help="how often each agent gets its turn (6)")
     parser.add_argument("--turns", type=int, help="timed turns of each kind per round (5)")
+    parser.add_argument("--tools", action="store_true", help="only what Home Agent does with tool calls")
     parser.add_argument("--quick", action="store_true", help="two small sizes, one round: shows that it works")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
@@ -40,13 +41,17 @@ def arguments() -> argparse.Namespace:
 def plan_from(chosen: argparse.Namespace) -> Plan:
     """Return the plan; agents that this environment cannot run are left out, and that is said."""
     agents = []
-    for name in chosen.agents.split(","):
+    for name in (OURS,) if chosen.tools else chosen.agents.split(","):
         if AGENTS[name].installed:
             agents.append(name)
         else:
             say(f"without {name}: {AGENTS[name].requires} is not installed")
     return Plan(
-        agents=agents, sizes=sorted(map(int, chosen.sizes.split(","))), rounds=chosen.rounds, turns=chosen.turns
+        agents=agents,
+        sizes=sorted(map(int, chosen.sizes.split(","))),
+        rounds=chosen.rounds,
+        turns=chosen.turns,
+        tools_only=chosen.tools,
     )
 
 
@@ -69,13 +74,17 @@ def about(plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def summary(facts: Mapping[str, Any]) -> str:
-    """Return the same as one sentence."""
+def taken(facts: Mapping[str, Any]) -> str:
+    """Return when and where the figures were taken, without an end to the sentence."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
-    return (
-        f"Taken {facts['taken']} on {facts['machine']}, Python {facts['python']}, {versions}; medians of "
-        f"{facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds."
-    )
+    return f"Taken {facts['taken']} on {facts['machine']}, Python {facts['python']}, {versions}"
+
+
+def summaries(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return how the figures of each part were taken, as one sentence."""
+    turns = f"medians of {facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds."
+    tools = f"medians of {TOOL_CALLS} calls of each kind and of {SLOW_TURNS} turns with eight slow calls."
+    return {TURNS: f"{taken(facts)}; {turns}", TOOLS: f"{taken(facts)}; {tools}"}
 
 
 def main() -> None:
@@ -84,13 +93,16 @@ def main() -> None:
     plan = plan_from(chosen)
     facts = about(plan)
     results = run(plan)
-    print(render(results))
-    print(summary(facts))
+    renderers = {TOOLS: render_tools} if plan.tools_only else {TURNS: render, TOOLS: render_tools}
+    for part, sentence in summaries(facts).items():
+        if part not in renderers or not (text := renderers[part](results)):
+            continue
+        print(text, sentence, sep="\n")
+        if chosen.markdown:
+            figures = f"{sentence}\n\n{renderers[part](results, markdown=True)}"
+            chosen.markdown.write_text(insert(chosen.markdown.read_text(), figures, part))
     if chosen.json:
         chosen.json.write_text(json.dumps(as_json(facts, results), indent=2) + "\n")
-    if chosen.markdown:
-        figures = f"{summary(facts)}\n\n{render(results, markdown=True)}"
-        chosen.markdown.write_text(insert(chosen.markdown.read_text(), figures))
 
 
 if __name__ == "__main__":

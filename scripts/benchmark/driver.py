@@ -18,6 +18,10 @@ import sys
 import tempfile
 from typing import Any, Self
 
+from .agents import OURS
+
+TOOL_CALLS = 500
+SLOW_TURNS = 5
 ROOT = Path(__file__).parents[2]
 PACKAGE = __package__ or "scripts.benchmark"
 
@@ -32,6 +36,8 @@ class Plan:
     """How often each agent gets its turn."""
     turns: int
     """Timed turns of each kind per round."""
+    tools_only: bool = False
+    """Nothing of turns, only what Home Agent does with tool calls."""
     pace_ms: float = 2
     """Time between two tokens where the delay of each is measured; elsewhere an answer comes as fast as it can."""
 
@@ -131,7 +137,11 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
         for size in plan.sizes:
             say(f"{size} entities: starting {', '.join(plan.agents)}")
             with _workers(plan, size, port, code) as workers:
-                for name, figures in _measure(plan, workers).items():
+                measured = {OURS: {}} if plan.tools_only else _measure(plan, workers)
+                if OURS in workers:
+                    say("  tools")
+                    measured[OURS]["tools"] = workers[OURS].ask("tools", count=TOOL_CALLS, turns=SLOW_TURNS)
+                for name, figures in measured.items():
                     results[name][size] = figures
     return results
 

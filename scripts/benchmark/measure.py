@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AbstractContextManager
+from importlib import import_module
 from inspect import signature
 from time import monotonic_ns, process_time_ns
 from typing import Any
@@ -100,6 +101,29 @@ class Measure:
         _, speech, _ = await self._say(f"What is the temperature in the {area}?")
         records = await self._take()
         return {"requests": len(records), "answered": NEEDLE in speech}
+
+    async def tools(self, count: int, turns: int) -> dict[str, Any]:
+        """Return what the policy costs, and how long the slow tools of one message take, as a share of the slowest.
+
+        From the last byte of the message with the calls to the last byte of the request with their results. Home Agent only,
+        and last: the slow tools need an assistant of their own.
+        """
+        part: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.tools")
+        user = await self.hass.auth.async_get_user(self.user_id)
+        _, entity_id = self.house.lamp()
+        await self.hass.services.async_call("light", "turn_on", {"entity_id": entity_id}, blocking=True)
+        policy = await part.policy_ms(self.hass, entity_id, user, count)
+        patient = Measure(self.hass, self.house, self.control, await part.add_patient_profile(self.hass), self.user_id)
+        shares = [await patient._slow_calls(part.WAIT, part.PARALLEL, part.SLOWEST) for _ in range(turns)]
+        return {"policy_ms": policy, "parallel": {"calls": part.PARALLEL, "shares": shares}}
+
+    async def _slow_calls(self, name: str, count: int, slowest: float) -> float:
+        calls: dict[str, dict[str, Any]] = {f"{name}{number}": {} for number in range(1, count + 1)}
+        await self._call(self.control.plan, kind="calls", calls=calls, pace_ms=0)
+        await self._take()
+        await self._say("Please wait for all of them.")
+        first, second = await self._take()
+        return float((second["arrived"] - first["done"]) / 1e9 / slowest)
 
     async def requests(self) -> list[Any]:
         """Return the bodies of one plain turn, to look at."""

@@ -1,7 +1,8 @@
 """The tables and the aims. Pure: figures in, text out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any
 
 from .agents import OURS
@@ -15,6 +16,8 @@ MAX_GROWTH = 1.5
 MAX_NEW_TOKENS = 150
 NEW_TOKENS_SIZE = 200
 MAX_BLOCK_MS = 5.0
+MAX_POLICY_MS = 1.0
+MAX_SHARE_OF_SLOWEST = 1.1
 
 
 def _ms(value: float) -> str:
@@ -23,6 +26,10 @@ def _ms(value: float) -> str:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{int(value * 1000) / 10:g} %"  # never rounded up to 100
+
+
+def _times(shares: Sequence[float]) -> str:
+    return f"{median(shares):.3f} times"
 
 
 TABLES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
@@ -48,6 +55,14 @@ TABLES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
 )
 
 
+TOOL_TABLES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
+    ("Policy around a call that reads (ms)", lambda f: f"{f['tools']['policy_ms']['read']:.3f}"),
+    ("Policy around a call that writes (ms)", lambda f: f"{f['tools']['policy_ms']['write']:.3f}"),
+    ("Eight slow calls of one message, as a share of the slowest", lambda f: _times(f["tools"]["parallel"]["shares"])),
+)
+"""Of Home Agent alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Aim:
     """One aim and whether it was met."""
@@ -60,15 +75,29 @@ class Aim:
 
 def aims(results: Results) -> list[Aim]:
     """Judge Home Agent; aims for which nothing was measured are left out."""
-    if OURS not in results:
+    ours = {size: figures for size, figures in results.get(OURS, {}).items() if "plain" in figures}
+    if not ours:
         return []
-    ours = results[OURS]
     others = {name: sizes for name, sizes in results.items() if name != OURS}
     judged = [
         aim for kind in ("plain", "call") for key in ("cpu_ms", "added_ms") for aim in _speed(ours, others, kind, key)
     ]
     for size, figures in ours.items():
         judged += _per_size(size, figures)
+    return judged
+
+
+def tool_aims(results: Results) -> list[Aim]:
+    """Judge what Home Agent does with tool calls."""
+    judged = []
+    for size, figures in results.get(OURS, {}).items():
+        if (tools := figures.get("tools")) is None:
+            continue
+        for kind, took in tools["policy_ms"].items():
+            judged.append(Aim(f"policy around a {kind}, {size}", f"{took:.3f} ms", "1 ms", took <= MAX_POLICY_MS))
+        shares = tools["parallel"]["shares"]
+        passed = median(shares) <= MAX_SHARE_OF_SLOWEST
+        judged.append(Aim(f"slow calls side by side, {size}", _times(shares), f"{MAX_SHARE_OF_SLOWEST} times", passed))
     return judged
 
 
@@ -124,15 +153,27 @@ def _table(rows: list[list[str]], *, markdown: bool) -> list[str]:
 
 
 def render(results: Results, *, markdown: bool = False) -> str:
-    """Return all tables and the aims as text."""
+    """Return all tables and the aims about turns as text."""
+    return _rendered(results, TABLES, aims(results), markdown=markdown)
+
+
+def render_tools(results: Results, *, markdown: bool = False) -> str:
+    """Return the tables and the aims about tool calls as text; "" when they were not measured."""
+    ours = {name: sizes for name, sizes in results.items() if all("tools" in figures for figures in sizes.values())}
+    return _rendered(ours, TOOL_TABLES, tool_aims(ours), markdown=markdown) if ours else ""
+
+
+def _rendered(
+    results: Results, tables: Sequence[tuple[str, Callable[[Figures], str]]], judged: Sequence[Aim], *, markdown: bool
+) -> str:
     sizes = next(iter(results.values()))
     parts = []
-    for title, cell in TABLES:
+    for title, cell in tables:
         rows = [["entities", *map(str, sizes)]] + [
             [name, *(cell(row[size]) for size in sizes)] for name, row in results.items()
         ]
         parts.append("\n".join([f"**{title}**\n" if markdown else title, *_table(rows, markdown=markdown)]))
-    if judged := aims(results):
+    if judged:
         rows = [["aim", "measured", "limit", ""]]
         rows += [[aim.what, aim.measured, aim.limit, "met" if aim.passed else "MISSED"] for aim in judged]
         parts.append("\n".join(["**Aims**\n" if markdown else "Aims", *_table(rows, markdown=markdown)]))
@@ -141,16 +182,19 @@ def render(results: Results, *, markdown: bool = False) -> str:
 
 def as_json(about: Mapping[str, Any], results: Results) -> dict[str, Any]:
     """Return everything for a file."""
-    return {"about": about, "results": results, "aims": [asdict(aim) for aim in aims(results)]}
+    judged = [*aims(results), *tool_aims(results)]
+    return {"about": about, "results": results, "aims": [asdict(aim) for aim in judged]}
 
 
-BEGIN, END = "<!-- figures: written by scripts/bench --markdown -->", "<!-- end of figures -->"
+TURNS, TOOLS = "figures", "figures of tool calls"
+"""The parts of the document that are written."""
 
 
-def insert(document: str, figures: str) -> str:
-    """Return the document with the figures between its two marks."""
-    head, begin, rest = document.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+def insert(document: str, figures: str, part: str = TURNS) -> str:
+    """Return the document with the figures between the two marks of a part."""
+    first, last = f"<!-- {part}: written by scripts/bench --markdown -->", f"<!-- end of {part} -->"
+    head, begin, rest = document.partition(first)
+    _, end, tail = rest.partition(last)
     if not (begin and end):
-        raise ValueError(f"the document has no {BEGIN!r} and {END!r}")
-    return f"{head}{BEGIN}\n\n{figures}\n{END}{tail}"
+        raise ValueError(f"the document has no {first!r} and {last!r}")
+    return f"{head}{first}\n\n{figures}\n{last}{tail}"

@@ -38,23 +38,25 @@ class Model:
         self.plan: dict[str, Any] = {"kind": "words"}
         self.records: list[dict[str, Any]] = []
 
-    def reply(self, raw: bytes, body: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
-        """Return the text, or the tool call as `{"name", "arguments"}`."""
+    def reply(self, raw: bytes, body: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+        """Return the text, or the tool calls as `{"name", "arguments"}`: one, or with the kind `calls` all of the plan."""
         kind = self.plan["kind"]
         if kind == "words":
-            return ANSWER, None
+            return ANSWER, []
         if kind == "question" and self.plan["needle"].encode() in raw:
-            return f"It is {self.plan['needle']} degrees there at the moment, quite pleasant I would say.", None
-        if kind == "call" and body["messages"][-1]["role"] == "tool":
-            return ANSWER, None
+            return f"It is {self.plan['needle']} degrees there at the moment, quite pleasant I would say.", []
+        if kind in ("call", "calls") and body["messages"][-1]["role"] == "tool":
+            return ANSWER, []
         offered = tool_names(body)
-        for name, arguments in self.plan["calls"].items():
-            if name in offered:
-                return "", {"name": name, "arguments": arguments}
-        return "No tool of mine can do that.", None
+        calls = [
+            {"name": name, "arguments": arguments} for name, arguments in self.plan["calls"].items() if name in offered
+        ]
+        if not calls:
+            return "No tool of mine can do that.", []
+        return "", calls if kind == "calls" else calls[:1]
 
 
-def openai_pieces(text: str, call: dict[str, Any] | None, number: int) -> list[tuple[bool, bytes]]:
+def openai_pieces(text: str, calls: list[dict[str, Any]], number: int) -> list[tuple[bool, bytes]]:
     """Return the server-sent events of an answer, each with whether it carries a token."""
 
     def event(delta: dict[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
@@ -69,55 +71,61 @@ def openai_pieces(text: str, call: dict[str, Any] | None, number: int) -> list[t
         return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
     pieces = [(False, event({"role": "assistant", "content": ""}))]
-    if call is None:
+    if not calls:
         pieces += [(True, event({"content": token})) for token in tokens_of(text)]
-    else:
+    for index, call in enumerate(calls):
         arguments = json.dumps(call["arguments"])
         head = {
-            "index": 0,
-            "id": f"call_{number}",
+            "index": index,
+            "id": f"call_{number}_{index}",
             "type": "function",
             "function": {"name": call["name"], "arguments": ""},
         }
         half = len(arguments) // 2
         pieces.append((True, event({"tool_calls": [head]})))
         for part in (arguments[:half], arguments[half:]):
-            pieces.append((True, event({"tool_calls": [{"index": 0, "function": {"arguments": part}}]})))
-    pieces.append((False, event({}, "tool_calls" if call else "stop")))
+            pieces.append((True, event({"tool_calls": [{"index": index, "function": {"arguments": part}}]})))
+    pieces.append((False, event({}, "tool_calls" if calls else "stop")))
     usage = {"prompt_tokens": 100, "completion_tokens": 16, "total_tokens": 116}
     pieces.append((False, event(None, usage=usage) + b"data: [DONE]\n\n"))
     return pieces
 
 
-def openai_whole(text: str, call: dict[str, Any] | None, number: int) -> bytes:
+def openai_whole(text: str, calls: list[dict[str, Any]], number: int) -> bytes:
     """Return an answer that is not streamed."""
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
-    if call:
-        function = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
-        message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{number}_{index}",
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])},
+            }
+            for index, call in enumerate(calls)
+        ]
     return json.dumps(
         {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion",
             "created": 1,
             "model": MODEL,
-            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if call else "stop"}],
+            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
             "usage": {"prompt_tokens": 100, "completion_tokens": 16, "total_tokens": 116},
         }
     ).encode()
 
 
-def ollama_pieces(text: str, call: dict[str, Any] | None) -> list[tuple[bool, bytes]]:
+def ollama_pieces(text: str, calls: list[dict[str, Any]]) -> list[tuple[bool, bytes]]:
     """Return the lines of an answer of Ollama, each with whether it carries a token."""
 
     def line(message: dict[str, Any], **more: Any) -> bytes:
         whole = {"model": MODEL, "created_at": "2026-11-20T08:00:00Z", "message": {"role": "assistant", **message}}
         return json.dumps({**whole, "done": False, **more}).encode() + b"\n"
 
-    if call is None:
-        pieces = [(True, line({"content": token})) for token in tokens_of(text)]
+    if calls:
+        pieces = [(True, line({"content": "", "tool_calls": [{"function": call} for call in calls]}))]
     else:
-        pieces = [(True, line({"content": "", "tool_calls": [{"function": call}]}))]
+        pieces = [(True, line({"content": token})) for token in tokens_of(text)]
     counts = {"prompt_eval_count": 100, "eval_count": 16, "total_duration": 1, "eval_duration": 1}
     pieces.append((False, line({"content": ""}, done=True, done_reason="stop", **counts)))
     return pieces
@@ -182,15 +190,15 @@ class Connection:
         if self.model.plan.get("keep"):
             record["body"] = body
         self.model.records.append(record)
-        text, call = self.model.reply(raw, body)
+        text, calls = self.model.reply(raw, body)
         record["text"] = text
         number = len(self.model.records)
         if path.endswith("/api/chat"):
-            await self._stream("application/x-ndjson", ollama_pieces(text, call), record)
+            await self._stream("application/x-ndjson", ollama_pieces(text, calls), record)
         elif body.get("stream"):
-            await self._stream("text/event-stream", openai_pieces(text, call, number), record)
+            await self._stream("text/event-stream", openai_pieces(text, calls, number), record)
         else:
-            answer = openai_whole(text, call, number)
+            answer = openai_whole(text, calls, number)
             count = len(tokens_of(text))
             await asyncio.sleep(self._pace * count)
             record["done"] = monotonic_ns()

@@ -253,7 +253,10 @@ class Witness:
                 await async_get_config_entry_diagnostics(self.hass, self.entry), cls=_Encoder
             )
         return iter(
-            f"{secret} is in {place}" for place, text in places.items() for secret in self.secrets if secret in text
+            f"{secret} is in {place}"
+            for place, text in places.items()
+            for secret in self.secrets
+            if secret.casefold() in text.casefold()
         )
 
 
