@@ -1,6 +1,6 @@
 """A server built with the official SDK, of whichever generation is installed, on loopback and with a loop of its own.
 
-Run as a program: `python -m tests.mcp_client.mcp_server PORT TRANSPORT TOKEN`. A process apart, because the SDK's server
+Run as a program: `python -m tests.mcp_client.mcp_server PORT TRANSPORT TOKEN FOLDER CERTIFICATE`. A process apart, because the SDK's server
 lives in anyio and starlette, whose tasks would count as leftovers of the test.
 """
 
@@ -21,21 +21,38 @@ HUGE = "x" * 50_000
 class McpServer:
     """A process that serves tools."""
 
-    def __init__(self, folder: Path, *, transport: str = "streamable_http", token: str = "", port: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        transport: str = "streamable_http",
+        token: str = "",
+        port: int = 0,
+        certificate: Path | None = None,
+    ) -> None:
         self._folder = folder
         self._transport = transport
         self._token = token
+        self._certificate = certificate
         self.port = port or _free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """The address that clients are given."""
-        return f"http://127.0.0.1:{self.port}/{'sse' if self._transport == 'sse' else 'mcp'}"
+        scheme = "https" if self._certificate else "http"
+        return f"{scheme}://127.0.0.1:{self.port}/{'sse' if self._transport == 'sse' else 'mcp'}"
 
     def forget(self) -> None:
-        """Forget the calls."""
+        """Forget the calls and requests."""
         (self._folder / "calls").unlink(missing_ok=True)
+        (self._folder / "requests").unlink(missing_ok=True)
+
+    @property
+    def requests(self) -> int:
+        """How many requests arrived, the refused ones included."""
+        path = self._folder / "requests"
+        return path.stat().st_size if path.exists() else 0
 
     @property
     def calls(self) -> list[dict[str, Any]]:
@@ -46,7 +63,7 @@ class McpServer:
     def start(self) -> None:
         """Start, and wait until it listens."""
         arguments = ["-m", "tests.mcp_client.mcp_server", str(self.port), self._transport, self._token or "-"]
-        arguments.append(str(self._folder))
+        arguments += [str(self._folder), str(self._certificate or "-")]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen([sys.executable, *arguments], stdout=log, stderr=log)
         for _ in range(400):
@@ -72,7 +89,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _serve(port: int, transport: str, token: str, folder: Path) -> None:  # noqa: C901 - one small function per tool
+def _serve(port: int, transport: str, token: str, folder: Path, certificate: str) -> None:  # noqa: C901 - one small function per tool
     import_module("homeassistant")  # first of all: it puts httpx2 in the place of httpx where it does
     types: Any = import_module("mcp.types")
     try:
@@ -156,16 +173,19 @@ def _serve(port: int, transport: str, token: str, folder: Path) -> None:  # noqa
     app = server.sse_app() if transport == "sse" else server.streamable_http_app()
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and token != "-":
+        if scope["type"] == "http":
             headers = dict(scope["headers"])
-            if headers.get(b"authorization") != f"Bearer {token}".encode():
+            with (folder / "requests").open("a") as file:
+                file.write("x")
+            if token != "-" and headers.get(b"authorization") != f"Bearer {token}".encode():
                 await send({"type": "http.response.start", "status": 401, "headers": []})
                 await send({"type": "http.response.body", "body": b"no"})
                 return
         await app(scope, receive, send)
 
-    import_module("uvicorn").run(guarded, host="127.0.0.1", port=port, log_level="warning")
+    tls = {} if certificate == "-" else {"ssl_certfile": certificate, "ssl_keyfile": certificate}
+    import_module("uvicorn").run(guarded, host="127.0.0.1", port=port, log_level="warning", **tls)
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4]))
+    _serve(int(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4]), sys.argv[5])

@@ -263,7 +263,8 @@ def error_of(err: BaseException, watch: Watch) -> McpError:
         return McpAddressError()
     if watch.certificate_refused:
         return McpCertificateError()
-    if watch.failure or isinstance(err, TimeoutError) or watch.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    silent = isinstance(err, TimeoutError) and (watch.connected or not watch.answered)
+    if watch.failure or silent or watch.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return McpUnreachableError(detail=watch.failure or str(watch.status or "timeout"))
     said = getattr(getattr(err, "error", None), "message", "")  # of JSON-RPC
     return McpProtocolError(detail=str(watch.status or type(err).__name__), said=str(said))

@@ -38,6 +38,8 @@ class Watch:
     """The server's name led where the owner does not allow it."""
     without_key: bool = False
     """No token could be had."""
+    answered: bool = False
+    """Something came back, with whatever in it."""
     connected: str = ""
     """The transport that worked."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
@@ -45,7 +47,7 @@ class Watch:
     def reset(self) -> None:
         """Forget everything, for another attempt."""
         self.status, self.failure = 0, ""
-        self.certificate_refused = self.address_refused = self.without_key = False
+        self.certificate_refused = self.address_refused = self.without_key = self.answered = False
         self.lost = asyncio.Event()
 
     def failed(self, err: BaseException) -> None:
@@ -113,6 +115,7 @@ class WatchedTransport:
             raise
         if response.status_code >= HTTPStatus.BAD_REQUEST and (request.method == "POST" or not self._watch.connected):
             self._watch.status = response.status_code
+        self._watch.answered = True
         events = response.headers.get("content-type", "").startswith("text/event-stream")
         opened = events and request.method == "GET"
         response.stream = self._stream(response.stream, self._watch, events=events, opened=opened)
