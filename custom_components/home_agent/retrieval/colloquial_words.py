@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
     "en": {
+        ".connectivity": "connected, disconnected, online, offline, connection", ".plug": "plugged, unplugged", ".update": "update, updates, upgrade", ".vibration": "vibration, vibrating, shaking", ".battery_charging": "charging", ".problem": "problem, problems, trouble", ".safety": "safe, unsafe, safety", ".running": "running", ".sound": "sound, noise, noisy", ".heat": "hot, overheated", ".cold": "cold, freezing", ".tamper": "tampering, tampered", ".presence": "home, away",
         "light": "light, lights, lamp, lamps, bulb, bulbs, lighting, chandelier, spotlight, spotlights, downlights, led strip, nightlight, sconce, lantern",
         "switch": "switch, plug, outlet, socket, power strip",
         "cover": "cover, blinds, shades, shutters, curtains, drapes, roller",
@@ -29,6 +30,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".garage_door": "garage door", ".outlet": "outlet, plug, socket",
     },
     "de": {
+        ".carbon_monoxide": "kohlenmonoxid, kohlenstoffmonoxid, co", ".carbon_dioxide": "co2, kohlendioxid, luftqualität", ".connectivity": "verbunden, verbindung, online, offline", ".plug": "eingesteckt, ausgesteckt", ".update": "update, updates, aktualisierung", ".vibration": "vibration, vibriert", ".battery_charging": "lädt, laden, geladen", ".problem": "problem, probleme, störung", ".safety": "sicher, unsicher", ".running": "läuft", ".sound": "geräusch, lärm, laut", ".heat": "heiß, überhitzt", ".cold": "kalt", ".tamper": "manipulation, sabotage",
         "light": "licht, lichter, lampe, lampen, leuchte, leuchten, beleuchtung, birne, glühbirne, strahler, spots, lichterkette, led, stehlampe, leuchtmittel",
         "switch": "schalter, steckdose, steckdosen, stecker, zwischenstecker",
         "cover": "rollladen, rolladen, rollläden, rollo, rollos, jalousie, jalousien, vorhang, vorhänge, markise, tor, abdeckung, storen, raffstore",
@@ -46,6 +48,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".window": "fenster", ".smoke": "rauch, rauchmelder, feuer", ".moisture": "leck, nass, wasserleck", ".battery": "batterie, batterien, akku, akkus", ".illuminance": "helligkeit, lichtstärke", ".garage_door": "garagentor",
     },
     "fr": {
+        ".carbon_monoxide": "monoxyde de carbone", ".carbon_dioxide": "co2, qualité de l'air", ".connectivity": "connecté, connectés, déconnecté, connexion", ".plug": "branché, branchés, débranché", ".update": "mise à jour, mises à jour", ".vibration": "vibration, vibre", ".battery_charging": "charge, recharge", ".problem": "problème, panne", ".sound": "son, bruit", ".heat": "chaud, surchauffe", ".cold": "froid",
         "light": "lumière, lumières, lampe, lampes, ampoule, ampoules, éclairage, lustre, spot, spots, plafonnier, veilleuse, luminaire",
         "switch": "interrupteur, prise, prises, multiprise",
         "cover": "volet, volets, store, stores, rideau, rideaux, portail", "cover.blind": "store, stores, vénitien", "cover.shutter": "volet, volets, volet roulant, volets roulants", "cover.shade": "store, stores",
@@ -59,6 +62,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".door": "porte, portes", ".window": "fenêtre, fenêtres", ".smoke": "fumée, incendie", ".moisture": "fuite, mouillé", ".battery": "batterie, batteries, pile, piles", ".illuminance": "luminosité, éclairement",
     },
     "es": {
+        ".carbon_monoxide": "monóxido de carbono", ".carbon_dioxide": "co2, calidad del aire", ".connectivity": "conectado, conectados, desconectado, conexión", ".plug": "enchufado, enchufados, desenchufado", ".update": "actualización, actualizaciones", ".vibration": "vibración, vibra, vibrando", ".battery_charging": "cargando, carga", ".problem": "problema, avería", ".sound": "sonido, ruido", ".heat": "caliente", ".cold": "frío",
         "light": "luz, luces, lámpara, lámparas, bombilla, bombillas, foco, focos, iluminación, candelabro, alumbrado",
         "switch": "interruptor, enchufe, enchufes, toma, tomacorriente, regleta",
         "cover": "persiana, persianas, cortina, cortinas, toldo, puerta, portón, estor", "cover.blind": "persiana, persianas, veneciana", "cover.shutter": "persiana, persianas, contraventana", "cover.shade": "estor, estores, cortina",
@@ -93,6 +97,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".motion": "beweging", ".occupancy": "aanwezigheid", ".door": "deur, deuren", ".window": "raam, ramen, venster", ".smoke": "rook, brand", ".moisture": "lek, lekkage", ".battery": "batterij, batterijen, accu",
     },
     "ru": {
+        ".carbon_monoxide": "угарный газ, угарного газа", ".carbon_dioxide": "со2, углекислый газ", ".connectivity": "подключен, подключено, соединение, связь, онлайн", ".plug": "воткнут, вставлен", ".update": "обновление, обновления", ".vibration": "вибрация, вибрирует, трясется", ".battery_charging": "заряжается, зарядка", ".problem": "проблема, проблемы, неисправность", ".sound": "звук, шум", ".heat": "жар, перегрев, горячо", ".cold": "холод, холодно",
         "light": "свет, лампа, лампы, лампочка, лампочки, люстра, светильник, светильники, освещение, подсветка, торшер, ночник, бра, прожектор", "switch": "выключатель, розетка, розетки, реле",
         "cover": "шторы, штора, жалюзи, рольставни, ставни, занавески, ворота, рулонка", "cover.blind": "жалюзи", "cover.shutter": "рольставни, ставни", "cover.shade": "рулонная штора, рулонные шторы, шторка", "cover.curtain": "штора, шторы, занавеска, занавески, портьеры",
         "cover.garage": "гаражные ворота, гараж, гаражная дверь", "cover.gate": "ворота, калитка, шлагбаум", "cover.awning": "навес, маркиза", "climate": "термостат, отопление, обогреватель, батарея, кондиционер, кондёр, климат, тёплый пол, радиатор, котел",
@@ -118,12 +123,22 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".energy": "energia, prąd", ".motion": "ruch", ".occupancy": "obecność", ".door": "drzwi", ".window": "okno, okna", ".smoke": "dym", ".moisture": "wyciek, zalanie", ".battery": "bateria, baterie",
     },
     "sv": {
+        ".carbon_monoxide": "kolmonoxid, kolos", ".connectivity": "ansluten, anslutna, anslutning", ".plug": "inkopplad", ".update": "uppdatering, uppdateringar", ".vibration": "vibration, vibrerar", ".battery_charging": "laddar, laddas", ".problem": "problem", ".sound": "ljud, oljud", ".heat": "varmt, hetta", ".cold": "kallt, kyla",
         "light": "ljus, ljuset, lampa, lampor, lampan, lamporna, belysning, taklampa, glödlampa, spotlight", "switch": "strömbrytare, uttag, kontakt, brytare", "cover": "rullgardin, persienn, persienner, gardin, gardiner, markis, jalusi", "cover.blind": "persienn, persienner, rullgardin", "cover.shutter": "jalusi, fönsterlucka", "cover.shade": "rullgardin, rullgardiner", "cover.curtain": "gardin, gardiner, gardinerna",
         "cover.garage": "garageport, garage", "cover.gate": "grind, port", "cover.awning": "markis", "climate": "termostat, värme, värmen, element, luftkonditionering, ac, värmepump", "fan": "fläkt, fläkten, fläktar", "media_player": "musik, musiken, låt, låten, högtalare, radio, volym, volymen, tv, teve", ".tv": "tv, teve, tvn", ".speaker": "högtalare, högtalaren", "lock": "lås, låset, dörr, dörren",
         "vacuum": "dammsugare, dammsugaren, robotdammsugare", "lawn_mower": "gräsklippare, robotgräsklippare", "valve": "ventil, kran, bevattning, spridare", "water_heater": "varmvattenberedare, varmvatten", "humidifier": "luftfuktare, avfuktare", "alarm_control_panel": "larm, larmet", "camera": "kamera", "scene": "scen, stämning", "todo": "lista, inköpslista", "timer": "timer", "weather": "väder, vädret", "calendar": "kalender",
         ".temperature": "temperatur, varmt, kallt, grader", ".humidity": "luftfuktighet, fuktighet", ".power": "effekt, förbrukning", ".energy": "energi, el", ".motion": "rörelse", ".occupancy": "närvaro", ".door": "dörr, dörrar", ".window": "fönster", ".smoke": "rök, brand", ".moisture": "läcka, vattenläcka", ".battery": "batteri, batterier",
     },
+    "cs": {
+        "light": "světlo, světla, lampa, lampy, lampička, žárovka, osvětlení, lustr", "switch": "vypínač, spínač, zásuvka, zásuvky", "cover": "roleta, rolety, žaluzie, závěs, závěsy, markýza, vrata, brána", "cover.blind": "žaluzie", "cover.shutter": "roleta, rolety, okenice", "cover.shade": "roleta, rolety",
+        "cover.curtain": "závěs, závěsy, záclona, záclony", "cover.garage": "garážová vrata, garáž", "cover.gate": "brána, vrata", "cover.awning": "markýza", "climate": "termostat, topení, radiátor, klimatizace, klima", "fan": "ventilátor, větrák, digestoř, čistička",
+        "media_player": "hudba, hudbu, písnička, skladba, reproduktor, rádio, hlasitost, televize, televizi, tv", ".tv": "televize, televizi, telka, tv", ".speaker": "reproduktor", "lock": "zámek, zámky, dveře", "vacuum": "vysavač, robot", "lawn_mower": "sekačka", "valve": "ventil, kohout, uzávěr, zavlažování", "water_heater": "bojler, ohřívač",
+        "humidifier": "zvlhčovač, odvlhčovač", "alarm_control_panel": "alarm", "camera": "kamera", "scene": "scéna", "todo": "seznam, nákup", "weather": "počasí, předpověď", "calendar": "kalendář", ".temperature": "teplota, teplo, zima, stupňů", ".humidity": "vlhkost", ".power": "výkon, spotřeba", ".energy": "energie, elektřina",
+        ".motion": "pohyb", ".occupancy": "obsazenost, přítomnost", ".door": "dveře", ".window": "okno, okna", ".smoke": "kouř", ".moisture": "únik, zaplavení", ".battery": "baterie", ".carbon_monoxide": "oxid uhelnatý, co", ".heat": "horko, přehřátí", ".cold": "zima, chlad", ".sound": "zvuk, hluk", ".vibration": "vibrace, vibruje",
+        ".plug": "zásuvka, zásuvky", ".connectivity": "připojeno, odpojeno, spojení", ".problem": "problém, závada", ".update": "aktualizace, aktualizovat", ".light": "světlo",
+    },
     "da": {
+        ".carbon_monoxide": "kulilte, kulmonoxid, carbonmonoxid, kulos", ".connectivity": "forbundet, tilsluttet, forbindelse", ".plug": "tilsluttet", ".update": "opdatering, opdateringer", ".vibration": "vibration, vibrerer", ".battery_charging": "oplader, lader", ".problem": "problem, problemer", ".sound": "lyd, støj", ".heat": "varmt, hede", ".cold": "koldt, kulde",
         "light": "lys, lyset, lampe, lampen, lamper, lamperne, belysning, pære, loftslampe", "switch": "kontakt, stikkontakt, afbryder, stik", "cover": "gardin, gardiner, persienne, persienner, rullegardin, markise, skodde, port", "cover.blind": "persienne, persienner, rullegardin", "cover.shutter": "skodde, skodder", "cover.shade": "rullegardin, rullegardiner", "cover.curtain": "gardin, gardiner, gardinerne", "cover.garage": "garageport, garage",
         "cover.gate": "port, låge", "cover.awning": "markise", "climate": "termostat, varme, varmen, radiator, klimaanlæg, aircondition, varmepumpe", "fan": "ventilator, blæser, emhætte", "media_player": "musik, musikken, sang, højttaler, højtaler, radio, lydstyrke, tv, fjernsyn, fjernsynet", ".tv": "tv, fjernsyn, fjernsynet", ".speaker": "højttaler, højtaler", "lock": "lås, låsen, dør, døren",
         "vacuum": "støvsuger, støvsugeren, robotstøvsuger", "lawn_mower": "plæneklipper, robotplæneklipper", "valve": "ventil, hane, vanding, vander", "water_heater": "vandvarmer, varmt vand", "humidifier": "luftfugter, affugter", "alarm_control_panel": "alarm, alarmen", "camera": "kamera", "scene": "scene, stemning", "todo": "liste, indkøbsliste", "weather": "vejr, vejret", "calendar": "kalender", ".temperature": "temperatur, varmt, koldt, grader",
@@ -255,12 +270,12 @@ VERBS: Mapping[str, Mapping[str, str]] = {
 """What people say to a kind of thing, or about it, without naming it; by language."""
 
 EVERYTHING: Mapping[str, str] = {
-    "en": "all, every, everything, everywhere, each, entire, whole", "de": "alle, alles, aller, allen, überall, sämtliche, jede, jeder, gesamte, ganze, ganzen",
-    "fr": "tout, tous, toute, toutes, partout, chaque", "es": "todo, todos, toda, todas, cada", "it": "tutto, tutti, tutta, tutte, ovunque, ogni", "nl": "alle, alles, overal, elke, allemaal, hele",
-    "ru": "все, всё, весь, всю, везде, всех, всем, каждый", "pt": "todo, todos, toda, todas, tudo, cada", "pl": "wszystkie, wszystko, wszędzie, każdy, cały, całym", "sv": "alla, allt, överallt, varje, hela",
-    "da": "alle, alt, overalt, hver, hele", "nb": "alle, alt, overalt, hver, hele", "fi": "kaikki, kaikkialla, joka", "cs": "všechny, všechna, všechno, vše, všude, každý, celý, celém", "sk": "všetky, všetko, všade, celý",
-    "hr": "sve, svi, svih, svuda, cijeli, cijeloj", "sl": "vse, vsi, povsod", "uk": "все, всі, усі, усе, скрізь, весь", "bg": "всички, всичко, навсякъде", "tr": "tüm, bütün, hepsi, her", "hu": "minden, összes, mindenhol", "ro": "toate, toți, tot, peste tot",
-    "el": "όλα, όλες, όλους, παντού", "ca": "tot, tots, tota, totes, arreu", "gl": "todo, todos, toda, todas", "he": "כל, הכל", "ar": "كل, جميع", "fa": "همه, تمام", "hi": "सभी, सब, सारी, सारे", "zh": "所有, 全部, 都, 全屋", "ja": "全部, 全て, すべて, みんな", "ko": "모든, 모두, 전부", "th": "ทั้งหมด, ทุก", "vi": "tất cả, mọi", "id": "semua, seluruh",
+    "en": "all, every, everything, everywhere, each, entire, whole, house, home, apartment, flat", "de": "alle, alles, aller, allen, überall, sämtliche, jede, jeder, gesamte, ganze, ganzen, haus, wohnung, zuhause",
+    "fr": "tout, tous, toute, toutes, partout, chaque, maison, appartement", "es": "todo, todos, toda, todas, cada, casa, vivienda, piso", "it": "tutto, tutti, tutta, tutte, ovunque, ogni, casa, appartamento", "nl": "alle, alles, overal, elke, allemaal, hele, huis, woning",
+    "ru": "все, всё, весь, всю, везде, всех, всем, каждый, дом, доме, дома, квартира, квартире", "pt": "todo, todos, toda, todas, tudo, cada, casa, apartamento", "pl": "wszystkie, wszystko, wszędzie, każdy, cały, całym, dom, domu, mieszkanie, mieszkaniu", "sv": "alla, allt, överallt, varje, hela, hus, huset, hemmet, lägenheten",
+    "da": "alle, alt, overalt, hver, hele, hus, huset, hjemmet, lejligheden", "nb": "alle, alt, overalt, hver, hele", "fi": "kaikki, kaikkialla, joka", "cs": "všechny, všechna, všechno, vše, všude, každý, celý, celém, dům, domě, domu, byt, bytě", "sk": "všetky, všetko, všade, celý",
+    "hr": "sve, svi, svih, svuda, cijeli, cijeloj, kuća, kući, kuće, stan, stanu", "sl": "vse, vsi, povsod", "uk": "все, всі, усі, усе, скрізь, весь", "bg": "всички, всичко, навсякъде", "tr": "tüm, bütün, hepsi, her", "hu": "minden, összes, mindenhol", "ro": "toate, toți, tot, peste tot",
+    "el": "όλα, όλες, όλους, παντού", "ca": "tot, tots, tota, totes, arreu", "gl": "todo, todos, toda, todas, casa", "he": "כל, הכל", "ar": "كل, جميع", "fa": "همه, تمام", "hi": "सभी, सब, सारी, सारे", "zh": "所有, 全部, 都, 全屋", "ja": "全部, 全て, すべて, みんな", "ko": "모든, 모두, 전부", "th": "ทั้งหมด, ทุก", "vi": "tất cả, mọi", "id": "semua, seluruh",
 }  # fmt: skip
 """Words for all of something, by language."""
 

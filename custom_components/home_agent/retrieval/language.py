@@ -37,6 +37,10 @@ _VERB = 0.8
 _FALLBACK = 0.8  # what an English word counts in another language
 _ATTRIBUTE = 0.5  # "brightness" says light, but not as surely as "lamp"
 _STATE = 0.35
+_CLASS_STATE = 0.7  # "charging", "wet": few classes have such a state
+_OF_SEVERAL = 0.6  # "carbon" of "carbon monoxide"
+_TELLING = 4  # letters of a word that says something by itself
+_BINARY = 0.85  # a sensor of either sort is a sensor
 _FAR = 5  # letters of a word of a third language that is taken for a room: short ones mean something else here
 _PART = 0.85  # "Küchenlicht" ends in a word for lights
 _SENTENCE = 0.9
@@ -213,11 +217,16 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
             nouns.add(word)
     for word, known in sentences.kinds.items():
         _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
+    fillers = (sentences.fillers - nouns) | set(_listed(FILLERS.get(base, "")))
+    nouns |= sentences.nouns
+    nouns = {noun for noun in nouns if not fillers.issuperset(noun.split())}
+    for word, known in kinds.items():
+        if word in nouns and known.get("sensor", 0.0) > _BINARY:
+            known["binary_sensor"] = max(known.get("binary_sensor", 0.0), _BINARY)
     if base != "en":
         for word, kind in _rows(COLLOQUIAL["en"]):
             if word not in sentences.fillers and kinds.get(word, {}).get(kind, 0) < _FALLBACK and word not in nouns:
                 _raise(kinds, word, {kind: _FALLBACK})
-    fillers = (sentences.fillers - nouns) | set(_listed(FILLERS.get(base, "")))
     everything = {word for words_ in (EVERYTHING.get(base, ""), EVERYTHING["en"]) for word in _listed(words_)}
     return Language(
         code=code,
@@ -289,7 +298,12 @@ def _translations(translated: Mapping[str, str]) -> Iterable[tuple[str, str, flo
                 kind, weight = domain, _ATTRIBUTE
             case ["component", domain, "entity_component", "_", "state", _]:
                 kind, weight = domain, _STATE
+            case ["component", domain, "entity_component", class_, "state", _]:
+                kind, weight = f"{domain}.{class_}", _CLASS_STATE
             case _:
                 continue
         if phrase := _phrase(text):
             yield phrase, kind, weight
+            for word in phrase.split():
+                if word != phrase and len(word) >= _TELLING:
+                    yield word, kind, weight * _OF_SEVERAL

@@ -34,6 +34,9 @@ _MAX_VALUES = 80  # of a list; a longer one is no vocabulary
 _FEW = 0.3  # of its sentences in one domain: a word that says less than this about each is a filler
 _MANY = 5  # domains
 _OFTEN = 0.4  # of the sentences of a domain: a word that stands in so many is its name or its verb
+_SURE = 0.75  # from this certainty on a word can name a kind
+_SORTS = 3  # intents that a noun stands in
+_CLEARLY = 0.5
 _RARE = 0.4  # what a word says that stands in one sentence of a domain alone
 
 
@@ -45,6 +48,8 @@ class SentenceWords:
     """Word, or several with spaces, to kinds (`light`, `cover.blind`) with how sure that is, 0 to 1."""
     asking: Mapping[str, float] = field(default_factory=dict)
     """Word to how much it asks (1) rather than orders (-1)."""
+    nouns: frozenset[str] = frozenset()
+    """The words that name a kind: they stand in orders and questions of all sorts, where a verb stands in few."""
     fillers: frozenset[str] = frozenset()
     """Words that stand in sentences about anything."""
 
@@ -69,6 +74,7 @@ class _Reader:
         self._seen: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # word: domain: in how many
         self._modes: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])  # word: asked, ordered
         self._all = [0.0, 0.0]
+        self._intents: dict[tuple[str, str], set[str]] = defaultdict(set)  # word and domain: in which intents
         self._classes: dict[str, dict[str, float]] = defaultdict(dict)
 
     def read(self) -> None:
@@ -93,6 +99,7 @@ class _Reader:
             self._blocks[kind] += 1 / len(kinds)
             for word in bag:
                 self._seen[word][kind] += 1 / len(kinds)
+                self._intents[word, kind].add(intent)
 
     def _bag(self, template: str, domains: tuple[str, ...], deep: int = 0) -> set[str]:
         """Return the folded words of a template, its rules and lists included."""
@@ -141,9 +148,15 @@ class _Reader:
             kinds[phrase] = {**kinds.get(phrase, {}), **classes}
             fillers.discard(phrase)
         asking = {word: self._asks(*modes) for word, modes in self._modes.items() if not word.isdigit()}
-        return SentenceWords(
-            kinds, {word: asks for word, asks in asking.items() if abs(asks) > 0.5}, frozenset(fillers)
-        )
+        asking = {word: asks for word, asks in asking.items() if abs(asks) > _CLEARLY}
+        nouns = {word for word, known in kinds.items() if self._is_noun(word, known)}
+        return SentenceWords(kinds, asking, frozenset(nouns), frozenset(fillers))
+
+    def _is_noun(self, word: str, kinds: Mapping[str, float]) -> bool:
+        best = max(kinds, key=kinds.__getitem__, default="")
+        intents = self._intents[word, best]
+        is_asked = any(intent.startswith(_ASKING) for intent in intents)
+        return kinds.get(best, 0.0) >= _SURE and (word in self._classes or (len(intents) >= _SORTS and is_asked))
 
     def _asks(self, asked: float, ordered: float) -> float:
         asked, ordered = asked / max(1.0, self._all[0]), ordered / max(1.0, self._all[1])
