@@ -13,12 +13,14 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import CLIENT_ID, MockConfigEntry, MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
+from yarl import URL
 
 from custom_components.home_agent.errors import McpAuthError
 from custom_components.home_agent.flows.choices import selectable_apis
 from custom_components.home_agent.mcp_client.sdk import Address, Session, async_connect
 from custom_components.home_agent.outside.auth import bearer
 from tests.custom.conftest import issues
+from tests.docs.pages import examples
 from tests.house import build_house, set_up
 
 API = "home_agent-profile-1"
@@ -37,6 +39,7 @@ def admin(hass: HomeAssistant) -> MockUser:
 async def port(hass: HomeAssistant, hass_client_no_auth: ClientSessionGenerator, house: None) -> int:
     """The port of a Home Assistant with a house."""
     await build_house(hass)
+    pytest.importorskip("aiohttp_sse", reason="of Home Assistant's MCP server; scripts/setup brings it")
     for component in ("http", "ai_task", "mcp_server"):  # whoever has pages has to be there before the server starts
         assert await async_setup_component(hass, component, {})
     client = await hass_client_no_auth()
@@ -231,3 +234,12 @@ async def test_nobody_is_let_in_without_a_token(hass: HomeAssistant, port: int) 
     with pytest.raises(McpAuthError):
         async with async_connect(hass, address):
             pass
+
+
+async def test_the_example_of_the_page(hass: HomeAssistant, port: int, admin: MockUser) -> None:
+    [example] = [item.code for item in examples("json") if "mcpServers" in item.code]
+    server = json.loads(example)["mcpServers"]["home"]
+    assert server["headers"].keys() == {"Authorization"}
+    await start(hass)
+    async with program(hass, port, admin, URL(server["url"]).path) as session:
+        assert (await call(session, "ha_query", entity_id="light.bed_light"))["success"]

@@ -14,7 +14,7 @@ from .pages import CODE, Example, examples, rows, section
 __all__ = ["write_yaml"]
 
 PAGE = "CUSTOM_TOOLS.md"
-EXAMPLES = [example for example in examples("yaml") if example.page == f"docs/{PAGE}"]
+EXAMPLES = [example for example in examples("yaml") if example.page in (f"docs/{PAGE}", "docs/MCP.md")]
 SECRETS = "\n".join(
     f"{name}: abc-{name}" for name in ("weather_api_key", "heating_token", "router_password", "car_secret", "mcp_token")
 )
