@@ -97,7 +97,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         try:
             with self.runtime.sessions.turn(turn.conversation_id, self.profile.subentry_id) as session:
                 turn.taints, session.user_id = session.taints, turn.context.user_id
-                recall(turn, session, self.runtime.conversations, user_input.conversation_id, chat_log)
+                recall(turn, session, self.runtime.conversations, user_input.conversation_id)
                 events.async_conversation_started(self.hass, turn)
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)

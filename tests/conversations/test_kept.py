@@ -154,6 +154,7 @@ async def test_what_is_not_to_be_kept_any_more_leaves_the_disk(
     await restart(hass, entry)
     assert "marzipan" in str(hass_storage[f"{DOMAIN}.conversations.{entry.entry_id}"])
     hass.config_entries.async_update_entry(entry, options={"profile_defaults": {setting: False}})
+    await hass.async_block_till_done()  # it is loaded anew
     await restart(hass, entry)
     await hass.config_entries.async_unload(entry.entry_id)
     assert "marzipan" not in str(hass_storage[f"{DOMAIN}.conversations.{entry.entry_id}"])

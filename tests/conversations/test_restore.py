@@ -120,6 +120,7 @@ async def test_calls_of_tools_that_are_gone_are_left_out(hass: HomeAssistant, ll
     llm_server.plan(tool_call("ha_control", TURN_ON), text("On."), text("Yes."))
     conversation_id = (await say(hass, "light on")).conversation_id
     hass.config_entries.async_update_entry(entry, options={"profile_defaults": {"native_tools": False}})
+    await hass.async_block_till_done()  # it is loaded anew
     await restart(hass, entry)
     await say(hass, "sure?", conversation_id)
     assert [item["role"] for item in sent(llm_server)] == ["user", "assistant", "user"]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from homeassistant.components.conversation import ChatLog, Content, UserContent
+from homeassistant.components.conversation import Content
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
@@ -16,9 +16,7 @@ from .session import BEGINNING, Session
 
 
 @callback
-def recall(
-    turn: Turn, session: Session, conversations: Conversations, conversation_id: str | None, chat_log: ChatLog
-) -> None:
+def recall(turn: Turn, session: Session, conversations: Conversations, conversation_id: str | None) -> None:
     """Let the session know what whoever talks said before it (`session.past`).
 
     `conversation_id` is what the caller sent: Home Assistant replaces an id that it does not know any more.
@@ -31,9 +29,8 @@ def recall(
             found = conversations.find(turn, conversation_id, anew=session.start != BEGINNING)
         if found is not None:
             begin = dt_util.utcnow() - timedelta(hours=turn.profile.history_max_age_hours)
-            live = next(item.created for item in chat_log.content if isinstance(item, UserContent))
             past.conversation_id = found.id
-            past.messages = tuple(item for item in found.since(begin).messages if item.at <= live)
+            past.messages = found.since(begin).messages
             if past.messages:  # words of a web page are no safer for being kept
                 session.taints |= found.taints
     session.past = past

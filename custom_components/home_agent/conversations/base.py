@@ -139,6 +139,8 @@ class Conversation:
 
     def going_on(self, alias: str, device_id: str | None, taints: Iterable[str], said: Iterable[StoredMessage]) -> Self:
         """Return the conversation with another round in it."""
+        if self.messages:  # two sessions may go on with it side by side: what is added later was said later
+            said = [replace(item, at=max(item.at, self.last_at)) for item in said]
         aliases = self.aliases if alias == self.id else (*(item for item in self.aliases if item != alias), alias)
         return replace(
             self,
