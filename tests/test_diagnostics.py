@@ -47,6 +47,7 @@ def plain(diagnostics: dict[str, Any]) -> dict[str, Any]:
 
 async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await talked_to(hass, llm_server)
+    await hass.async_block_till_done(wait_background_tasks=True)
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["exposed_entities"] == len(EXPOSED)
     assert told["openai_version"]
@@ -57,6 +58,8 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
         "profile_defaults": {"custom_prompt": "**REDACTED** (23 characters)"},
     }
     assert told["conversations"]["messages"] == 2
+    assert told["found"]["index"]["entities"] == len(EXPOSED)
+    assert told["found"]["knowledge"] == {"documents": 0, "passages": 0, "failed": 0}
     profile, endpoint = told["subentries"]
     stored = {"context_entities": 1, "prompt_additions": "**REDACTED** (17 characters)", "never_ask": 1}
     assert profile["stored"] == stored

@@ -46,6 +46,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         "options": _sizes(entry.options),
         "custom_tools": _custom_tools(entry),
         "conversations": entry.runtime_data.conversations.counts() if entry.state is ConfigEntryState.LOADED else None,
+        "found": _found(entry),
         "subentries": [_subentry(entry, subentry) for subentry in entry.subentries.values()],
     }
 
@@ -86,6 +87,13 @@ def _mcp_server(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[s
         "connected": server.connected if server else None,
         "tools": len(server.tools) if server else None,
     }
+
+
+def _found(entry: HomeAgentConfigEntry) -> dict[str, Any] | None:
+    """Return how many entities and documents can be found, and whether their vectors are current."""
+    if entry.state is not ConfigEntryState.LOADED:
+        return None
+    return {"index": asdict(entry.runtime_data.finder.report), "knowledge": entry.runtime_data.knowledge.counts}
 
 
 def _custom_tools(entry: HomeAgentConfigEntry) -> dict[str, str] | None:
