@@ -9,6 +9,9 @@ import pytest
 
 from custom_components.home_agent.knowledge.library import FOLDER, Knowledge
 from tests.house import set_up
+from tests.retrieval.conftest import chroma_process, chroma_server, chroma_settings, no_pause
+
+__all__ = ["chroma_process", "chroma_server", "chroma_settings", "no_pause"]
 
 COFFEE = """# Coffee machine
 
