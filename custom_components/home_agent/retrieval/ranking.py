@@ -28,6 +28,7 @@ _READ_ONLY = -0.15  # can be asked but not told
 _SETTING = -0.06  # numbers, selects, buttons, as long as nobody names them
 _VECTOR = 0.25  # the nearest by vector
 
+_LEAST = 0.1  # what fits less has nothing to do with the request
 _RANK = 20  # of the reciprocal rank: the nearest by vector count _VECTOR, the 20th half of it
 _FADE = 0.7  # from one entity that was spoken of to the one before
 _BEFORE = 0.7  # a word of the sentence before, against one of this
@@ -62,7 +63,8 @@ class Ranker:
     def rank(self, query: Query, language: Language = NO_LANGUAGE, vector_ranks: Sequence[str] = ()) -> list[Found]:
         """Return the best entities first; `vector_ranks` are the ids of the nearest by vector, nearest first.
 
-        At most `query.limit`, more only for the rest of a group that the request names. Takes up to 10 ms for 5,000
+        At most `query.limit`, more only for the rest of a group that the request names, and nothing that has nothing
+        to do with it: a joke that is asked for finds no entity. Takes up to 10 ms for 5,000
         entities and is safe to call in the event loop or in the executor.
         """
         table = self._index.table
@@ -86,6 +88,8 @@ class Ranker:
 def _best(table: Table, score: Floats, query: Query, wanted: int) -> list[Found]:
     found: list[Found] = []
     for row in np.argsort(-score, kind="stable"):
+        if score[row] < _LEAST:
+            break
         entity_id = table.documents[row].entity_id
         if query.allowed is None or query.allowed(entity_id):
             found.append(Found(entity_id=entity_id, score=float(score[row])))

@@ -117,7 +117,7 @@ def _spoken(
     if folded in language.common:
         alike = {number: how for number, how in alike.items() if how >= _FORM}
     item = Spoken(run, folded, alike, language.kinds_of(folded), is_noun=language.is_noun(folded))
-    item.is_common = folded in language.common
+    item.is_common = folded in language.common or folded in language.everything
     if run.isdigit():
         item.factor = _NUMBER
     elif phrase is not None:
