@@ -17,8 +17,9 @@ is a JSON list of rules, the first that matches answers: `{"when": REGEX of the 
 import argparse
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 import json
 from pathlib import Path
 import re
@@ -63,7 +64,7 @@ class Reply:
     message: JSON | None = None
     """The answer in one piece, for a request without `stream`."""
     finish_reason: str | None = "stop"
-    pieces: Sequence[Piece] = ()
+    pieces: Iterable[Piece] = ()
     """The answer as a stream, without the parts that the server adds: finish reason, usage, `[DONE]`."""
     usage: JSON | bool | None = None
     """Sent as it is; True: made up, whether asked for or not; None: made up when asked for; False: never."""
@@ -211,6 +212,11 @@ def html(status: int = 200) -> Reply:
 def silence() -> Reply:
     """Return headers and then nothing."""
     return Reply(silent=True, ending=False)
+
+
+def endless(*pieces: Piece) -> Reply:
+    """Return a stream of these pieces, again and again until the client leaves."""
+    return Reply(pieces=cycle(pieces), ending=False)
 
 
 def cut(reply: Reply) -> Reply:

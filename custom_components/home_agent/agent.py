@@ -16,7 +16,7 @@ from . import events
 from .client.base import ChatRequest, Message, Reply, ToolSpec
 from .const import LOGGER
 from .endpoint import Endpoint
-from .errors import LLMContextLengthError, LLMError, LLMResponseError
+from .errors import LLMContextLengthError, LLMEndlessError, LLMError, LLMResponseError
 from .safety.claims import claims_falsely
 from .speech import speakable
 from .texts import async_error_text, async_text
@@ -196,7 +196,8 @@ class Agent:
         if answer.called:
             return None
         if answer.said:
-            return {"content": await self._notice("answer_cut_off", after=True)}
+            key = "answer_too_long" if isinstance(error, LLMEndlessError) else "answer_cut_off"
+            return {"content": await self._notice(key, after=True)}
         text = await async_error_text(self.hass, self.turn.language, error)
         return {"content": text} if answer.reply.started else {"role": "assistant", "content": text}
 

@@ -10,6 +10,7 @@ HomeAgentError
 │   ├── LLMModelNotFoundError  the endpoint does not know the model
 │   ├── LLMContextLengthError  the request is longer than the model's window
 │   └── LLMResponseError       refused, not understood, or not what an OpenAI-compatible server sends
+│       └── LLMEndlessError    an answer that is longer, or takes longer, than any may
 ├── ToolError                a tool call failed: the model learns of it, the turn goes on
 ├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
 ├── McpError                 a server of tools (Model Context Protocol) cannot be used now
@@ -104,6 +105,12 @@ class LLMResponseError(LLMError):
     """The endpoint answered something that is not a chat completion, or refused the request."""
 
     key = "llm_response"
+
+
+class LLMEndlessError(LLMResponseError):
+    """The endpoint did not come to an end of its answer."""
+
+    key = "llm_endless"
 
 
 class ToolError(HomeAgentError):

@@ -24,6 +24,7 @@ from .traits import traits_for
 from .wire import dump
 
 RETRY_DELAY = 1.0  # seconds (D-9)
+MAX_LINE = 2 * 2**20  # bytes of one chunk
 MAX_RETRY_DELAY = 10.0  # seconds that an endpoint may ask for; nobody waits longer for an answer
 
 
@@ -106,6 +107,8 @@ class ChatCompletionsClient:
             async for part in data:
                 for chunk in parser.feed(part):
                     yield chunk
+                if parser.held > MAX_LINE:
+                    raise self._errors.endless()
                 if parser.done:
                     await drain(data)
                     return

@@ -7,6 +7,7 @@ than everything else in a request together, and are stricter than servers are.
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+import time
 from typing import Any, cast
 
 from homeassistant.core import HomeAssistant
@@ -19,6 +20,10 @@ from .error_map import ErrorMap
 from .presets import DEFAULT_API_VERSION, normalize_base_url
 
 CONNECT_TIMEOUT = 10.0  # seconds
+MAX_RESPONSE = (
+    32 * 2**20
+)  # bytes of one answer; with the frame around each token ten times the longest that models give
+MAX_SECONDS = 1800.0  # of one answer, however busily it is sent
 _DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end
 
 _ANONYMOUS = dict.fromkeys(
@@ -102,7 +107,17 @@ class Connection:
 
 
 async def read(response: AsyncStream[object], errors: ErrorMap) -> AsyncGenerator[bytes]:
-    """Yield a response's bytes as they arrive. Raises `LLMError`."""
+    """Yield a response's bytes as they arrive. Raises `LLMError`, also for a response that does not end."""
+    received, ends = 0, time.monotonic() + MAX_SECONDS
+    async with aclosing(_parts(response, errors)) as parts:
+        async for data in parts:
+            received += len(data)
+            if received > MAX_RESPONSE or time.monotonic() > ends:
+                raise errors.endless()
+            yield data
+
+
+async def _parts(response: AsyncStream[object], errors: ErrorMap) -> AsyncGenerator[bytes]:
     try:
         async for data in response.response.aiter_bytes():
             yield data

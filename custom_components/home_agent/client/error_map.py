@@ -19,6 +19,7 @@ from ..errors import (
     LLMCertificateError,
     LLMConnectionError,
     LLMContextLengthError,
+    LLMEndlessError,
     LLMError,
     LLMModelNotFoundError,
     LLMRateLimitError,
@@ -73,6 +74,10 @@ class ErrorMap:
         fields = error_fields(body)
         code = str(fields.get("code"))
         return self._from_fields(int(code) if code.isdecimal() else 0, fields, {})
+
+    def endless(self) -> LLMEndlessError:
+        """Return the error for an answer that does not end."""
+        return LLMEndlessError(endpoint=self.endpoint, detail="")
 
     def response_error(self, detail: str) -> LLMResponseError:
         """Return the error for an answer that is no chat completion."""

@@ -27,6 +27,11 @@ class ChunkParser:
         *lines, self._rest = (self._rest + data).split(b"\n")
         return [chunk for line in lines if line and (chunk := self._chunk(line)) is not None]
 
+    @property
+    def held(self) -> int:
+        """Bytes of a line that has not ended yet."""
+        return len(self._rest)
+
     def finish(self) -> list[JsonObjectType]:
         """Return the chunk of a last line that has no line break."""
         return self.feed(b"\n")

@@ -14,6 +14,9 @@ from .error_map import ErrorMap
 from .thinking import Span, ThinkingSplitter
 from .tool_calls import ToolCallAssembler
 
+MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens to a twentieth of it
+MAX_ARGUMENTS = 100_000  # characters of all its tool calls
+
 
 class DeltaStream:
     """Turns one answer into deltas and fills its `Reply`."""
@@ -24,12 +27,16 @@ class DeltaStream:
         self._reply = reply
         self._errors = errors
         self._calls = ToolCallAssembler()
+        self._length = 0
         self._any_choice = False
         self._any_delta = False
         self._any_content = False
 
     def feed(self, chunk: Mapping[str, Any]) -> list[AssistantContentDeltaDict]:
-        """Return the deltas of a chunk; raises the `LLMError` of an error object in the stream."""
+        """Return the deltas of a chunk.
+
+        Raises the `LLMError` of an error object in the stream, and `LLMEndlessError` when there is more than any answer has.
+        """
         if chunk.get("error") or chunk.get("object") == "error":
             raise self._errors.from_body(chunk)
         if usage := usage_from_body(chunk.get("usage")):
@@ -42,7 +49,10 @@ class DeltaStream:
         if reason := choice.get("finish_reason"):
             self._reply.finish_reason = str(reason)
         delta = choice.get("delta") or choice.get("message")
-        return self._deltas(self._spans(delta)) if isinstance(delta, Mapping) else []
+        deltas = self._deltas(self._spans(delta)) if isinstance(delta, Mapping) else []
+        if self._length > MAX_TEXT or self._calls.length > MAX_ARGUMENTS:
+            raise self._errors.endless()
+        return deltas
 
     def finish(self, *, complete: bool = True) -> list[AssistantContentDeltaDict]:
         """Return what was held back, the tool calls last; `complete` false: the connection broke.
@@ -105,6 +115,7 @@ class DeltaStream:
     def _deltas(self, spans: list[Span]) -> list[AssistantContentDeltaDict]:
         deltas: list[AssistantContentDeltaDict] = []
         for span in spans:
+            self._length += len(span.text)
             if span.thinking:
                 deltas.append({"thinking_content": span.text})
             else:

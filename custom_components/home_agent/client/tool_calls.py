@@ -36,6 +36,8 @@ class ToolCallAssembler:
     def __init__(self) -> None:
         """Start without a call."""
         self._calls: list[_Call] = []
+        self.length = 0
+        """Characters of everything that has arrived."""
 
     def feed(self, fragments: object) -> None:
         """Take the `tool_calls` of a delta, whatever it is."""
@@ -71,6 +73,7 @@ class ToolCallAssembler:
         call.id = call.id or call_id
         call.name = call.name or name
         call.arguments += arguments
+        self.length += len(arguments) + len(name) + len(call_id)
 
     def _find(self, index: int | None, call_id: str) -> _Call | None:
         """Return the call that a fragment may belong to: the newest of its index, else of its id, else the newest."""

@@ -4,6 +4,7 @@ It sees the prompt and the context that the first one writes, nothing else: no h
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, Protocol, override
 
 from homeassistant.core import HomeAssistant
@@ -87,20 +88,31 @@ class QueryExternalLLM(HomeAgentTool):
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Return the answer as text; its tokens count for the turn. Raises `ToolRefusal` with what went wrong."""
         turn.used_external_llm = True
+        turn.taints.add(self.name)  # what it answers may repeat what it has read elsewhere
         reply = Reply()
         started = turn.duration_ms
         request = ChatRequest(messages=_messages(args["prompt"], args.get("context")), stream=turn.profile.streaming)
         try:
-            parts = [delta.get("content") or "" async for delta in self._model.client.stream(request, reply)]
+            answer = await self._async_answer(request, reply)
         except LLMError as err:
             self._model.async_failed(err)
             raise ToolRefusal(FAILED.format(detail=err)) from err
         self._model.async_succeeded(reply, turn.duration_ms - started)
         if reply.usage is not None:
             turn.usage += reply.usage
-        if not (answer := "".join(parts).strip()):
+        if not answer:
             raise ToolRefusal(FAILED.format(detail="it gave no answer"))
-        return answer[:MAX_ANSWER]
+        return answer
+
+    async def _async_answer(self, request: ChatRequest, reply: Reply) -> str:
+        """Return what is said, as far as it is told to the first model; nobody waits for the rest."""
+        answer = ""
+        async with aclosing(self._model.client.stream(request, reply)) as deltas:
+            async for delta in deltas:
+                answer += delta.get("content") or ""
+                if len(answer) > MAX_ANSWER:
+                    break
+        return answer[:MAX_ANSWER].strip()
 
 
 def _messages(prompt: str, context: Mapping[str, Any] | None) -> list[Message]:
