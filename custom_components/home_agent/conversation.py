@@ -214,9 +214,10 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         specs = tool_specs(tools, chat_log.llm_api.custom_serializer)
         budget = budget_for(endpoint.config.context_window, endpoint.config, self.profile, specs)
         briefing = Briefing(self.hass, turn, session, chat_log, self.runtime.sources, budget, endpoint.client.estimator)
-        briefing.restore({tool.name for tool in tools})
         mode = await briefing.async_open(await self.runtime.home.async_get())
-        await briefing.async_prepare(self._words(turn, session, tools, mode))
+        words = self._words(turn, session, tools, mode)
+        briefing.restore({tool.name for tool in tools})
+        await briefing.async_prepare(words)
         chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
         agent = Agent(
             hass=self.hass,

@@ -42,6 +42,16 @@ class Past:
     parts: list[tuple[UserContent, str]] = field(default_factory=list)
     """When each message of the user's in it was said, as the model reads it."""
 
+    def tell(self) -> Sequence[StoredMessage]:
+        """Return what was said, for a prompt that has it as text: then it is not sent as messages as well.
+
+        Nothing when it is already sent as messages. The prompt is made before the first request, so this comes first.
+        """
+        if self.content:
+            return ()
+        self.told_in_prompt = True
+        return self.messages
+
     def restore(self, limit: int, budget: int, estimate: Callable[[str], int], tools: Collection[str]) -> list[Content]:
         """Return the newest rounds, at most `limit` messages and about `budget` tokens, calls of these tools included."""
         if self.content is None:
