@@ -81,8 +81,8 @@ class QueryExternalLLM(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return that nothing of the house is touched."""
-        return Plan(action=ActionClass.READ, subject=self._model.client.config.title)
+        """Return that nothing of the house is touched; what comes back is the words of somebody else."""
+        return Plan(action=ActionClass.READ, subject=self._model.client.config.title, outside=True)
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
