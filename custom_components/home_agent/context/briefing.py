@@ -20,7 +20,7 @@ from ..retrieval.base import Query
 from ..turn import Turn
 from .base import Asked, Block
 from .budget import Budget
-from .history import Round, Sent, sent_rounds
+from .history import Limits, Round, Sent, sent_rounds
 from .home_map import HomeMap
 from .mode import AUTO, AUTO_TOKENS, Mode
 from .providers import Providers
@@ -30,7 +30,8 @@ from .stable_part import stable_text
 from .turn_part import LeftOut, Telling, async_selection, async_turn_part
 from .view import View, Views
 
-UNLIMITED = 10**9  # tokens; within a turn nothing is trimmed any more
+UNLIMITED = Limits(words=10**9, tokens=10**9)
+"""Within a turn nothing is trimmed any more."""
 STATE_TOKENS = 12  # of an entity that is not told, about
 SPOKEN_OF = 5  # entities that were found for a request and count as what the conversation is about
 
@@ -88,17 +89,17 @@ class Briefing:
     async def async_prepare(self, words: str) -> None:
         """Write the system message into the chat log and the turn part into the session."""
         self._words = words
-        budget = self._budget.tightened() if self._session.tightened else self._budget
-        await self._async_write_stable_part(budget)
+        await self._async_write_stable_part()
         await self._async_add_part(self._budget)
 
     async def async_messages(self, shorter: bool) -> list[Message]:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
         if shorter:
-            self._session.parts.pop()
-            self._session.tightened = True
-            await self._async_write_stable_part(self._budget.tightened())
-            await self._async_add_part(self._budget.tightened())
+            part = self._session.parts.pop()
+            budget = self._budget.tightened(self._map.tokens, self._estimate(part.text))
+            self._session.map_limit = budget.home_map
+            await self._async_write_stable_part()
+            await self._async_add_part(budget)
         content = [self._chat_log.content[0], *self._sent()]
         return messages_from_content(content, self._session.texts(), notes=self._session.note_texts())
 
@@ -122,10 +123,12 @@ class Briefing:
         whole = selection.detailed and not selection.left_out
         return Mode.DIRECT if whole and home_map.tokens + selection.tokens <= AUTO_TOKENS else Mode.RETRIEVED
 
-    async def _async_write_stable_part(self, budget: Budget) -> None:
+    async def _async_write_stable_part(self) -> None:
         text = None
         if self._mode is not Mode.OFF and self._view.snapshot.entities:
-            tokens = budget.small_map if self._mode is Mode.RETRIEVED else budget.home_map
+            tokens = self._budget.small_map if self._mode is Mode.RETRIEVED else self._budget.home_map
+            if self._session.map_limit is not None:
+                tokens = min(tokens, self._session.map_limit)
             self._map = await self._view.async_map(tokens, self._estimate)
             text = self._map.text
         system = stable_text(self._words, text, self._chat_log.extra_system_prompt)
@@ -133,7 +136,7 @@ class Briefing:
 
     async def _async_add_part(self, budget: Budget) -> None:
         """Decide which rounds are sent, and tell what the model does not know from them."""
-        sent = sent_rounds(self._all(), self._session, self._turn.profile, budget.history, self._estimate)
+        sent = sent_rounds(self._all(), self._session, self._turn.profile, budget.limits, self._estimate)
         if self._turn.profile.history_summary:
             live = {id(item) for item in self._chat_log.content}  # what was kept is told to nobody but whoever said it
             self._session.dropped += [item for one in sent.dropped for item in one if id(item) in live]
@@ -202,7 +205,7 @@ class Briefing:
         optimized = events.Optimized(
             original_tokens=self._map.full_tokens + max(tokens + states, left_out.full_tokens) + sent.dropped_tokens,
             optimized_tokens=self._map.tokens + tokens,
-            was_truncated=bool(cut or left_out.attributes or sent.dropped or self._session.tightened),
+            was_truncated=bool(cut or left_out.attributes or sent.dropped or self._session.map_limit is not None),
             rounds_dropped=len(sent.dropped),
             entities_left_out=cut,
             attributes_left_out=left_out.attributes,

@@ -12,6 +12,7 @@ from ..client.base import EndpointConfig, ToolSpec
 from ..client.tokens import raw_estimate
 from ..client.wire import dump
 from ..profiles.profile import Profile
+from .history import Limits
 
 DEFAULT_ANSWER_TOKENS = 1024
 FIXED_STEP = 400  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
@@ -25,7 +26,7 @@ _HISTORY_SHARE = 0.25
 _BLOCKS_SHARE = 0.1
 
 # What is looked up costs little, however large the window is: that is its purpose.
-SMALL_MAP_TOKENS = 800
+SMALL_MAP_TOKENS = 1000
 TOKENS_PER_ENTITY = 26  # an entity that is told for the first time, with its name; later turns bring half as many
 MAX_BLOCKS_TOKENS = 800
 
@@ -47,15 +48,24 @@ class Budget:
     blocks: int
     """Knowledge, memories, happenings."""
 
-    def tightened(self) -> Budget:
-        """Return what is left after the model said the request was too long: no history, half of the rest, no passages."""
+    @property
+    def limits(self) -> Limits:
+        """What of the conversation is sent. Turn parts of earlier rounds take of the room for states and passages."""
+        return Limits(words=self.history, tokens=self.history + self.states + self.blocks if self.history else 0)
+
+    def tightened(self, map_tokens: int, part_tokens: int) -> Budget:
+        """Return what is left after the model said the request was too long: no history, no passages, half of the rest.
+
+        Half of what was sent, if that is less: the window may be smaller than anybody knows.
+        """
+        home_map, part = map_tokens // 2, part_tokens // 2
         return replace(
             self,
-            home_map=self.home_map // 2,
-            small_map=self.small_map // 2,
-            states=self.states // 2,
-            found=self.found // 2,
-            found_later=self.found_later // 2,
+            home_map=min(self.home_map // 2, home_map),
+            small_map=min(self.small_map // 2, home_map),
+            states=min(self.states // 2, part),
+            found=min(self.found // 2, part),
+            found_later=min(self.found_later // 2, part),
             history=0,
             blocks=0,
         )

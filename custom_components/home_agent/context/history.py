@@ -5,8 +5,9 @@ limit is passed, about half is dropped at once: the start of the request then st
 the model's prompt cache holds, instead of moving with every message.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from homeassistant.components.conversation import (
     AssistantContent,
@@ -23,6 +24,60 @@ TRIM_TO = 0.5  # share of the limits that is kept when they are passed
 TOOL_CALL_CHARS = 60  # wire overhead of one tool call
 
 type Round = list[Content]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a round is."""
+
+    messages: int
+    """What was said: user messages and answers in words; tool calls travel with their round."""
+    words: int
+    """Tokens of what was said, called and returned."""
+    tokens: int
+    """The same with the turn part."""
+
+    @classmethod
+    def of(cls, item: Round, texts: Mapping[int, str], estimate: Callable[[str], int]) -> Self:
+        """Return the size of a round; `texts` are the turn parts by `id()` of their message."""
+        messages = words = told = 0
+        for content in item:
+            if isinstance(content, ToolResultContent):
+                words += estimate(str(content.result.data))
+                continue
+            messages += isinstance(content, UserContent) or bool(content.content)
+            words += estimate(content.content or "")
+            told += estimate(texts.get(id(content), ""))
+            if isinstance(content, AssistantContent):
+                words += sum((TOOL_CALL_CHARS + len(str(call.tool_args))) // 4 for call in content.tool_calls or ())
+        return cls(messages, words, words + told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much of a conversation is sent."""
+
+    messages: int = 0
+    words: int
+    """Tokens of what was said."""
+    tokens: int
+    """Tokens together with what was told of the house: that has a share of its own, which it may pass in a long talk."""
+
+    def are_passed_by(self, sizes: Sequence[Size]) -> bool:
+        """Return whether rounds are too much."""
+        return (
+            sum(size.messages for size in sizes) > self.messages
+            or sum(size.words for size in sizes) > self.words
+            or sum(size.tokens for size in sizes) > self.tokens
+        )
+
+    def halved(self) -> Limits:
+        """Return what is kept when the limits are passed."""
+        return Limits(
+            messages=max(2, int(self.messages * TRIM_TO)),
+            words=int(self.words * TRIM_TO),
+            tokens=int(self.tokens * TRIM_TO),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +103,11 @@ def rounds_of(content: Sequence[Content]) -> list[Round]:
 
 
 def sent_rounds(
-    content: Sequence[Content], session: Session, profile: Profile, budget: int, estimate: Callable[[str], int]
+    content: Sequence[Content], session: Session, profile: Profile, limits: Limits, estimate: Callable[[str], int]
 ) -> Sent:
     """Return the rounds to send, and remember where they start.
 
-    Rounds that failed without an action are left out. `budget` is in tokens and does not count the newest round.
+    Rounds that failed without an action are left out. The limits do not count the newest round.
     """
     session.forget_gone(content)
     rounds = [kept for item in rounds_of(content) if (kept := _without_failure(item, session))]
@@ -62,16 +117,14 @@ def sent_rounds(
     start = next((index for index, item in enumerate(rounds) if item[0].created >= session.start), newest)
     rounds = rounds[start if profile.history_enabled else newest :]
     texts = session.texts()
-    sizes = [_tokens(item, texts, estimate) for item in rounds[:-1]]
+    sizes = [Size.of(item, texts, estimate) for item in rounds[:-1]]
+    limits = Limits(messages=profile.history_max_messages, words=limits.words, tokens=limits.tokens)
     drop = 0
-    if _messages(rounds[:-1]) > profile.history_max_messages or sum(sizes) > budget:
-        limit_messages = max(2, int(profile.history_max_messages * TRIM_TO))
-        while drop < len(sizes) and (
-            _messages(rounds[drop:-1]) > limit_messages or sum(sizes[drop:]) > budget * TRIM_TO
-        ):
+    if limits.are_passed_by(sizes):
+        while drop < len(sizes) and limits.halved().are_passed_by(sizes[drop:]):
             drop += 1
     session.start = max(session.start, rounds[drop][0].created)
-    return Sent(rounds[drop:], rounds[:drop], sum(sizes[:drop]))
+    return Sent(rounds[drop:], rounds[:drop], sum(size.tokens for size in sizes[:drop]))
 
 
 def _without_failure(item: Round, session: Session) -> Round | None:
@@ -86,25 +139,3 @@ def _without_failure(item: Round, session: Session) -> Round | None:
     if isinstance(last := item[-1], AssistantContent) and not last.tool_calls:
         return item[:-1]
     return item
-
-
-def _messages(rounds: Sequence[Round]) -> int:
-    """Count what was said: user messages and answers in words; tool calls travel with their round."""
-    return sum(
-        isinstance(item, UserContent) or (isinstance(item, AssistantContent) and bool(item.content))
-        for one in rounds
-        for item in one
-    )
-
-
-def _tokens(item: Round, texts: dict[int, str], estimate: Callable[[str], int]) -> int:
-    total = 0
-    for content in item:
-        if isinstance(content, ToolResultContent):
-            total += estimate(str(content.result.data))
-        else:
-            total += estimate(content.content or "") + estimate(texts.get(id(content), ""))
-        if isinstance(content, AssistantContent):
-            for call in content.tool_calls or ():
-                total += (TOOL_CALL_CHARS + len(str(call.tool_args))) // 4
-    return total

@@ -15,6 +15,7 @@ from .selection import Selection, Told, attributes_of
 from .view import View
 
 GONE = "gone"
+DETAILED = 6  # entities; a request is rarely about more, and where it is, it is about what they are and not how
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,18 +49,18 @@ class News:
     def add_found(self, entities: Sequence[HomeEntity], budget: int) -> int:
         """Tell of what the request is about; return how many are left out.
 
-        What the model believes and is no longer true comes first, whatever it takes; then what is new to it, with
-        attributes if they fit.
+        What the model believes and is no longer true comes first, whatever it takes; then what is new to it. Where not
+        all of it fits, only the best have attributes.
         """
         new = [(entity, state) for entity in entities if (state := self._state_if_new(entity)) is not None]
         new.sort(key=lambda item: item[0].entity_id not in self.known)
-        detailed = self._described(new, detailed=True)
-        if sum(self._tokens(line) for _, line in detailed) > budget:
-            detailed = self._described(new, detailed=False)
-        for number, (now, line) in enumerate(detailed):
+        lines = self._described(new, detailed=True)
+        if sum(self._tokens(line) for _, line in lines) > budget:
+            lines[DETAILED:] = self._described(new[DETAILED:], detailed=False)
+        for number, (now, line) in enumerate(lines):
             budget -= self._tokens(line)
             if budget < 0 and line.entity_id not in self.known:
-                return len(detailed) - number
+                return len(lines) - number
             self._tell(now, line)
         return 0
 

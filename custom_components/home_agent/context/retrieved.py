@@ -12,6 +12,8 @@ from .outages import Outages
 from .selection import rows_of
 
 TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
+FLOOR = 0.35
+"""Share of the best score below which an entity is not told: it has little of what the best one has."""
 THE_FINDER = "What a request is about"
 
 
@@ -36,10 +38,13 @@ class Lookup:
         if found is None:
             return _near(query, snapshot)
         allowed = query.allowed
+        floor = max((item.score for item in found), default=0.0) * FLOOR
         return [
             snapshot.entities[item.entity_id]
             for item in found  # more than the limit only for the rest of a group
-            if item.entity_id in snapshot.entities and (allowed is None or allowed(item.entity_id))
+            if item.score >= floor
+            and item.entity_id in snapshot.entities
+            and (allowed is None or allowed(item.entity_id))
         ]
 
 

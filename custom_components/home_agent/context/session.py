@@ -72,8 +72,8 @@ class Session:
     """The owner's rendered prompt, fixed with the first turn so that a clock in it does not change the prefix."""
     mode: Mode | None = None
     """How states are told, fixed with the first turn: what was sent stays as it is."""
-    tightened: bool = False
-    """The model said that a request was too long: the home map stays short."""
+    map_limit: int | None = None
+    """Tokens of the home map since the model said that a request was too long."""
     spoken_of: list[str] = field(default_factory=list)
     """Entity ids that were acted on or found, newest first."""
     dropped: list[Content] = field(default_factory=list)
