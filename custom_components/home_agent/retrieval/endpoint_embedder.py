@@ -77,15 +77,14 @@ class EndpointEmbedder:
         task = self._hass.async_create_background_task(
             self._async_asked(texts, patient=False), "home_agent embedding", eager_start=True
         )
-        try:
-            async with asyncio.timeout(within * _OF_ITS_TIME):
-                return await asyncio.shield(task)
-        except TimeoutError as err:
-            # Not broken off: a server that has to load its model first would begin anew with each question, and who asks
-            # again after that gets the answer.
-            self._late.add(task)
-            task.add_done_callback(self._forget)
-            raise EmbeddingError("embedding_timeout", endpoint=self._api.title, detail=f"{within:g}") from err
+        # Not broken off when it takes too long: a server that has to load its model first would begin anew with each
+        # question, and who asks again after that gets the answer.
+        self._late.add(task)
+        task.add_done_callback(self._forget)
+        await asyncio.wait({task}, timeout=within * _OF_ITS_TIME)
+        if not task.done():
+            raise EmbeddingError("embedding_timeout", endpoint=self._api.title, detail=f"{within:g}")
+        return task.result()
 
     async def _async_asked(self, texts: Sequence[str], *, patient: bool) -> Vectors:
         """Return the vectors of one request; those of what somebody asks are kept: people ask the same again."""
