@@ -21,7 +21,7 @@ import pytest
 from custom_components.home_agent import errors, issues, sensor, services
 from custom_components.home_agent.client.presets import PRESETS
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.flows import endpoint, fields, mcp_server
+from custom_components.home_agent.flows import endpoint, fields, mcp_server, retrieval
 from custom_components.home_agent.flows.confirmation import GUARDED, PIN_FORMAT, confirmation_schema
 from custom_components.home_agent.flows.custom_tool_fields import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import EndpointForm
@@ -40,6 +40,7 @@ EN = TEXTS["en"]
 SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url"}
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
+RETRIEVAL_ERRORS = {"collection_name", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
     "list_item",
     "entity_pattern",
@@ -262,7 +263,10 @@ def test_forms_of_the_house() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *MENU}
     assert list(steps["init"]["menu_options"]) == list(MENU)
-    settings = [steps[name]["data"].keys() for name in MENU if name != "confirmation"]
+    settings = [steps[name]["data"].keys() for name in MENU if name not in ("confirmation", "retrieval")]
+    check_step(steps["retrieval"], {*retrieval.BASICS, "use_anyway"})
+    for name, section in retrieval.SECTIONS.items():
+        check_step(steps["retrieval"]["sections"][name], set(section))
     assert steps["confirmation"]["data"].keys() == {str(key) for key in confirmation_schema({}).schema}
     of_the_house = {
         "always_confirm",
@@ -291,7 +295,7 @@ def test_forms_of_the_house() -> None:
             {*mcp_server.ERRORS.values(), "invalid_url", "missing", "name_taken"},
             id="MCP server",
         ),
-        pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT}, id="house"),
+        pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT} | RETRIEVAL_ERRORS, id="house"),
     ],
 )
 def test_errors_of_forms(section: dict[str, Any], shown: set[str]) -> None:

@@ -22,6 +22,8 @@ OF_THE_HOUSE = {
     *("emit_events", "debug_logging"),
 }
 """Settings that no assistant has."""
+OWN_TESTS = {"confirmation", "retrieval"}
+"""Topics that hold other things than settings of assistants."""
 OF_AN_ASSISTANT = {"always_ask", "never_ask"}
 """Settings that add to those of the house, and are not defaults of all assistants."""
 
@@ -47,11 +49,11 @@ async def test_menu(hass: HomeAssistant) -> None:
 
 async def test_topics_hold_every_setting_of_an_assistant(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    asked = {field for step in MENU if step != "confirmation" for field in fields(await topic(hass, entry, step))}
+    asked = {field for step in MENU if step not in OWN_TESTS for field in fields(await topic(hass, entry, step))}
     assert asked - OF_THE_HOUSE == KEYS - OF_AN_ASSISTANT
 
 
-@pytest.mark.parametrize("step", [step for step in MENU if step not in {"safety", "confirmation", "network", "debug"}])
+@pytest.mark.parametrize("step", [step for step in MENU if step not in {*OWN_TESTS, "safety", "network", "debug"}])
 async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step: str) -> None:
     defaults = {"tool_timeout": 7, "history_max_messages": 4}
     entry = await set_up(hass, options={"profile_defaults": defaults, "emit_events": False})

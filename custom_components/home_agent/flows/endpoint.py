@@ -49,7 +49,7 @@ ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMError, "server_error"),
 )
 """First match wins, so subclasses stand above their parents."""
-_KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
+KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
 """What Ollama takes: for ever, seconds, or a duration of Go."""
 _WHOLE_NUMBERS = (CONF_MAX_TOKENS, CONF_CONTEXT_WINDOW, CONF_IDLE_TIMEOUT)
 _HOME_DOMAINS = (".local", ".lan", ".home", ".home.arpa", ".internal", ".localdomain", ".fritz.box")
@@ -125,11 +125,11 @@ class EndpointForm:
         """
         known: str = self._data[CONF_BASE_URL]
         entered = submitted.get(CONF_BASE_URL, known)
-        return known if known and entered == known else _usable_url(entered, self._preset.key)
+        return known if known and entered == known else usable_url(entered, self._preset.key)
 
     def _take_connection(self, url: str, submitted: Mapping[str, Any]) -> None:
         """Keep what was entered. A known key stays when its field is empty, but never goes to another server."""
-        if not _same_server(url, self._data[CONF_BASE_URL]):
+        if not same_server(url, self._data[CONF_BASE_URL]):
             self._data.pop(CONF_API_KEY, None)
         self._data[CONF_BASE_URL] = url
         if CONF_MODEL not in self._data:  # a new endpoint: a guess, which the owner sees and may change
@@ -158,12 +158,12 @@ class EndpointForm:
             self._data[key] = int(value) if key in _WHOLE_NUMBERS and value is not None else value
         self._data[CONF_MODEL] = self._data[CONF_MODEL].strip()
         keep_alive = self._data.get(CONF_KEEP_ALIVE)
-        if keep_alive and not _KEEP_ALIVE.fullmatch(keep_alive):
+        if keep_alive and not KEEP_ALIVE.fullmatch(keep_alive):
             return {"base": "keep_alive_format"}
         return {} if self._data[CONF_MODEL] else {CONF_MODEL: "model_missing"}
 
 
-def _usable_url(entered: str, preset: str) -> str | None:
+def usable_url(entered: str, preset: str) -> str | None:
     """Return an address as it is stored, None when a client could not use it.
 
     Name and password in an address would end up in logs.
@@ -188,5 +188,6 @@ def _is_public(url: str) -> bool:
         return "." in host and not host.endswith(_HOME_DOMAINS)
 
 
-def _same_server(url: str, other: str) -> bool:
+def same_server(url: str, other: str) -> bool:
+    """Return whether two addresses lead to the same server."""
     return bool(other) and URL(url).origin() == URL(other).origin()

@@ -20,16 +20,19 @@ from ..const import (
     CONF_THROTTLE_TURNS,
     CONF_VERIFY_SECONDS,
 )
+from ..retrieval.settings import CONF_RETRIEVAL
 from ..safety.throttle import THROTTLE_TURNS
 from ..safety.verify import DEFAULT_SECONDS
+from . import retrieval
 from .checks import check_lists, check_settings, tidy
 from .choices import name_choice
 from .confirmation import PIN_FORMAT, confirmation_options, confirmation_schema
+from .endpoint_schema import CONF_USE_ANYWAY
 from .fields import CONTEXT, HISTORY, PROMPT, PROMPT_ADDITIONS, SPEECH, STREAMING, TOOLS, Fields, assistant, number
 from .profile import known_settings, markers
 from .sparse import inherited, overrides
 
-MENU = ("assistant", "prompt", "context", "history", "tools", "safety", "confirmation", "network", "debug")
+MENU = ("assistant", "prompt", "context", "history", "retrieval", "tools", "safety", "confirmation", "network", "debug")
 HOUSE_SAFETY: Fields = {
     CONF_ALWAYS_CONFIRM: name_choice,
     CONF_NEVER_CONFIRM: name_choice,
@@ -74,6 +77,24 @@ class HomeAgentOptionsFlow(OptionsFlow):
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask how much of a conversation is remembered."""
         return self._defaults_form("history", HISTORY, user_input)
+
+    async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask where documents are kept and who makes vectors, and try it."""
+        stored: dict[str, Any] = self.config_entry.options.get(CONF_RETRIEVAL, {})
+        key, placeholders = "", dict[str, str]()
+        if user_input is not None:
+            stored = retrieval.taken(stored, user_input)
+            connect = not user_input.get(CONF_USE_ANYWAY)
+            if not (finding := await retrieval.async_check(self.hass, stored, connect=connect)):
+                others = {name: value for name, value in self.config_entry.options.items() if name != CONF_RETRIEVAL}
+                return self.async_create_entry(data=others | ({CONF_RETRIEVAL: stored} if stored else {}))
+            key, placeholders = finding
+        return self.async_show_form(
+            step_id="retrieval",
+            data_schema=retrieval.retrieval_schema(self.hass, stored, may_skip_check=key == retrieval.FAILED),
+            errors={"base": key} if key else {},
+            description_placeholders=placeholders,
+        )
 
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what the model may do in one turn."""

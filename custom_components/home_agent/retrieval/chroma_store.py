@@ -64,6 +64,11 @@ class ChromaStore:
         async with self._watched(now=True):
             await self._api.async_get()
 
+    async def async_check(self, collection: str) -> None:
+        """Raise `StoreRefusedError` when a collection is somebody else's."""
+        async with self._watched(now=True):
+            await self._async_own(collection)
+
     async def async_close(self) -> None:
         """Forget what was seen; the connections are Home Assistant's."""
         self._known.clear()

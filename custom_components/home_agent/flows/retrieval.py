@@ -1,0 +1,175 @@
+"""The form about looking things up: where documents are kept, who makes vectors, what counts as near.
+
+Before it is stored, the server and the model are asked once. Token and key are never shown again; an empty field keeps what
+is stored, as long as it goes to the same computer.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import section
+from homeassistant.helpers.selector import BooleanSelector, TextSelector, TextSelectorConfig, TextSelectorType
+import probatio
+
+from ..client.presets import PRESETS, preset_for
+from ..errors import EmbeddingError, RetrievalError
+from ..retrieval.chroma_store import ChromaStore
+from ..retrieval.embeddings_api import EmbeddingsApi
+from ..retrieval.numeric import async_load_numpy
+from ..retrieval.settings import (
+    CHROMA,
+    CONF_RETRIEVAL,
+    EMBEDDED,
+    ENDPOINT,
+    LEXICAL,
+    OLLAMA,
+    RetrievalSettings,
+    is_collection_name,
+)
+from ..texts import async_error_text
+from .checks import Finding
+from .endpoint import KEEP_ALIVE, same_server, usable_url
+from .endpoint_schema import CONF_USE_ANYWAY
+from .fields import NAME, Fields, choice, number
+from .profile import markers
+from .sparse import is_empty, lifted
+
+FAILED = "retrieval_failed"
+TEST_TIMEOUT = 20.0  # seconds for one text: a model may have to be loaded first
+
+_SECRET = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
+BASICS: Fields = {
+    "store": choice(EMBEDDED, CHROMA, translation_key="vector_store"),
+    "embedding": choice(LEXICAL, ENDPOINT, translation_key="embedding"),
+    "top_k": number(1, 50),
+    "similarity_threshold": number(0, 1, step=0.01),
+    "l2_threshold": number(0, 1_000_000, step=0.1),
+}
+SECTIONS: dict[str, Fields] = {
+    "chroma": {
+        "chroma_host": NAME,
+        "chroma_port": number(1, 65535),
+        "chroma_tls": BooleanSelector(),
+        "chroma_verify_ssl": BooleanSelector(),
+        "chroma_token": _SECRET,
+        "chroma_tenant": NAME,
+        "chroma_database": NAME,
+        "collection": NAME,
+    },
+    "model": {
+        "embedding_preset": choice(*PRESETS, translation_key="preset"),
+        "embedding_url": TextSelector(TextSelectorConfig(type=TextSelectorType.URL)),
+        "embedding_key": _SECRET,
+        "embedding_verify_ssl": BooleanSelector(),
+        "embedding_model": NAME,
+        "embedding_keep_alive": NAME,
+        "embedding_batch": number(1, 2048),
+    },
+    "additional": {
+        "additional_collections": NAME,
+        "additional_top_k": number(1, 50),
+        "additional_l2_threshold": number(0, 1_000_000, step=0.1),
+    },
+}
+SECRETS = ("chroma_token", "embedding_key")
+DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
+
+
+class Silent:
+    """Tells nobody: whoever fills in a form sees what is wrong."""
+
+    async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
+        """Say nothing."""
+
+    def async_recovered(self, part: str) -> None:
+        """Say nothing."""
+
+    def async_set_aside(self, kept_as: str, reason: str) -> None:
+        """Say nothing."""
+
+
+def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip_check: bool) -> probatio.Schema:
+    """Return the form as it applies, with the parts open that matter to what is chosen."""
+    shown = {key: value for key, value in {**DEFAULTS, **stored}.items() if key not in SECRETS}
+    matters = {"chroma": shown["store"] == CHROMA, "model": shown["embedding"] == ENDPOINT, "additional": False}
+    schema: dict[probatio.Marker, Any] = {**markers(hass, BASICS, shown)}
+    for name, fields in SECTIONS.items():
+        inner = probatio.Schema(markers(hass, fields, shown))
+        schema[probatio.Optional(name)] = section(inner, {"collapsed": not matters[name]})
+    if may_skip_check:
+        schema[probatio.Optional(CONF_USE_ANYWAY)] = BooleanSelector()
+    return probatio.Schema(schema)
+
+
+def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to store: only what differs from the defaults. A part that was not sent stays as it is."""
+    submitted = lifted(user_input, SECTIONS)
+    sent = [*BASICS, *(key for name in SECTIONS if name in user_input for key in SECTIONS[name])]
+    data = dict(stored)
+    for key in sent:
+        value = submitted.get(key)
+        value = value.strip() if isinstance(value, str) else value
+        if is_empty(value):
+            if key not in SECRETS and not isinstance(DEFAULTS[key], bool):
+                data.pop(key, None)
+        else:
+            data[key] = int(value) if isinstance(DEFAULTS[key], int) and isinstance(value, float) else value
+    _follow_preset(stored, data)
+    for key in SECRETS:
+        if not submitted.get(key) and not _goes_to_same_server(key, stored, data):
+            data.pop(key, None)
+    return {key: value for key, value in data.items() if value != DEFAULTS.get(key)}
+
+
+def _follow_preset(stored: Mapping[str, Any], data: dict[str, Any]) -> None:
+    """Take the usual address of another kind of server, where the one of the former kind was left in its field."""
+    before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
+    changed = before["embedding_preset"] != after["embedding_preset"]
+    if changed and before["embedding_url"] == after["embedding_url"]:
+        data["embedding_url"] = preset_for(after["embedding_preset"]).base_url or after["embedding_url"]
+
+
+def _goes_to_same_server(key: str, stored: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
+    if key == "chroma_token":
+        return all(before[name] == after[name] for name in ("chroma_host", "chroma_port"))
+    addresses = [usable_url(item["embedding_url"], item["embedding_preset"]) for item in (before, after)]
+    return None not in addresses and same_server(str(addresses[0]), str(addresses[1]))
+
+
+async def async_check(hass: HomeAssistant, stored: Mapping[str, Any], *, connect: bool) -> Finding | None:
+    """Return what is wrong: `FAILED` when it is the server or the model, as they answered."""
+    settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
+    names = (settings.collection, *settings.additional_collections)
+    if wrong := next((name for name in names if not is_collection_name(name)), None):
+        return "collection_name", {"name": wrong[:80]}
+    if settings.embedding == ENDPOINT:
+        if usable_url(settings.embedding_url, settings.embedding_preset) is None:
+            return "invalid_url", {}
+        if settings.embedding_preset == OLLAMA and not KEEP_ALIVE.fullmatch(settings.embedding_keep_alive):
+            return "keep_alive_format", {}
+    if connect:
+        try:
+            await _async_connect(hass, settings)
+        except RetrievalError as err:
+            return FAILED, {"reason": await async_error_text(hass, hass.config.language, err)}
+    return None
+
+
+async def _async_connect(hass: HomeAssistant, settings: RetrievalSettings) -> None:
+    """Ask the server for its collection and the model for a vector. Raises `RetrievalError`."""
+    if settings.store == CHROMA:
+        store = ChromaStore(hass, settings, Silent())
+        await store.async_open()
+        await store.async_check(settings.collection)
+    if settings.embedding == ENDPOINT:
+        await async_load_numpy(hass)
+        api = EmbeddingsApi(hass, settings)
+        try:
+            async with asyncio.timeout(TEST_TIMEOUT):
+                await api.async_embed(["Kitchen light"], patient=False)
+        except TimeoutError as err:
+            raise EmbeddingError("embedding_timeout", endpoint=api.title, detail=f"{TEST_TIMEOUT:g}") from err
