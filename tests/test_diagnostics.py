@@ -73,6 +73,28 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert not [secret for secret in SECRETS if secret in json.dumps(told)]
 
 
+async def test_where_documents_are_kept(hass: HomeAssistant) -> None:
+    retrieval = {"chroma_token": "token-secret-1", "embedding_key": "sk-secret-2", "top_k": 7}
+    entry = await set_up(hass, options={"retrieval": retrieval})
+    told = plain(await async_get_config_entry_diagnostics(hass, entry))
+    assert told["documents"] == {
+        "store": "embedded",
+        "embedding": "lexical",
+        "collections": {},
+        "store_error": None,
+        "embedding_error": None,
+    }
+    assert told["options"]["retrieval"]["top_k"] == 7
+    assert "secret" not in json.dumps(told)
+
+
+async def test_store_that_is_away_is_told(hass: HomeAssistant, socket_enabled: None) -> None:
+    retrieval = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": 9}
+    entry = await set_up(hass, options={"retrieval": retrieval})
+    told = plain(await async_get_config_entry_diagnostics(hass, entry))
+    assert (told["documents"]["store_error"], told["documents"]["collections"]) == ("store_unreachable", None)
+
+
 async def test_address_keeps_no_secrets(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, llm={"base_url": "http://me:pw@127.0.0.1:9/v1?token=1"})
     told = plain(await async_get_config_entry_diagnostics(hass, entry))

@@ -34,6 +34,17 @@ async def test_endpoint_that_answers(hass: HomeAssistant, llm_server: LLMServer)
     assert await after["Scripted"] == await before["Scripted"] == "ok"
 
 
+async def test_documents(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    assert await (await health(hass))["documents"] == "0 (embedded, lexical)"
+
+
+async def test_store_that_is_away(hass: HomeAssistant, socket_enabled: None) -> None:
+    retrieval = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": 9}
+    await set_up(hass, options={"retrieval": retrieval})
+    assert await (await health(hass))["documents"] == {"type": "failed", "error": "unreachable"}
+
+
 async def test_endpoint_that_is_away(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     await llm_server.stop()

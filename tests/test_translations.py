@@ -320,7 +320,14 @@ def test_choices() -> None:
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
     assert texts["pins"]["options"].keys() == set(GUARDED)
-    for group in (fields.CONTEXT, fields.SPEECH, BASICS, FORMS["rest"]["auth"], mcp_server.CONNECTION):
+    for group in (
+        fields.CONTEXT,
+        fields.SPEECH,
+        retrieval.BASICS,
+        BASICS,
+        FORMS["rest"]["auth"],
+        mcp_server.CONNECTION,
+    ):
         for selector in group.values():
             config = getattr(selector, "config", {})
             if "translation_key" in config and "options" in config:

@@ -90,6 +90,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         custom_tools=custom_tools,
         mcp_tools=mcp_tools,
         journal=journal,
+        vectors=vectors,
         finder=finder,
         knowledge=knowledge,
         tools=Tools(

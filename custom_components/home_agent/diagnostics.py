@@ -28,9 +28,11 @@ from .const import (
 )
 from .flows.checks import LISTS
 from .profiles.profile import profile_from_data
+from .retrieval.report import async_report
+from .retrieval.settings import RetrievalSettings
 from .runtime import HomeAgentConfigEntry
 
-_TO_REDACT = {CONF_API_KEY}
+_TO_REDACT = {CONF_API_KEY, "chroma_token", "embedding_key"}
 _TEXTS = (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS)
 _LISTS = (CONF_CONTEXT_ENTITIES, *LISTS)
 
@@ -47,8 +49,16 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         "custom_tools": _custom_tools(entry),
         "conversations": entry.runtime_data.conversations.counts() if entry.state is ConfigEntryState.LOADED else None,
         "found": _found(entry),
+        "documents": await _async_documents(entry),
         "subentries": [_subentry(entry, subentry) for subentry in entry.subentries.values()],
     }
+
+
+async def _async_documents(entry: HomeAgentConfigEntry) -> dict[str, Any] | None:
+    """Return where documents are kept and how many."""
+    if entry.state is not ConfigEntryState.LOADED:
+        return None
+    return asdict(await async_report(entry.runtime_data.vectors, RetrievalSettings.from_options(entry.options)))
 
 
 async def async_get_device_diagnostics(
@@ -131,6 +141,8 @@ def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         if key == CONF_PINS:
             described[key] = len(value)
+        elif key in _TO_REDACT:
+            described[key] = REDACTED
         elif isinstance(value, Mapping):
             described[key] = _sizes(value)
         elif key in _TEXTS:

@@ -16,6 +16,7 @@ from .knowledge.library import Knowledge
 from .mcp_client.provider import McpTools
 from .profiles.profile import Profile
 from .retrieval.index import HomeIndex
+from .retrieval.vectors import Vectors
 from .safety.policy import Policy
 from .safety.throttle import Throttle
 from .tools.registry import Tools
@@ -38,6 +39,7 @@ class RuntimeData:
     custom_tools: CustomTools
     mcp_tools: McpTools
     journal: ActionJournal
+    vectors: Vectors
     finder: HomeIndex
     knowledge: Knowledge
     sessions: Sessions

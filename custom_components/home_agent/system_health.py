@@ -10,6 +10,8 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
 from .client.base import EndpointConfig
 from .const import ASSISTANT, DOMAIN
+from .retrieval.report import async_report
+from .retrieval.settings import RetrievalSettings
 from .runtime import HomeAgentConfigEntry
 
 _TIMEOUT = ClientTimeout(total=5)  # seconds
@@ -31,8 +33,17 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
         answered = [when for endpoint in endpoints if (when := endpoint.stats.last_success)]
         info["profiles"] = len(entry.runtime_data.profiles)
         info["last_success"] = max(answered, default=None)
+        info["documents"] = _async_documents(entry)
         info |= {endpoint.config.title: _async_reachable(hass, endpoint.config) for endpoint in endpoints}
     return info
+
+
+async def _async_documents(entry: HomeAgentConfigEntry) -> str | dict[str, str]:
+    """Return how many documents there are and where; an error when nobody can tell."""
+    report = await async_report(entry.runtime_data.vectors, RetrievalSettings.from_options(entry.options))
+    if report.store_error is not None:
+        return {"type": "failed", "error": report.store_error.removeprefix("store_")}
+    return f"{report.documents} ({report.store}, {report.embedding})"
 
 
 async def _async_reachable(hass: HomeAssistant, config: EndpointConfig) -> str | dict[str, str]:

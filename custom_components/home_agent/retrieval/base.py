@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from .health import Health
+
 if TYPE_CHECKING:  # numpy is loaded where vectors are used, not with the integration
     import numpy as np
 
@@ -87,6 +89,11 @@ class Store(Protocol):
 
 class Embedder(Protocol):
     """Turns text into vectors."""
+
+    @property
+    def health(self) -> Health | None:
+        """How it is doing; None where nothing can fail."""
+        ...
 
     @property
     def key(self) -> str:

@@ -29,6 +29,7 @@ class LexicalEmbedder:
     """The `Embedder` that needs nothing; see base.py."""
 
     key = KEY
+    health = None
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Load nothing yet."""
