@@ -1,5 +1,6 @@
 """The file of the conversations, and what becomes of one that is damaged, newer, locked, or on a full disk."""
 
+from dataclasses import replace
 import errno
 import json
 from pathlib import Path
@@ -12,7 +13,7 @@ from homeassistant.util import dt as dt_util
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.conversations.base import Role, StoredMessage
+from custom_components.home_agent.conversations.base import Role, StoredCall, StoredMessage
 from custom_components.home_agent.conversations.file import Trouble
 from custom_components.home_agent.conversations.store import MAX_CONVERSATIONS, MAX_OF_OWNER, Conversations
 from custom_components.home_agent.profiles.profile import Profile
@@ -195,6 +196,22 @@ async def test_full_disk_costs_neither_the_old_file_nor_what_is_in_memory(
     conversations.add(turn(), "a", a_round("newer"), ())
     await conversations.async_close()
     assert (await opened(hass, told)).counts()["messages"] == 6
+
+
+@pytest.mark.parametrize("name", ["half \ud83d", "x" * 1000], ids=["half a character", "long"])
+async def test_what_no_file_takes_keeps_nothing_else_from_being_written(
+    hass: HomeAssistant, storage: Path, told: Told, name: str
+) -> None:
+    conversations = await opened(hass, told)
+    conversations.add(turn(), "a", a_round(), ())
+    assert conversations.add(turn(conversation_id=name), name, a_round(), ()) is None
+    deep: Any = {}
+    for _ in range(500):
+        deep = {"a": deep}
+    call = StoredCall(name="t", arguments=deep, success=True)
+    assert conversations.add(turn(), "a", [replace(message, calls=(call,)) for message in a_round()], ()) is None
+    await conversations.async_close()
+    assert (await opened(hass, told)).counts()["messages"] == 2
 
 
 async def test_thousands_of_conversations(hass: HomeAssistant, storage: Path, told: Told) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
+from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
 
@@ -13,6 +14,7 @@ from ..turn import Turn
 
 MAX_MESSAGES = 50  # of one conversation
 MAX_TEXT = 8_000  # characters of one message
+MAX_ID = 255  # characters
 MAX_ALIASES = 20  # ids besides its own that a conversation is known by
 CUT = "…"
 
@@ -131,6 +133,17 @@ class Conversation:
         calls = (call for message in self.messages for call in message.calls)
         size = sum(len(message.text) for message in self.messages) + sum(len(str(call.arguments)) for call in calls)
         object.__setattr__(self, "size", size)
+
+    @property
+    def can_be_written(self) -> bool:
+        """Whether it has a form on the disk: ids and calls are what others made up."""
+        if max(len(item) for item in (self.id, *self.aliases)) > MAX_ID:
+            return False
+        try:
+            json_bytes(self.as_dict())
+        except TypeError, ValueError, RecursionError:  # half a character, too deep
+            return False
+        return True
 
     @property
     def last_at(self) -> datetime:

@@ -12,6 +12,7 @@ from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_to_bytes
 
+from ..const import LOGGER
 from ..profiles.profile import Profile
 from ..turn import Turn
 from .base import Conversation, Owner, StoredMessage, device_of
@@ -90,10 +91,13 @@ class Conversations:
         if not turn.direct or not turn.profile.history_enabled:
             return None
         owner = Owner.of(turn)
-        known = self._conversations.pop((owner, conversation_id), None) or Conversation(
+        known = self._conversations.get((owner, conversation_id)) or Conversation(
             id=conversation_id, owner=owner, persists=turn.profile.history_persist
         )
         conversation = known.going_on(turn.conversation_id, device_of(turn), taints, said)
+        if not conversation.can_be_written:  # it would keep all others from being written
+            LOGGER.warning("A message that no file takes is not kept")
+            return None
         self._put(conversation)
         self._tidy()
         if conversation.persists:
@@ -138,6 +142,7 @@ class Conversations:
 
     def _put(self, conversation: Conversation) -> None:
         owner = conversation.owner
+        self._conversations.pop((owner, conversation.id), None)
         self._conversations[owner, conversation.id] = conversation
         self._aliases |= {(owner, alias): conversation.id for alias in conversation.aliases}
 
