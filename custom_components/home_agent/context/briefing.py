@@ -95,8 +95,9 @@ class Briefing:
     async def async_messages(self, shorter: bool) -> list[Message]:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
         if shorter:
-            part = self._session.parts.pop()
-            budget = self._budget.tightened(self._map.tokens, self._estimate(part.text))
+            told = sum(self._estimate(part.text) for part in self._session.parts)
+            budget = self._budget.tightened(self._map.tokens, told)
+            self._session.parts.pop()
             self._session.map_limit = budget.home_map
             await self._async_write_stable_part()
             await self._async_add_part(budget)

@@ -53,12 +53,12 @@ class Budget:
         """What of the conversation is sent. Turn parts of earlier rounds take of the room for states and passages."""
         return Limits(words=self.history, tokens=self.history + self.states + self.blocks if self.history else 0)
 
-    def tightened(self, map_tokens: int, part_tokens: int) -> Budget:
+    def tightened(self, map_tokens: int, told_tokens: int) -> Budget:
         """Return what is left after the model said the request was too long: no history, no passages, half of the rest.
 
         Half of what was sent, if that is less: the window may be smaller than anybody knows.
         """
-        home_map, part = map_tokens // 2, part_tokens // 2
+        home_map, part = map_tokens // 2, told_tokens // 2
         return replace(
             self,
             home_map=min(self.home_map // 2, home_map),
