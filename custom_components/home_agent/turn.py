@@ -81,6 +81,8 @@ class Turn:
     spoken: bool = False
     """The answer goes to a loudspeaker."""
     extra_system_prompt: str | None = None
+    events_in_prompt: bool = False
+    """The instructions of this conversation were just made, and hold the events that were asked for."""
     context_entities: list[str] | None = None
     """Entities that `home_agent.process` named instead of the profile's own list."""
     direct: bool = False

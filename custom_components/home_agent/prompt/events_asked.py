@@ -135,8 +135,13 @@ def midnight(day: date, zone_of: datetime) -> datetime:
 
 def events_text(events: Iterable[HouseEvent], words: PromptWords) -> str:
     """Return events under their heading, one line each with its notes below; a sentence when there are none."""
-    lines = [_line(event, words) for event in events]
+    lines = event_lines(events, words)
     return "\n".join((words.events, *lines)) if lines else words.events_none
+
+
+def event_lines(events: Iterable[HouseEvent], words: PromptWords) -> list[str]:
+    """Return one line for each event, and a second one where there are notes."""
+    return [_line(event, words) for event in events]
 
 
 def _line(event: HouseEvent, words: PromptWords) -> str:
