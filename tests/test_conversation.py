@@ -346,10 +346,15 @@ async def test_context_can_be_off(hass: HomeAssistant, llm_server: LLMServer) ->
     assert "bed_light" not in llm_server.request.raw.decode()
 
 
-async def test_prompt_template_with_an_error_is_said_and_shown(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    await set_up(hass, llm_server, profile={"prompt_additions": "{{ states.nonsense( }}"})
-    result = await say(hass, "hello")
-    assert result.response.error_code is not None
+@pytest.mark.parametrize("service", [True, False])
+async def test_prompt_template_with_an_error_is_sent_as_written_and_shown(
+    hass: HomeAssistant, llm_server: LLMServer, service: bool
+) -> None:
+    broken = {"prompt_additions": "{{ states.nonsense( }}", "use_prompt_context_service": service}
+    await set_up(hass, llm_server, profile=broken)
+    llm_server.plan(text("Hi."))
+    assert speech(await say(hass, "hello")) == "Hi."
+    assert "{{ states.nonsense( }}" in llm_server.request.body["messages"][0]["content"]
     assert [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN] == [
         "prompt_template_profile-1"
     ]

@@ -20,6 +20,8 @@ from .const import (
     SUBENTRY_PROFILE,
 )
 from .context.briefing import Sources
+from .context.happenings import Happenings
+from .context.instructing import Instructing
 from .context.knowledge import KnowledgeProvider
 from .context.providers import Providers
 from .context.retrieved import Lookup
@@ -80,6 +82,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     vectors = _vectors(hass, settings)
     entry.async_on_unload(vectors.async_close)
     finder, knowledge = HomeIndex(hass, entry, home, vectors, settings), Knowledge(hass, entry, vectors, settings)
+    happenings = Happenings(hass)
     entry.runtime_data = RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
@@ -102,8 +105,10 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         ),
         throttle=throttle,
         sources=Sources(
-            lookup=Lookup(finder=finder, habits=Habits(journal)), providers=Providers(KnowledgeProvider(knowledge))
+            lookup=Lookup(finder=finder, habits=Habits(journal)),
+            providers=Providers(happenings, KnowledgeProvider(knowledge)),
         ),
+        instructing=Instructing(hass, happenings),
     )
     entry.runtime_data.home.async_start()
     entry.runtime_data.finder.async_start()

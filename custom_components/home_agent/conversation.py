@@ -38,16 +38,17 @@ from .context.mode import Mode
 from .context.recall import keep, recall
 from .context.session import Session
 from .context.summary import async_sum_up
+from .conversations.base import Owner
 from .endpoint import Endpoint
 from .entity import HomeAgentEntity
-from .errors import HomeAgentError, PromptTemplateError
+from .errors import HomeAgentError
 from .journal.answer import async_undo
 from .journal.undo import HaUndo
 from .journal.words import asks_to_undo
 from .local import sentences
 from .opening import async_open_turn
 from .profiles.profile import Profile
-from .prompt.instructions import instructions
+from .prompt.masking import mask_for
 from .runtime import HomeAgentConfigEntry, RuntimeData
 from .safety.tool import HomeAgentTool
 from .speech import speakable_text
@@ -200,7 +201,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         )
 
     async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
-        """Let the model answer into the chat log. Raises `LLMError`, `PromptTemplateError`."""
+        """Let the model answer into the chat log. Raises `LLMError`."""
         offered = await self.runtime.tools.async_tools(self.profile, llm_context_of(turn))
         asks_for = self.runtime.policy.rules.asks_for
         tools = (
@@ -214,8 +215,10 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         specs = tool_specs(tools, chat_log.llm_api.custom_serializer)
         budget = budget_for(endpoint.config.context_window, endpoint.config, self.profile, specs)
         briefing = Briefing(self.hass, turn, session, chat_log, self.runtime.sources, budget, endpoint.client.estimator)
+        turn.endpoint_id = endpoint.config.subentry_id
+        turn.mask = mask_for(self.profile.mask_personal_data, remote=endpoint.config.remote)
         mode = await briefing.async_open(await self.runtime.home.async_get())
-        words = self._words(turn, session, tools, mode)
+        words = await self._async_words(turn, session, tools, mode, briefing)
         briefing.restore({tool.name for tool in tools})
         await briefing.async_prepare(words)
         chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
@@ -231,21 +234,28 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         )
         await agent.async_run()
         if session.dropped and self.profile.history_summary:
-            session.summing_up = endpoint.async_work(_async_sum_up(session, endpoint), "sum up")
+            session.summing_up = endpoint.async_work(_async_sum_up(session, endpoint, turn), "sum up")
         usage = {"input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens}
         chat_log.async_trace({"stats": usage})
 
-    def _words(self, turn: Turn, session: Session, tools: Sequence[HomeAgentTool], mode: Mode) -> str:
+    async def _async_words(
+        self, turn: Turn, session: Session, tools: Sequence[HomeAgentTool], mode: Mode, briefing: Briefing
+    ) -> str:
         """Return the instructions, fixed for the conversation; an error in them becomes a Repairs issue."""
-        if session.instructions is None:
-            try:
-                guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
-                names = frozenset(tool.name for tool in tools)
-                session.instructions = instructions(self.hass, turn, names, guides, looks_up=mode is Mode.RETRIEVED)
-            except PromptTemplateError as err:
-                issues.async_prompt_template(self.hass, self.profile, err)
-                raise
-            issues.async_prompt_template_solved(self.hass, self.profile)
+        owner = Owner.of(turn)
+        if session.needs_instructions(owner):
+            session.renew_instructions()
+            guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
+            names = frozenset(tool.name for tool in tools)
+            written = await self.runtime.instructing.async_write(
+                turn, session, briefing, names, guides, looks_up=mode is Mode.RETRIEVED
+            )
+            session.instructions, session.instructed = written.text, owner
+            if written.error:
+                issues.async_prompt_template(self.hass, self.profile, written.error)
+            else:
+                issues.async_prompt_template_solved(self.hass, self.profile)
+        assert session.instructions is not None
         return session.instructions
 
     async def _async_notice(self, turn: Turn, chat_log: ChatLog, error: HomeAssistantError) -> ConversationResult:
@@ -257,10 +267,10 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         )
 
 
-async def _async_sum_up(session: Session, endpoint: Endpoint) -> None:
+async def _async_sum_up(session: Session, endpoint: Endpoint, turn: Turn) -> None:
     """Let the model sum up what is not sent any more; its tokens count like all others."""
     started = time.perf_counter()
-    reply = await async_sum_up(session, endpoint.client)
+    reply = await async_sum_up(session, endpoint.client, turn.mask)
     if reply.usage is not None:
         endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
         endpoint.async_publish()

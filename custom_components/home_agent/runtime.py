@@ -6,6 +6,7 @@ from homeassistant.config_entries import ConfigEntry
 
 from .const import LLM_DEFAULT, LLM_NONE
 from .context.briefing import Sources
+from .context.instructing import Instructing
 from .context.session import Sessions
 from .conversations.store import Conversations
 from .custom.provider import CustomTools
@@ -45,6 +46,7 @@ class RuntimeData:
     sessions: Sessions
     conversations: Conversations
     sources: Sources
+    instructing: Instructing
 
     def endpoint_of(self, profile: Profile) -> Endpoint | None:
         """Return the endpoint a profile talks to; None: the house answers by itself.

@@ -5,6 +5,7 @@ Home Assistant keeps the tool objects of a conversation's first turn (its prompt
 """
 
 from collections import Counter
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -81,6 +82,10 @@ class Turn:
     spoken: bool = False
     """The answer goes to a loudspeaker."""
     extra_system_prompt: str | None = None
+    endpoint_id: str = ""
+    """Subentry id of the model that is asked; empty as long as none is."""
+    mask: Callable[[str], str] | None = field(default=None, repr=False)
+    """Hides personal data on the way to that model; None: nothing is hidden."""
     events_in_prompt: bool = False
     """The instructions of this conversation were just made, and hold the events that were asked for."""
     context_entities: list[str] | None = None

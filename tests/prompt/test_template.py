@@ -44,14 +44,14 @@ def test_error_names_the_profile(hass: HomeAssistant, make_turn: MakeTurn, text:
 def test_additions_follow_the_default(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     turn = make_turn(profile=Profile(name="A", prompt_additions=" The cat is called Mia. "))
     names = frozenset({"ha_control", "ha_query"})
-    assert instructions(hass, turn, names) == f"{default_prompt(names)}\n\nThe cat is called Mia."
+    assert instructions(hass, turn, names).text == f"{default_prompt(names)}\n\nThe cat is called Mia."
 
 
 def test_own_prompt_replaces_the_default_unless_it_is_empty(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     own = make_turn(profile=Profile(name="A", use_default_prompt=False, custom_prompt="Be kind."))
     empty = make_turn(profile=Profile(name="A", use_default_prompt=False, custom_prompt="  "))
-    assert instructions(hass, own, frozenset()) == "Be kind."
-    assert instructions(hass, empty, frozenset()) == default_prompt(frozenset())
+    assert instructions(hass, own, frozenset()).text == "Be kind."
+    assert instructions(hass, empty, frozenset()).text == default_prompt(frozenset())
 
 
 def test_default_prompt_names_only_tools_that_are_there() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from homeassistant.components.conversation import ChatLog, Content, SystemContent, UserContent
 from homeassistant.core import HomeAssistant
@@ -20,14 +20,16 @@ from ..retrieval.base import Query
 from ..turn import Turn
 from .base import Asked, Block
 from .budget import Budget
+from .hiding import async_hide
 from .history import Limits, Round, Sent, sent_rounds
 from .home_map import HomeMap
 from .mode import AUTO, AUTO_TOKENS, Mode
 from .providers import Providers
 from .retrieved import Lookup, query_for
+from .selection import Told
 from .session import Known, Note, Session, TurnPart
 from .stable_part import stable_text
-from .turn_part import LeftOut, Telling, async_selection, async_turn_part
+from .turn_part import LeftOut, Telling, async_selection, async_states, async_turn_part
 from .view import View, Views
 
 UNLIMITED = Limits(words=10**9, tokens=10**9)
@@ -89,6 +91,7 @@ class Briefing:
     async def async_prepare(self, words: str) -> None:
         """Write the system message into the chat log and the turn part into the session."""
         self._words = words
+        self._session.said.append((self._question, self._turn.endpoint_id))
         await self._async_write_stable_part()
         await self._async_add_part(self._budget)
 
@@ -96,18 +99,53 @@ class Briefing:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
         if shorter:
             told = sum(self._estimate(part.text) for part in self._session.parts)
+            told += self._estimate(self._session.entity_context)
             budget = self._budget.tightened(self._map.tokens, told)
             self._session.parts.pop()
             self._session.map_limit = budget.home_map
+            if self._session.entity_context:
+                budget = await self._async_shorten_words(budget)
             await self._async_write_stable_part()
             await self._async_add_part(budget)
-        content = [self._chat_log.content[0], *self._sent()]
-        return messages_from_content(content, self._session.texts(), notes=self._session.note_texts())
+        content: Sequence[Content] = [self._chat_log.content[0], *self._sent()]
+        parts, notes = self._session.texts(), self._session.note_texts()
+        if self._turn.mask is not None:
+            said = self._session.said_to(self._turn.endpoint_id)
+            content, parts, notes = await async_hide(self._hass, (content, parts, notes), self._turn.mask, said)
+        return messages_from_content(content, parts, notes=notes)
 
     def note_what_was_done(self) -> None:
         """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last."""
         text = render_note(NOTHING_DONE, self._turn.effects)
         self._session.notes.append(Note(self._chat_log.content[-1], text))
+
+    @property
+    def budget(self) -> Budget:
+        """Tokens per room of the prompt."""
+        return self._budget
+
+    async def async_entity_context(self) -> str:
+        """Return the states that the first turn part would tell, for instructions that have a place for them.
+
+        From now on they count as told.
+        """
+        text, self._session.told = await self._async_states(self._budget)
+        self._session.entity_context = text
+        return text
+
+    async def _async_shorten_words(self, budget: Budget) -> Budget:
+        """Take states out of instructions that were too long; return what is left for the turn part."""
+        session, mask = self._session, self._turn.mask or str
+        text, session.told = await self._async_states(budget)
+        self._words = self._words.replace(mask(session.entity_context), mask(text), 1)
+        session.instructions, session.entity_context = self._words, text
+        return replace(budget, states=0, found=0, found_later=0)
+
+    async def _async_states(self, budget: Budget) -> tuple[str, dict[str, Told]]:
+        await self._async_write_stable_part()  # whether the home map names everything decides how states are told
+        query = self._query("")
+        await self._async_find(query)
+        return await async_states(self._telling(Known(), budget, {}))
 
     @property
     def _mode(self) -> Mode:
@@ -153,16 +191,22 @@ class Briefing:
     async def _async_part(self, budget: Budget, rounds: Sequence[Round]) -> tuple[TurnPart, LeftOut]:
         known = self._session.known_from([item for one in rounds for item in one])
         asked = [item.content for one in rounds[:-1] for item in one if isinstance(item, UserContent)]
-        query = query_for(
+        blocks = await self._async_look_up(self._query(asked[-1] if asked else ""), budget, known)
+        return await async_turn_part(self._telling(known, budget, blocks))
+
+    def _query(self, previous: str) -> Query:
+        """Return what is looked for; `previous` is what was said before."""
+        return query_for(
             self._turn,
             self._view.snapshot,
             self._mode,
             spoken_of=self._session.spoken_of,
-            previous=asked[-1] if asked else "",
+            previous=previous,
             habits=self._sources.lookup.habits(),
         )
-        blocks = await self._async_look_up(query, budget, known)
-        telling = Telling(
+
+    def _telling(self, known: Known, budget: Budget, blocks: Mapping[str, Block]) -> Telling:
+        return Telling(
             hass=self._hass,
             turn=self._turn,
             session=self._session,
@@ -176,7 +220,6 @@ class Briefing:
             found=self._found,
             blocks=blocks,
         )
-        return await async_turn_part(telling)
 
     async def _async_look_up(self, query: Query, budget: Budget, known: Known) -> Mapping[str, Block]:
         """Find entities, and at the same time what the providers have; entities are asked for first, and told first."""

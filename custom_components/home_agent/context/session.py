@@ -70,6 +70,16 @@ class Session:
     """Messages that got an error instead of an answer: neither is sent again."""
     instructions: str | None = None
     """The owner's rendered prompt, fixed with the first turn so that a clock in it does not change the prefix."""
+    personal: bool = False
+    """They hold what was filled in for whoever talks: another one gets their own."""
+    instructed: Owner | None = None
+    """Whom they were written for."""
+    entity_context: str = ""
+    """The states in them, as they stand there."""
+    told: dict[str, Told] = field(default_factory=dict)
+    """The same as the model knows them from there."""
+    said: list[tuple[UserContent, str]] = field(default_factory=list)
+    """Messages with the endpoint that was asked with them, as they were said."""
     mode: Mode | None = None
     """How states are told, fixed with the first turn: what was sent stays as it is."""
     map_limit: int | None = None
@@ -106,11 +116,12 @@ class Session:
         self.parts = [part for part in self.parts if id(part.content) in kept]
         self.notes = [note for note in self.notes if id(note.content) in kept]
         self.failed = [item for item in self.failed if id(item) in kept]
+        self.said = [pair for pair in self.said if id(pair[0]) in kept]
 
     def known_from(self, sent: Sequence[Content]) -> Known:
         """Return what the model knows from the parts that hang on these messages."""
         ids = {id(item) for item in sent}
-        told: dict[str, Told] = {}
+        told = dict(self.told)
         facts: dict[str, str] = {}
         items: set[str] = set()
         for part in self.parts:
@@ -121,6 +132,14 @@ class Session:
                 facts |= part.facts
                 items.update(part.items)
         return Known(told, facts, frozenset(items))
+
+    def said_to(self, endpoint_id: str) -> set[int]:
+        """Return the `id()`s of the messages that an endpoint was asked with."""
+        return {id(content) for content, asked in self.said if asked == endpoint_id}
+
+    def needs_instructions(self, owner: Owner) -> bool:
+        """Return whether instructions have to be written for whoever talks."""
+        return self.instructions is None or (self.personal and self.instructed != owner)
 
     def spoke_of(self, entity_ids: Iterable[str]) -> None:
         """Remember what the conversation was about, the most important first."""
@@ -145,7 +164,14 @@ class Session:
 
     def renew(self) -> None:
         """Take up the settings as they are now."""
-        self.instructions = self.mode = None
+        self.mode = None
+        self.renew_instructions()
+
+    def renew_instructions(self) -> None:
+        """Have the instructions written again."""
+        self.instructions = self.instructed = None
+        self.personal, self.entity_context = False, ""
+        self.told.clear()
 
 
 class Sessions:

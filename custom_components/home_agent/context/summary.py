@@ -11,13 +11,16 @@ from ..client.wire import dump
 from ..const import LOGGER
 from ..errors import LLMError
 from ..prompt.summary import MAX_CHARS, MAX_MESSAGE_CHARS, SUM_UP
+from .hiding import Mask
 from .session import Session
 
 TIMEOUT = 120.0  # seconds; nobody waits for it
 
 
-async def async_sum_up(session: Session, client: ChatClient) -> Reply:
+async def async_sum_up(session: Session, client: ChatClient, mask: Mask | None = None) -> Reply:
     """Put a summary of what was dropped into the session, and return what is known about the request.
+
+    `mask` hides personal data on the way.
 
     When the model fails, the rounds are simply gone. Cancelled, they wait for the next time.
     """
@@ -25,7 +28,7 @@ async def async_sum_up(session: Session, client: ChatClient) -> Reply:
     reply = Reply()
     try:
         async with asyncio.timeout(TIMEOUT):
-            text = await _async_text(client, summary_messages(session.summary, dropped), reply)
+            text = await _async_text(client, summary_messages(session.summary, dropped, mask or str), reply)
     except (LLMError, TimeoutError) as err:
         LOGGER.info("%s did not sum up a conversation: %s", client.config.title, type(err).__name__)
         text = ""
@@ -34,15 +37,15 @@ async def async_sum_up(session: Session, client: ChatClient) -> Reply:
     return reply
 
 
-def summary_messages(before: str, dropped: Sequence[Content]) -> list[Message]:
+def summary_messages(before: str, dropped: Sequence[Content], mask: Mask = str) -> list[Message]:
     """Return the messages of the request. `before` is the summary so far; it becomes part of the new one."""
-    lines: list[dict[str, str]] = [{"notes so far": before}] if before else []
+    lines: list[dict[str, str]] = [{"notes so far": mask(before)}] if before else []
     for item in dropped:
         match item:
             case UserContent(content=text):
-                lines.append({"person": text[:MAX_MESSAGE_CHARS]})
+                lines.append({"person": mask(text[:MAX_MESSAGE_CHARS])})
             case AssistantContent(content=str(text)) if text:
-                lines.append({"assistant": text[:MAX_MESSAGE_CHARS]})
+                lines.append({"assistant": mask(text[:MAX_MESSAGE_CHARS])})
     data = "\n".join(dump(line).decode() for line in lines)
     return [{"role": "system", "content": SUM_UP}, {"role": "user", "content": data}]
 

@@ -13,14 +13,14 @@ from homeassistant.helpers import area_registry as ar
 from homeassistant.util import dt as dt_util
 
 from ..home import HomeEntity
-from ..prompt.parts import render_turn_part
+from ..prompt.parts import render_states, render_turn_part
 from ..turn import Turn
 from .base import Block
 from .budget import Budget
 from .mode import Mode
 from .news import News
 from .providers import keys_of
-from .selection import Selection, async_select
+from .selection import Selection, Told, async_select
 from .session import Known, Session, TurnPart
 from .view import View
 
@@ -63,17 +63,7 @@ async def async_turn_part(telling: Telling) -> tuple[TurnPart, LeftOut]:
     """Return the part for this user message, and what is not in it."""
     known = telling.known
     facts = {key: value for key, value in _facts(telling).items() if known.facts.get(key) != value}
-    news = News(
-        hass=telling.hass,
-        turn=telling.turn,
-        view=telling.view,
-        known=known.entities,
-        estimate=telling.estimate,
-        names=not telling.map_is_full,
-    )
-    left_out = LeftOut()
-    if telling.mode is not Mode.OFF:
-        await _async_tell_states(telling, news, left_out)
+    news, left_out = await _async_news(telling)
     text = render_turn_part(
         time=dt_util.now().strftime("%H:%M"),
         facts=facts,
@@ -84,6 +74,27 @@ async def async_turn_part(telling: Telling) -> tuple[TurnPart, LeftOut]:
     )
     part = TurnPart(content=telling.content, text=text, told=news.told, facts=facts, items=keys_of(telling.blocks))
     return part, left_out
+
+
+async def async_states(telling: Telling) -> tuple[str, dict[str, Told]]:
+    """Return the states alone, as text for instructions, and what the model knows from it."""
+    news, _ = await _async_news(telling)
+    return render_states(news.lines, telling.turn.profile.context_format), news.told
+
+
+async def _async_news(telling: Telling) -> tuple[News, LeftOut]:
+    news = News(
+        hass=telling.hass,
+        turn=telling.turn,
+        view=telling.view,
+        known=telling.known.entities,
+        estimate=telling.estimate,
+        names=not telling.map_is_full,
+    )
+    left_out = LeftOut()
+    if telling.mode is not Mode.OFF:
+        await _async_tell_states(telling, news, left_out)
+    return news, left_out
 
 
 async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) -> None:

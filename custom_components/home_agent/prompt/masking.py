@@ -6,6 +6,7 @@ the same result, so that a prompt cache holds.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 import re
 
 EMAIL = "[email]"
@@ -98,6 +99,7 @@ _IBAN_LENGTH = range(15, 35)
 _CARD_DIGITS = range(13, 20)
 
 
+@lru_cache(maxsize=256)
 def mask(text: str) -> str:
     """Return the text without personal data; each kind is replaced by its name in brackets."""
     if "@" in text:

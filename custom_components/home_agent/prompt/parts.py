@@ -46,6 +46,14 @@ def render_turn_part(
     return f"<{TAG}>{_escaped(data)}{''.join(below)}</{TAG}>"
 
 
+def render_states(lines: Iterable[StateLine], style: str) -> str:
+    """Return states by themselves: sentences one below the other, else JSON; nothing without any."""
+    states = _states(lines, style)
+    if isinstance(states, list):
+        return "\n".join(" ".join(str(line).split()) for line in states)
+    return _escaped(states) if states else ""
+
+
 def render_note(note: str, effects: Mapping[str, str]) -> str:
     """Return `<house>{"note": ..., "outcome": {...}}</house>`: facts that stand behind an answer."""
     data: JsonObjectType = {"note": note}

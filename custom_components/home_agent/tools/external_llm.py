@@ -16,6 +16,7 @@ import probatio
 from ..client.base import ChatClient, ChatRequest, Message, Reply
 from ..errors import LLMError
 from ..profiles.profile import Profile
+from ..prompt.masking import mask_for
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import HomeAgentTool, ToolRefusal
 from ..turn import Turn
@@ -91,7 +92,7 @@ class QueryExternalLLM(HomeAgentTool):
         turn.taints.add(self.name)  # what it answers may repeat what it has read elsewhere
         reply = Reply()
         started = turn.duration_ms
-        request = ChatRequest(messages=_messages(args["prompt"], args.get("context")), stream=turn.profile.streaming)
+        request = ChatRequest(messages=self._messages(args, turn.profile), stream=turn.profile.streaming)
         try:
             answer = await self._async_answer(request, reply)
         except LLMError as err:
@@ -114,10 +115,12 @@ class QueryExternalLLM(HomeAgentTool):
                     break
         return answer[:MAX_ANSWER].strip()
 
-
-def _messages(prompt: str, context: Mapping[str, Any] | None) -> list[Message]:
-    text = f"{prompt}\n\nContext:\n{json_dumps(context)}" if context else prompt
-    return [{"role": "user", "content": text}]
+    def _messages(self, args: Mapping[str, Any], profile: Profile) -> list[Message]:
+        """Return what the first model wrote, without personal data where that must not leave the house."""
+        context = args.get("context")
+        text = f"{args['prompt']}\n\nContext:\n{json_dumps(context)}" if context else args["prompt"]
+        mask = mask_for(profile.mask_personal_data, remote=self._model.client.config.remote)
+        return [{"role": "user", "content": mask(text) if mask else text}]
 
 
 class ExternalModels:

@@ -1,0 +1,71 @@
+"""Hides personal data in what a request tells (D-4): what the house knows and remembers, not what was said to this model.
+
+A message that was sent as it was said stays so, or the model would have to read everything after it again.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from homeassistant.components.conversation import AssistantContent, Content, ToolResultContent, UserContent
+from homeassistant.core import HomeAssistant
+from homeassistant.util.json import JsonValueType
+
+type Mask = Callable[[str], str]
+type Messages = tuple[Sequence[Content], dict[int, str], dict[int, str]]
+"""Content with its turn parts and notes, both by the `id()` of what they belong to."""
+
+LONG = 20_000  # characters; more is read beside the event loop
+
+
+async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
+    """Return the messages without personal data. `said` are the `id()`s of what people said to this model themselves.
+
+    The system message stays as it is: what was filled into it was hidden then.
+    """
+    content, parts, notes = messages
+    for text in parts.values():
+        if len(text) > LONG:
+            await hass.async_add_executor_job(mask, text)  # which remembers it
+    hidden: list[Content] = []
+    hidden_parts: dict[int, str] = {}
+    hidden_notes: dict[int, str] = {}
+    plain = False
+    for item in content:
+        if isinstance(item, UserContent):
+            plain = id(item) in said
+        shown = _hidden(item, mask, plain=plain)
+        hidden.append(shown)
+        if part := parts.get(id(item)):
+            hidden_parts[id(shown)] = mask(part)
+        if note := notes.get(id(item)):
+            hidden_notes[id(shown)] = mask(note)
+    return hidden, hidden_parts, hidden_notes
+
+
+def _hidden(item: Content, mask: Mask, *, plain: bool) -> Content:
+    """Return a message as it may be sent; results of tools are what the house knows, whoever asked for them."""
+    match item:
+        case ToolResultContent():
+            return replace(item, result=replace(item.result, data=_arguments(item.result.data, mask)))
+        case UserContent() if not plain:
+            return replace(item, content=mask(item.content))
+        case AssistantContent() if not plain:
+            calls = [replace(call, tool_args=_arguments(call.tool_args, mask)) for call in item.tool_calls or ()]
+            return replace(item, content=mask(item.content) if item.content else item.content, tool_calls=calls or None)
+    return item
+
+
+def _arguments(arguments: Mapping[str, JsonValueType], mask: Mask) -> dict[str, JsonValueType]:
+    return {key: _values(value, mask) for key, value in arguments.items()}
+
+
+def _values(value: JsonValueType, mask: Mask) -> JsonValueType:
+    """Return a value with its texts masked; what it is made of stays."""
+    match value:
+        case str():
+            return mask(value)
+        case dict():
+            return {key: _values(item, mask) for key, item in value.items()}
+        case list():
+            return [_values(item, mask) for item in value]
+    return value
