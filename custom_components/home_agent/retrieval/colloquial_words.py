@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
     "en": {
-        ".connectivity": "connected, disconnected, online, offline, connection", ".plug": "plugged, unplugged", ".update": "update, updates, upgrade", ".vibration": "vibration, vibrating, shaking", ".battery_charging": "charging", ".problem": "problem, problems, trouble", ".safety": "safe, unsafe, safety", ".running": "running", ".sound": "sound, noise, noisy", ".heat": "hot, overheated", ".cold": "cold, freezing", ".tamper": "tampering, tampered", ".presence": "home, away",
+        ".connectivity": "connected, disconnected, online, offline, connection", ".plug": "plugged, unplugged", ".update": "update, updates, upgrade", ".vibration": "vibration, vibrating, shaking", ".battery_charging": "charging", ".problem": "problem, problems, trouble", ".safety": "safe, unsafe, safety", ".running": "running", ".sound": "sound, noise, noisy", ".heat": "hot, overheated", ".cold": "cold, freezing", ".tamper": "tampering, tampered", ".presence": "away",
         "light": "light, lights, lamp, lamps, bulb, bulbs, lighting, chandelier, spotlight, spotlights, downlights, led strip, nightlight, sconce, lantern",
         "switch": "switch, plug, outlet, socket, power strip",
         "cover": "cover, blinds, shades, shutters, curtains, drapes, roller",

@@ -39,6 +39,7 @@ _ATTRIBUTE = 0.5  # "brightness" says light, but not as surely as "lamp"
 _STATE = 0.35
 _CLASS_STATE = 0.7  # "charging", "wet": few classes have such a state
 _OF_SEVERAL = 0.6  # "carbon" of "carbon monoxide"
+_FORM = 0.88  # likeness of two forms of one word
 _TELLING = 4  # letters of a word that says something by itself
 _BINARY = 0.85  # a sensor of either sort is a sensor
 _FAR = 5  # letters of a word of a third language that is taken for a room: short ones mean something else here
@@ -94,8 +95,15 @@ class Language:
         """Yield the rooms in a text: first word, how many, what else it is called."""
         for length in range(1, 5):
             for start in range(len(spoken) - length + 1):
-                if others := self.places.get(" ".join(spoken[start : start + length])):
+                if others := self._room(" ".join(spoken[start : start + length])):
                     yield start, length, others
+
+    def _room(self, said: str) -> frozenset[str]:
+        """Return what else a room is called, also in another form: "kökets" for "köket"."""
+        if (found := self.places.get(said)) is None and " " not in said and len(said) > _TELLING:
+            forms = (name for name in self.places if name[:3] == said[:3] and likeness(name, said) >= _FORM)
+            found = self.places.get(next(forms, ""))
+        return found or frozenset()
 
     def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
         """Yield the kinds named by several words of a text: first word, how many, kinds."""
@@ -219,7 +227,8 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
         _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
     fillers = (sentences.fillers - nouns) | set(_listed(FILLERS.get(base, "")))
     nouns |= sentences.nouns
-    nouns = {noun for noun in nouns if not fillers.issuperset(noun.split())}
+    kinds = {word: known for word, known in kinds.items() if not fillers.issuperset(word.split())}
+    nouns &= kinds.keys()
     for word, known in kinds.items():
         if word in nouns and known.get("sensor", 0.0) > _BINARY:
             known["binary_sensor"] = max(known.get("binary_sensor", 0.0), _BINARY)

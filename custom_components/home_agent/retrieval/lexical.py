@@ -19,7 +19,7 @@ type Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]
 type Alike = Mapping[int, float]
 """Numbers of words with how alike they are to a spoken one, 0 to 1."""
 
-MAX_NAMES = 12  # of one entity; more are not searched
+MAX_NAMES = 40  # of one entity; more are not searched
 MAX_WORDS = 24  # of one name
 MAX_ALIKE = 64  # words of the house that one spoken word may stand for
 MAX_REMEMBERED = 2000  # spoken words

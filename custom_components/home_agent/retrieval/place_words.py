@@ -45,3 +45,8 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("downstairs, ground floor", "unten, erdgeschoss, parterre", "rez-de-chaussée, en bas", "abajo, planta baja", "piano terra, di sotto", "beneden, begane grond", "внизу, первый этаж", "térreo, rés do chão, andar de baixo", "parter, na dole", "nedervåning, nere, bottenvåning", "stueetage, nedenunder"),
     ("outside, outdoor, outdoors", "draußen, außen", "dehors, extérieur", "fuera, exterior, afuera", "fuori, esterno", "buiten", "улица, снаружи", "fora, exterior", "na zewnątrz", "ute, utomhus", "ude, udenfor"),
 )  # fmt: skip
+
+ANY_ROOM = frozenset({
+    "room", "salle", "sala", "cuarto", "chambre", "habitacion", "camera", "kamer", "pokoj", "quarto", "floor", "piano", "planta",
+})  # fmt: skip
+"""Words in the names of rooms that say only that it is one; folded."""

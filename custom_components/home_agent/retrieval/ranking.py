@@ -17,6 +17,7 @@ MAX_GROUP = 120  # entities of a group that the request names come along even be
 _NAME = 0.35  # the whole name was said
 _PLACE = 0.25  # in the place that was named
 _KIND = 0.25  # of the kind that was named
+_POINTS = 0.5  # of it, for words that point to the kind without naming it
 _GROUP = 1.0  # a member of the group that was named
 _HERE = 0.3  # such a member in the area of the asking device
 _ASKER = 0.06  # anything else there
@@ -130,7 +131,7 @@ def _fit(evidence: Evidence) -> Floats:
     table, asking = evidence.table, evidence.request.asking
     score = evidence.said + np.float32(_NAME) * evidence.covered
     score += np.float32(_PLACE) * evidence.at_place
-    score += np.float32(_KIND) * np.maximum(evidence.noun, evidence.verb * np.float32(0.6))
+    score += np.float32(_KIND) * (evidence.noun + evidence.verb * np.float32(_POINTS))
     score += np.float32(_SECONDARY) * ~table.primary
     score += np.float32(_READ_ONLY * min(1.0, max(0.0, 0.3 - asking))) * table.read_only
     score += np.float32(_SETTING) * (table.settings & (evidence.noun < 0.5))

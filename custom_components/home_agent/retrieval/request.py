@@ -6,6 +6,7 @@ import re
 
 from .language import Kinds, Language
 from .lexical import Alike, Lexicon
+from .place_words import ANY_ROOM
 from .words import fold, is_unspaced, normal, pieces, runs
 
 MAX_SPOKEN = 40  # words that are looked at
@@ -21,24 +22,8 @@ _NUMBER = 0.5
 _FILLER = 0.12
 _FORM = 0.88  # likeness of two forms of one word
 _HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
+_MEASURED = 0.4  # what is measured, in an order
 _ROOM = 0.72  # the same room under another name
-_ANY_ROOM = frozenset(
-    {
-        "room",
-        "salle",
-        "sala",
-        "cuarto",
-        "chambre",
-        "habitacion",
-        "camera",
-        "kamer",
-        "pokoj",
-        "quarto",
-        "floor",
-        "piano",
-        "planta",
-    }
-)
 _LINKS = ("s", "n", "en", "er", "es", "e")
 
 
@@ -93,11 +78,23 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
     _call_rooms_otherwise(spoken, folded, language, lexicon)
     if _DEGREES.search(plain):
         spoken.append(Spoken("°", "°", kinds=_HEATED))
+    if sum(asking) < 0:
+        _measure_nothing(spoken, lexicon)
     return Request(
         list({item.word: item for item in spoken}.values()),
         everything=language.has_everything(folded),
         asking=sum(asking) / max(1.0, sum(map(abs, asking))),
     )
+
+
+def _measure_nothing(spoken: Sequence[Spoken], lexicon: Lexicon) -> None:
+    """Let words for what is measured name no kind in an order: "power on the dryer" is about no sensor."""
+    for item in spoken:
+        if item.is_noun and all(kind.startswith((".", "sensor", "binary_sensor")) for kind in item.kinds):
+            item.is_noun = False
+            item.factor = _MEASURED
+            item.alike = lexicon.alike(item.word)
+            item.kinds = {kind: _MEASURED * sure for kind, sure in item.kinds.items()}
 
 
 def _spoken(
@@ -149,7 +146,7 @@ def _call_rooms_otherwise(spoken: Sequence[Spoken], folded: list[str], language:
 
 def _telling(words: Sequence[str]) -> str:
     """Return the word that tells a room from others: "living" of "living room"."""
-    return max((word for word in words if word not in _ANY_ROOM), key=len, default=words[0])
+    return max((word for word in words if word not in ANY_ROOM), key=len, default=words[0])
 
 
 def _apart(word: str, language: Language, lexicon: Lexicon) -> tuple[str, str] | None:
