@@ -1,5 +1,6 @@
 """System health."""
 
+import asyncio
 from typing import Any
 
 from aiohttp import ClientTimeout
@@ -19,7 +20,7 @@ async def health(hass: HomeAssistant) -> dict[str, Any]:
     assert await async_setup_component(hass, "system_health", {})
     await hass.async_block_till_done()
     info: dict[str, Any] = await get_system_health_info(hass, DOMAIN)
-    return info
+    return {key: hass.async_create_task(line) if asyncio.iscoroutine(line) else line for key, line in info.items()}
 
 
 async def test_endpoint_that_answers(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -8,7 +8,7 @@ from homeassistant.helpers.translation import async_get_translations
 
 from custom_components.home_agent.client.presets import DEFAULT_API_VERSION, PRESETS
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.flows import endpoint_schema
+from custom_components.home_agent.flows import endpoint_schema, retrieval
 from custom_components.home_agent.flows.checks import check_template
 from custom_components.home_agent.flows.sparse import inherited
 from custom_components.home_agent.profiles.profile import KEYS
@@ -71,6 +71,16 @@ async def test_settings_of_the_house(hass: HomeAssistant) -> None:
     for key, (label, _) in documented.items():
         assert label.removeprefix("Safety: ") == labels[key]
     assert [documented[key][1] for key in ("emit_events", "debug_logging")] == ["on", "off"]
+
+
+async def test_settings_of_looking_things_up(hass: HomeAssistant) -> None:
+    documented = settings("Looking things up")
+    labels = form_labels(await async_get_translations(hass, "en", "options", [DOMAIN]), ".step.retrieval.")
+    assert {key: label for key, (label, _) in documented.items()} == {
+        key: label for key, label in labels.items() if key != "use_anyway"
+    }
+    defaults = {key: shown(value) for key, value in retrieval.DEFAULTS.items()}
+    assert {key: default for key, (_, default) in documented.items()} == defaults
 
 
 def test_variables_of_a_template(hass: HomeAssistant) -> None:

@@ -26,11 +26,16 @@ async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
     return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "retrieval"})
 
 
+def in_sections(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the input of the form, its fields in their sections."""
+    inside = {name: {key: value for key, value in data.items() if key in section} for name, section in SECTIONS.items()}
+    outside = {key: value for key, value in data.items() if not any(key in section for section in SECTIONS.values())}
+    return outside | {name: values for name, values in inside.items() if values}
+
+
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send the form with its fields in their sections."""
-    inside = {name: {key: data.pop(key) for key in [*data] if key in SECTIONS[name]} for name in SECTIONS}
-    sent = data | {name: values for name, values in inside.items() if values}
-    result = await hass.config_entries.options.async_configure(form["flow_id"], sent)
+    """Send the form."""
+    result = await hass.config_entries.options.async_configure(form["flow_id"], in_sections(data))
     await hass.async_block_till_done()
     return result
 

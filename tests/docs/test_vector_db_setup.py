@@ -1,0 +1,57 @@
+"""The page about vectors and Chroma: its settings can be stored, its sentences are those that are said."""
+
+import json
+import re
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.translation import async_get_translations
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.flows.retrieval import DEFAULTS, async_check, retrieval_schema, taken
+from custom_components.home_agent.retrieval import embedded_store, embedding_cache
+from custom_components.home_agent.retrieval.embedding_cache import MAX_IN_FILE
+from custom_components.home_agent.retrieval.health import PAUSE
+from custom_components.home_agent.retrieval.settings import RetrievalSettings
+from custom_components.home_agent.retrieval.vectors import QUERY_TIMEOUT
+from tests.flows.test_retrieval import in_sections
+
+from .pages import DOCS, Example, examples, read, rows, section
+
+PAGE = "VECTOR_DB_SETUP.md"
+STORED = [example for example in examples("json") if example.page == f"docs/{PAGE}"]
+
+
+@pytest.mark.parametrize("example", STORED, ids=str)
+async def test_examples_can_be_entered(hass: HomeAssistant, example: Example) -> None:
+    entered = json.loads(example.code)
+    assert entered.keys() <= DEFAULTS.keys()
+    sent = retrieval_schema(hass, {}, may_skip_check=False)(in_sections(entered))
+    stored = taken({}, sent)
+    assert stored == {key: value for key, value in entered.items() if value != DEFAULTS[key]}
+    assert await async_check(hass, stored, connect=False) is None
+    assert RetrievalSettings.from_options({"retrieval": stored}).store == entered.get("store", "embedded")
+
+
+def test_there_are_examples() -> None:
+    assert len(STORED) == 3
+
+
+async def test_sentences_are_those_that_are_said(hass: HomeAssistant) -> None:
+    translations = await async_get_translations(hass, "en", "exceptions", [DOMAIN])
+    said = {re.sub(r"{\w+}", "…", sentence) for sentence in translations.values()}
+    told = [sentence for sentence, _ in rows(section(PAGE, "When something fails"), columns=2)]
+    assert told
+    assert not set(told) - said
+
+
+def test_figures_are_those_of_the_code() -> None:
+    page = " ".join(read(DOCS / PAGE).split())
+    assert f"up to {MAX_IN_FILE:,} of them" in page
+    assert f"no vector after {QUERY_TIMEOUT} seconds" in page
+    assert f"For {PAUSE:.0f} seconds after a failure" in page
+
+
+def test_files_are_those_of_the_code(hass: HomeAssistant) -> None:
+    for module in (embedded_store, embedding_cache):
+        assert f"`{module.path_of(hass).name}`" in section(PAGE, "The file")
