@@ -41,6 +41,7 @@ from .mcp_client.provider import McpTools
 from .offered import async_offer
 from .pipelines import async_watch_pipelines
 from .profiles.profile import Profile, profile_from_data
+from .retrieval import embedded_store, embedding_cache
 from .retrieval.factory import make_embedder, make_store
 from .retrieval.index import HomeIndex
 from .retrieval.settings import RetrievalSettings
@@ -137,10 +138,12 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Delete the journal, what was said, and the documents that were added; the owner's folder stays."""
+    """Delete the journal, what was said, the documents that were added, and the index; the owner's folder stays."""
     await store_of(hass, entry.entry_id).async_remove()
     await conversation_file_of(hass, entry.entry_id).async_remove()
     await knowledge_storage_of(hass).async_remove()
+    for delete_file in (embedded_store.delete_file, embedding_cache.delete_file):
+        await hass.async_add_executor_job(delete_file, hass)
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

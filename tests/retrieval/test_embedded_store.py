@@ -18,6 +18,7 @@ from custom_components.home_agent.retrieval import database
 from custom_components.home_agent.retrieval.base import Store
 from custom_components.home_agent.retrieval.embedded_file import VERSION, EmbeddedFile
 from custom_components.home_agent.retrieval.embedded_store import EmbeddedStore
+from tests.house import set_up
 
 from .conftest import KEY, document, rows
 
@@ -219,6 +220,15 @@ file.upsert("notes", many, rows(*([1, 1, 0] for _ in many)), "another key")
     assert file.digests("notes", KEY).keys() == {"first"}
     assert not file.database.set_aside()
     file.close()
+
+
+async def test_nothing_is_left_when_the_hub_is_removed(hass: HomeAssistant, documents_file: Path) -> None:
+    entry = await set_up(hass)
+    await entry.runtime_data.vectors.async_open()
+    documents_file.with_name("home_agent.documents.damaged-20261121-000000-1.db").touch()
+    documents_file.with_name("home_agent.embeddings.db").touch()
+    await hass.config_entries.async_remove(entry.entry_id)
+    assert list(documents_file.parent.iterdir()) == []
 
 
 async def test_folder_that_cannot_be_written(hass: HomeAssistant, documents_file: Path) -> None:

@@ -44,6 +44,14 @@ class Database:
                 self._connection.close()
             self._connection = None
 
+    def delete(self) -> None:
+        """Delete the file and whatever was set aside of it."""
+        with self.lock:
+            self.close()
+            for path in (self.path, *(self.path.with_name(name) for name, _ in self.set_aside())):
+                for companion in _COMPANIONS:
+                    path.with_name(path.name + companion).unlink(missing_ok=True)
+
     def set_aside(self) -> list[tuple[str, str]]:
         """Return name and reason of files that were set aside, as long as they are there, whoever did it and when."""
         reasons = (DAMAGED, EMPTY, NEWER)

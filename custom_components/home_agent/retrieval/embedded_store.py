@@ -22,6 +22,11 @@ def path_of(hass: HomeAssistant) -> Path:
     return Path(hass.config.path(STORAGE_DIR, f"{DOMAIN}.documents.db"))
 
 
+def delete_file(hass: HomeAssistant) -> None:
+    """Delete everything that is kept here. Runs in the executor."""
+    EmbeddedFile(path_of(hass)).database.delete()
+
+
 class EmbeddedStore:
     """The `Store` in a file; see base.py. Cosine similarity."""
 

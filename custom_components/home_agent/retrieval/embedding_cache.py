@@ -44,6 +44,11 @@ def digest_of(text: str) -> bytes:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
+def delete_file(hass: HomeAssistant) -> None:
+    """Delete everything that is kept here. Runs in the executor."""
+    Database(path_of(hass), VERSION, _SCHEMA).delete()
+
+
 class EmbeddingCache:
     """Of one model. All but `get` and `put` runs in the executor."""
 
