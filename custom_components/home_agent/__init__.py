@@ -44,6 +44,7 @@ from .profiles.profile import Profile, profile_from_data
 from .retrieval import embedded_store, embedding_cache
 from .retrieval.factory import make_embedder, make_store
 from .retrieval.index import HomeIndex
+from .retrieval.language import Languages
 from .retrieval.settings import RetrievalSettings
 from .retrieval.vectors import Vectors
 from .runtime import HomeAgentConfigEntry, RuntimeData
@@ -82,8 +83,10 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     settings = RetrievalSettings.from_options(entry.options)
     vectors = _vectors(hass, settings)
     entry.async_on_unload(vectors.async_close)
-    finder, knowledge = HomeIndex(hass, entry, home, vectors, settings), Knowledge(hass, entry, vectors, settings)
     happenings = Happenings(hass)
+    languages = Languages(hass)
+    finder = HomeIndex(hass, entry, home, vectors, settings, languages)
+    knowledge = Knowledge(hass, entry, vectors, settings, languages)
     entry.runtime_data = RuntimeData(
         endpoints=endpoints,
         profiles=profiles,

@@ -211,6 +211,7 @@ async def test_without_the_server_own_documents_are_found_by_words(
     assert "cheese.md" in [item.source for item in await knowledge.async_find("cheese in the cellar")]
     others.chroma.start()
     await knowledge.async_refresh()
+    await knowledge._hass.async_block_till_done(wait_background_tasks=True)
     assert (await knowledge._vectors.store.async_collections())["knowledge"] == 6
 
 

@@ -36,6 +36,12 @@ def test_what_is_about_something_else_finds_nothing(request_: str) -> None:
     assert WordIndex(TEXTS).find(request_, 5) == []
 
 
+def test_words_that_say_nothing_do_not_count() -> None:
+    index = WordIndex({"wifi": TEXTS["wifi"]})
+    assert index.find("what is the temperature in the garden", 5, {"is", "the", "in"}) == []
+    assert index.find("is the in", 5, {"is", "the", "in"}) == []
+
+
 def test_the_limit_holds() -> None:
     index = WordIndex({str(number): f"pump number {number}" for number in range(50)})
     assert len(index.find("pump", 5)) == 5

@@ -124,6 +124,7 @@ async def test_what_is_said_about_a_file(hass: HomeAssistant, folder: Path, star
     assert answer == {"document": "file:kitchen/coffee.md", "collection": "manuals", "passages": 3}
     (passage,) = await knowledge.async_find("step of the grinder", 1)
     assert (passage.collection, passage.metadata["title"]) == ("manuals", "Barista Pro")
+    await hass.async_block_till_done(wait_background_tasks=True)
     assert (await knowledge._vectors.store.async_collections()) == {"knowledge": 1, "manuals": 3}
 
 
@@ -148,6 +149,21 @@ async def test_what_cannot_be_added_is_refused_and_leaves_nothing(
         await call(hass, "add_document", **data)
     assert error.value.translation_key == key
     assert knowledge.counts == before
+
+
+async def test_there_is_a_limit_to_all_documents(
+    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(library, "MAX_PASSAGES", 3)
+    assert (await start()).counts == {"documents": 1, "passages": 3, "failed": 1}
+    assert "wifi.txt does not fit" in caplog.text
+
+
+async def test_a_follow_up_is_read_with_what_was_said_before(folder: Path, start: StartKnowledge) -> None:
+    knowledge = await start()
+    assert await knowledge.async_find("and for how long?") == []
+    found = await knowledge.async_find("and for how long?", previous="descale the coffee machine")
+    assert "half an hour" in found[0].text
 
 
 async def test_only_administrators_add(hass: HomeAssistant, start: StartKnowledge, hass_read_only_user: Any) -> None:

@@ -18,7 +18,8 @@ class KnowledgeProvider:
 
     async def async_block(self, asked: Asked) -> Block | None:
         """Return the nearest passages. What others wrote makes the conversation careful, whether it fits or not."""
-        passages = await self._knowledge.async_find(asked.query.text)
+        query = asked.query
+        passages = await self._knowledge.async_find(query.text, language=query.language, previous=query.previous)
         if not passages:
             return None
         taint(asked.turn, passages)

@@ -1,16 +1,16 @@
 """Passages found by their words, in any language and without a model: how much of the question stands in a passage.
 
-A word counts by how rare it is among the passages and by its length, since nothing here knows which words of a language
-say nothing. Forms of a word count a little less than the word itself.
+A word counts by how rare it is among the passages and by its length; those that say nothing in their language do not count.
+Forms of a word count a little less than the word itself.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import log
 
 from ..retrieval.words import fold, is_unspaced, likeness, words
 
-LEAST = 1 / 3  # of the question, by weight: below it a passage is about something else
+LEAST = 0.4  # of the question, by weight: below it a passage is about something else
 _ALIKE = 0.8  # from which likeness on two words are forms of one
 _FULL_LENGTH = 5  # letters from which on a word has its full weight
 _START = 3  # letters that forms of a word share
@@ -30,9 +30,12 @@ class WordIndex:
         for word in self._where:
             self._forms[word[:_START]].append(word)
 
-    def find(self, text: str, limit: int) -> list[tuple[str, float]]:
-        """Return the ids of the best passages with the share of the question that each covers, the best first."""
-        asked = dict.fromkeys(fold(word) for word in words(text))
+    def find(self, text: str, limit: int, fillers: Collection[str] = ()) -> list[tuple[str, float]]:
+        """Return the ids of the best passages with the share of the question that each covers, the best first.
+
+        `fillers` are folded words that say nothing.
+        """
+        asked = dict.fromkeys(folded for word in words(text) if (folded := fold(word)) not in fillers)
         covered: dict[int, float] = defaultdict(float)
         whole = 0.0
         for word in asked:

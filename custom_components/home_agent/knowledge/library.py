@@ -22,6 +22,8 @@ from .. import events
 from ..const import DOMAIN, LOGGER
 from ..errors import KnowledgeError, RetrievalError
 from ..retrieval.base import Document
+from ..retrieval.index import FOLLOW_UP
+from ..retrieval.language import Languages
 from ..retrieval.settings import EMBEDDED, RetrievalSettings, is_collection_name
 from ..retrieval.vectors import Counts, Vectors
 from . import pdf
@@ -33,6 +35,7 @@ from .search import Search
 
 FOLDER = ("home_agent", "knowledge")
 RESCAN = timedelta(minutes=5)
+MAX_PASSAGES = 50_000  # of all documents; they are kept in memory, about 1 kB each
 VERSION = 1
 
 
@@ -44,12 +47,20 @@ def storage_of(hass: HomeAssistant) -> Storage[dict[str, Any]]:
 class Knowledge:
     """Keeps the owner's documents current and finds passages in them; owned by the config entry."""
 
-    def __init__(self, hass: HomeAssistant, entry: ConfigEntry, vectors: Vectors, settings: RetrievalSettings) -> None:
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry: ConfigEntry,
+        vectors: Vectors,
+        settings: RetrievalSettings,
+        languages: Languages,
+    ) -> None:
         """Start empty."""
         self._hass = hass
         self._entry = entry
         self._vectors = vectors
         self._settings = settings
+        self._languages = languages
         self._storage = storage_of(hass)
         self._entries: dict[str, Entry] | None = None
         """What actions added, by key; None: not read yet."""
@@ -63,6 +74,7 @@ class Knowledge:
         self._synced: dict[str, Mapping[str, Document]] = {}
         """What the store has, by collection."""
         self._refreshing = asyncio.Lock()
+        self._sync_task: asyncio.Task[None] | None = None
         self._search = Search(vectors, settings)
         self.folder = Path(hass.config.path(*FOLDER))
 
@@ -82,12 +94,22 @@ class Knowledge:
         passages = sum(len(documents) for documents in self._documents.values())
         return {"documents": len(self._documents), "passages": passages, "failed": len(self._failed)}
 
-    async def async_find(self, text: str, limit: int | None = None) -> list[Passage]:
+    async def async_find(
+        self, text: str, limit: int | None = None, *, language: str = "en", previous: str = ""
+    ) -> list[Passage]:
         """Return what is nearest to the text, nearest first, at most `limit` (default: the owner's setting).
 
-        Never raises for a store or an endpoint that is away: passages are then found by their words.
+        A short text that finds nothing is read together with what was said before (`previous`). Never raises for a store
+        or an endpoint that is away: passages are then found by their words.
         """
-        return await self._search.async_find(self._hass, text, limit or self._settings.additional_top_k)
+        if self._search.is_empty:
+            return []
+        fillers = (await self._languages.async_get(language)).fillers
+        most = limit or self._settings.additional_top_k
+        found = await self._search.async_find(self._hass, text, most, fillers)
+        if not found and previous and len(text) <= FOLLOW_UP:
+            found = await self._search.async_find(self._hass, f"{previous} {text}", most, fillers)
+        return found
 
     async def async_add(self, entry: Entry) -> tuple[Document, ...]:
         """Add a document, or replace the one with its key; return its passages.
@@ -122,9 +144,10 @@ class Knowledge:
         return passages
 
     async def async_refresh(self) -> Counts:
-        """Read what is new or has changed, let go of what is gone, and bring the store up to date.
+        """Read what is new or has changed, and let go of what is gone; return what became of the documents.
 
-        Returns what became of the documents. A store that is away gets its copies with a later refresh.
+        They can be found by their words then. The store gets its copies in the background; one that is away, with a later
+        refresh.
         """
         async with self._refreshing:
             wanted = await self._async_wanted()
@@ -139,8 +162,11 @@ class Knowledge:
                 await self._async_read(changed, await self._async_kept() if first else {})
             if changed or before.keys() - marks.keys():
                 await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
-            await self._async_sync()
-            return Counts.between(before, marks)
+        if self._collections != self._synced and (self._sync_task is None or self._sync_task.done()):
+            self._sync_task = self._entry.async_create_background_task(
+                self._hass, self._async_sync(), "home_agent vectors of documents"
+            )
+        return Counts.between(before, marks)
 
     async def _async_wanted(self) -> dict[str, tuple[Entry, str]]:
         """Return all documents there should be, with what they look like now."""
@@ -157,17 +183,21 @@ class Knowledge:
     ) -> None:
         for key, (entry, mark) in documents.items():
             self._failed.pop(key, None)
-            if (found := in_order(kept.get(key, ()))) and is_whole(found, mark):
-                self._documents[key] = found
-                continue
+            self._documents.pop(key, None)
             try:
-                sections = await self._async_sections(entry)
+                self._documents[key] = await self._async_passages(entry, mark, in_order(kept.get(key, ())))
             except KnowledgeError as err:
-                self._documents.pop(key, None)
                 self._failed[key] = err
                 LOGGER.warning("A document cannot be used: %s", err)
-            else:
-                self._documents[key] = await self._hass.async_add_executor_job(documents_of, entry, sections, mark)
+
+    async def _async_passages(self, entry: Entry, mark: str, kept: tuple[Document, ...]) -> tuple[Document, ...]:
+        """Return the passages of a document: those that are kept if it still looks like that. Raises `KnowledgeError`."""
+        if not (kept and is_whole(kept, mark)):
+            sections = await self._async_sections(entry)
+            kept = await self._hass.async_add_executor_job(documents_of, entry, sections, mark)
+        if len(kept) + sum(map(len, self._documents.values())) > MAX_PASSAGES:
+            raise KnowledgeError("knowledge_full", path=entry.path or entry.title, limit=str(MAX_PASSAGES))
+        return kept
 
     async def _async_sections(self, entry: Entry) -> list[Section]:
         if not entry.path:
@@ -205,21 +235,23 @@ class Knowledge:
             own.update((document.id, document) for document in documents)
 
     async def _async_sync(self) -> None:
-        """Give the store what it does not have."""
-        for name in self._collections.keys() | self._synced.keys():
-            documents = self._collections.get(name, {})
-            if self._synced.get(name) == documents:
-                continue
-            progress = events.IndexProgress(self._hass, name)
-            try:
-                await self._vectors.async_sync(name, documents, progress.async_advance)
-            except RetrievalError:  # who raised it has told the owner; the next refresh tries again
-                progress.async_end("failed")
-                continue
-            self._synced[name] = documents
-            progress.async_end("completed")
-            if not documents:
-                del self._synced[name]
+        """Give the store what it does not have, until nothing has changed meanwhile."""
+        while due := [name for name in self._collections | self._synced if self._is_due(name)]:
+            for name in due:
+                documents = self._collections.get(name, {})
+                progress = events.IndexProgress(self._hass, name)
+                try:
+                    await self._vectors.async_sync(name, documents, progress.async_advance)
+                except RetrievalError:  # who raised it has told the owner
+                    progress.async_end("failed")
+                    return
+                progress.async_end("completed")
+                self._synced[name] = documents
+                if not documents:
+                    del self._synced[name]
+
+    def _is_due(self, collection: str) -> bool:
+        return self._synced.get(collection) != self._collections.get(collection)
 
     async def _async_entries(self) -> dict[str, Entry]:
         if self._entries is None:

@@ -1,6 +1,6 @@
 """The search in the owner's documents and in collections that others fill: one pool, the nearest first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 import time
 
@@ -34,6 +34,11 @@ class Search:
         self._silent: set[str] = set()
         """Collections that were missing or could not be asked the last time."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look in."""
+        return not self._passages and not self._settings.additional_collections
+
     async def async_renew(self, hass: HomeAssistant, passages: Mapping[str, Passage]) -> None:
         """Find these from now on."""
         texts = {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
@@ -41,13 +46,13 @@ class Search:
         self._passages, self._words = passages, words
         self._own = frozenset(item.collection for item in passages.values())
 
-    async def async_find(self, hass: HomeAssistant, text: str, limit: int) -> list[Passage]:
+    async def async_find(self, hass: HomeAssistant, text: str, limit: int, fillers: Collection[str]) -> list[Passage]:
         """Return the nearest passages of all collections together, nearest first, each once."""
         pool: dict[str, Passage] = {}
         passages, words = self._passages, self._words
         for found in (
             *await self._async_near(hass, text, limit),
-            *(await hass.async_add_executor_job(_by_words, words, passages, text, limit) if words else ()),
+            *(await hass.async_add_executor_job(_by_words, words, passages, text, limit, fillers) if words else ()),
         ):
             if found.id not in pool or found.distance < pool[found.id].distance:
                 pool[found.id] = found
@@ -100,5 +105,7 @@ def _of_others(collection: str, match: Match) -> Passage:
     )
 
 
-def _by_words(words: WordIndex, passages: Mapping[str, Passage], text: str, limit: int) -> list[Passage]:
-    return [replace(passages[key], distance=1 - covered) for key, covered in words.find(text, limit)]
+def _by_words(
+    words: WordIndex, passages: Mapping[str, Passage], text: str, limit: int, fillers: Collection[str]
+) -> list[Passage]:
+    return [replace(passages[key], distance=1 - covered) for key, covered in words.find(text, limit, fillers)]

@@ -56,7 +56,13 @@ class HomeIndex:
     """Finds the entities that a request is about (`Finder`); owned by the config entry."""
 
     def __init__(
-        self, hass: HomeAssistant, entry: ConfigEntry, home: Home, vectors: Vectors, settings: RetrievalSettings
+        self,
+        hass: HomeAssistant,
+        entry: ConfigEntry,
+        home: Home,
+        vectors: Vectors,
+        settings: RetrievalSettings,
+        languages: Languages,
     ) -> None:
         """Start empty."""
         self._hass = hass
@@ -65,7 +71,7 @@ class HomeIndex:
         self._vectors = vectors
         self._settings = settings
         self._embeds = settings.embedding == ENDPOINT or settings.store == CHROMA
-        self._languages = Languages(hass)
+        self._languages = languages
         self._documents: Mapping[str, EntityDocument] = {}
         self._read: HomeSnapshot | None = None
         """The home that is indexed."""
