@@ -65,7 +65,8 @@ async def set_up(
         )
     ]
     if server is not None:
-        endpoint = {"preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted"}
+        known = {"preset": "custom", "base_url": server.base_url, "api_key": "sk-house-key", "model": "scripted"}
+        endpoint: dict[str, Any] = {"context_window": 16384, **known}
         subentries.append(
             ConfigSubentryDataWithId(
                 subentry_type="llm",

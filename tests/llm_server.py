@@ -231,6 +231,8 @@ class LLMServer:
         """Plan nothing."""
         self.models: Reply | list[str] = list(models)
         """What /v1/models answers."""
+        self.told: dict[str, Any] = {}
+        """What other addresses answer, by path; unknown ones are 404."""
         self.key_reply: Reply | None = None
         """What /v1/key answers, where OpenRouter tells whether a key is good."""
         self.requests: list[Request] = []
@@ -280,6 +282,7 @@ class LLMServer:
         app.router.add_get("/{prefix:.*}key", self._on_key)
         app.router.add_post("/{prefix:.*}chat/completions", self._on_chat)
         app.router.add_get("/_requests", self._on_requests)
+        app.router.add_route("*", "/{path:.*}", self._on_other)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port, ssl_context=ssl_context)
@@ -301,11 +304,18 @@ class LLMServer:
 
     async def _on_models(self, request: web.Request) -> web.StreamResponse:
         self.model_requests.append(await _recorded(request))
+        if request.path in self.told:
+            return await self._on_other(request)
         if isinstance(self.models, Reply):
             if self.models.silent:
                 await asyncio.Event().wait()
             return _whole(self.models)
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]})
+
+    async def _on_other(self, request: web.Request) -> web.Response:
+        if (answer := self.told.get(request.path)) is None:
+            return _whole(error(404, "Not Found"))
+        return web.json_response(answer)
 
     async def _on_chat(self, request: web.Request) -> web.StreamResponse:
         recorded = await _recorded(request)

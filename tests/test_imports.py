@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent / "custom_components" / "home_agent"
 LAYERS = (
     ("const", "errors", "slices"),
     ("profiles",),
-    ("client", "speech", "texts"),
+    ("client", "learned", "speech", "texts"),
     ("turn", "home"),
     ("conversations",),
     ("events", "prompt"),

@@ -37,6 +37,7 @@ from .journal.habits import Habits
 from .journal.store import ActionJournal, store_of
 from .journal.undo import UndoTools
 from .knowledge.library import Knowledge, storage_of as knowledge_storage_of
+from .learned import Learned, store_of as learned_file_of
 from .mcp_client.provider import McpTools
 from .offered import async_offer
 from .pipelines import async_watch_pipelines
@@ -77,7 +78,10 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     throttle = Throttle(
         hass, issue_registry.async_automation_loop, int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
     )
-    endpoints, profiles = _endpoints(hass, entry), _profiles(entry)
+    learned = Learned(hass, entry.entry_id)
+    await learned.async_load()
+    entry.async_on_unload(learned.async_close)
+    endpoints, profiles = _endpoints(hass, entry, learned), _profiles(entry)
     own_tools = (NativeTools(home), UndoTools(journal), custom_tools)
     conversations = Conversations(hass, entry.entry_id, profiles, partial(issue_registry.async_file_unusable, hass))
     settings = RetrievalSettings.from_options(entry.options)
@@ -144,6 +148,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     """Delete the journal, what was said, the documents that were added, and the index; the owner's folder stays."""
     await store_of(hass, entry.entry_id).async_remove()
     await conversation_file_of(hass, entry.entry_id).async_remove()
+    await learned_file_of(hass, entry.entry_id).async_remove()
     await knowledge_storage_of(hass).async_remove()
     for delete_file in (embedded_store.delete_file, embedding_cache.delete_file):
         await hass.async_add_executor_job(delete_file, hass)
@@ -153,11 +158,11 @@ async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Non
     hass.config_entries.async_schedule_reload(entry.entry_id)
 
 
-def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Endpoint]:
+def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, learned: Learned) -> dict[str, Endpoint]:
     endpoints: dict[str, Endpoint] = {}
     for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
         config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
-        endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config))
+        endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config), learned)
     return endpoints
 
 

@@ -83,6 +83,7 @@ class Agent:
             if self._requests_left <= 0:
                 raise
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
+            self.endpoint.async_was_too_long()
             await self._async_ask(await self._async_request(shorter=True), last_try=True, correcting=correcting)
         if self.turn.request_id is not None and self.question is not None:
             await self._async_say(await self.question())

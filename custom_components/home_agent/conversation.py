@@ -213,7 +213,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)
         specs = tool_specs(tools, chat_log.llm_api.custom_serializer)
-        budget = budget_for(endpoint.config.context_window, endpoint.config, self.profile, specs)
+        budget = budget_for(session.window_of(endpoint.window), endpoint.config, self.profile, specs)
         briefing = Briefing(self.hass, turn, session, chat_log, self.runtime.sources, budget, endpoint.client.estimator)
         turn.endpoint_id = endpoint.config.subentry_id
         turn.mask = mask_for(self.profile.mask_personal_data, remote=endpoint.config.remote)

@@ -12,8 +12,10 @@ from homeassistant.util import dt as dt_util
 
 from . import issues
 from .client.base import ChatClient, EndpointConfig, Reply, Usage
+from .client.window import assumed_window
 from .const import LOGGER
 from .errors import LLMAuthError, LLMConnectionError, LLMError, LLMModelNotFoundError
+from .learned import Learned
 
 FAILURES_UNTIL_ISSUE = 3
 
@@ -35,18 +37,27 @@ class EndpointStats:
 class Endpoint:
     """A model and how it is doing; owned by the config entry."""
 
-    def __init__(self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatClient) -> None:
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatClient, learned: Learned) -> None:
         """Start as if all were well: a sleeping computer must not keep Home Assistant from starting."""
         self._hass = hass
         self._entry = entry
         self.client = client
         self.stats = EndpointStats()
         self._listeners: list[CALLBACK_TYPE] = []
+        self._learned = learned
+        self._key = f"{client.config.subentry_id}/{client.config.model}"
+        self._asks_window = client.config.context_window is None
+        client.estimator.factor = learned.of(self._key).factor
 
     @property
     def config(self) -> EndpointConfig:
         """The settings of the endpoint."""
         return self.client.config
+
+    @property
+    def window(self) -> int:
+        """Tokens of prompt and answer together, as far as they are known by now."""
+        return assumed_window(self.config, self._learned.of(self._key).window)
 
     @callback
     def async_listen(self, listener: CALLBACK_TYPE) -> Callable[[], None]:
@@ -67,6 +78,10 @@ class Endpoint:
         stats.last_success = dt_util.utcnow()
         if reply.usage is not None:
             stats.usage += reply.usage
+            self._learned.note(self._key, factor=self.client.estimator.factor)
+        if self._asks_window:
+            self._asks_window = False  # the server is awake, and nobody waits for it now
+            self.async_work(self._async_ask_window(), "context window")
 
     @callback
     def async_failed(self, error: LLMError) -> None:
@@ -84,10 +99,19 @@ class Endpoint:
             case LLMConnectionError() if stats.failures_in_a_row >= FAILURES_UNTIL_ISSUE:
                 issues.async_endpoint_failed(self._hass, self.config, error)
 
+    async def _async_ask_window(self) -> None:
+        if (window := await self.client.async_context_window()) is not None:
+            self._learned.note(self._key, window=window)
+
     @callback
     def async_work(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Start work in the background that ends with the entry."""
         return self._entry.async_create_background_task(self._hass, work, f"home_agent {name}")
+
+    @callback
+    def async_was_too_long(self) -> None:
+        """Take note that a request was too long: the model may run with another window by now."""
+        self._asks_window = self.config.context_window is None
 
     @callback
     def async_publish(self) -> None:

@@ -60,7 +60,7 @@ async def test_settings_of_a_model(hass: HomeAssistant) -> None:
     advanced = model[endpoint_schema.ADVANCED].schema.schema
     assert set(documented) == {str(key) for key in (*form, *model, *advanced)} - {endpoint_schema.ADVANCED}
     assert documented["api_version"][1] == DEFAULT_API_VERSION
-    assert documented["context_window"][1] == str(PRESETS["custom"].context_window)
+    assert documented["context_window"][1] == "empty"
 
 
 async def test_settings_of_the_house(hass: HomeAssistant) -> None:

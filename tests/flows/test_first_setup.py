@@ -78,15 +78,15 @@ async def test_only_one_hub(hass: HomeAssistant) -> None:
 @pytest.mark.parametrize(
     ("preset", "needs_key", "expected"),
     [
-        pytest.param("openai", True, {"remote": True, "context_window": 128_000}, id="openai"),
-        pytest.param("azure", True, {"remote": True, "context_window": 128_000}, id="azure"),
-        pytest.param("openrouter", True, {"remote": True, "context_window": 128_000}, id="openrouter"),
-        pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": 16384}, id="ollama"),
-        pytest.param("lm_studio", False, {"remote": False, "context_window": 16384}, id="lm_studio"),
-        pytest.param("localai", False, {"remote": False, "context_window": 16384}, id="localai"),
-        pytest.param("llama_cpp", False, {"remote": False, "context_window": 16384}, id="llama_cpp"),
-        pytest.param("vllm", False, {"remote": False, "context_window": 16384}, id="vllm"),
-        pytest.param("custom", False, {"remote": False, "context_window": 16384}, id="custom"),
+        pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
+        pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
+        pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
+        pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
+        pytest.param("lm_studio", False, {"remote": False, "context_window": None}, id="lm_studio"),
+        pytest.param("localai", False, {"remote": False, "context_window": None}, id="localai"),
+        pytest.param("llama_cpp", False, {"remote": False, "context_window": None}, id="llama_cpp"),
+        pytest.param("vllm", False, {"remote": False, "context_window": None}, id="vllm"),
+        pytest.param("custom", False, {"remote": False, "context_window": None}, id="custom"),
     ],
 )
 async def test_presets_fill_in_what_is_usual(

@@ -66,10 +66,12 @@ async def test_change_keeps_what_was_not_touched(hass: HomeAssistant, llm_server
         "name": None,
         "model": "scripted",
         "top_p": 0.9,
+        "context_window": 16384,
         "tool_calling": True,
         "remote": False,
     }
-    result = await send(hass, form, name="Scripted", model="scripted", top_p=0.9, advanced={"tool_calling": True})
+    advanced = {"tool_calling": True, "context_window": 16384}
+    result = await send(hass, form, name="Scripted", model="scripted", top_p=0.9, advanced=advanced)
     await hass.async_block_till_done()
     assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
     assert dict(entry.subentries["llm-1"].data) == before | {"verify_ssl": True, "tool_calling": True, "remote": False}

@@ -39,8 +39,8 @@ class EndpointConfig:
     keep_alive: str | None = None
     """How long Ollama keeps the model loaded, as it takes it (`5m`, `-1`); None: not sent."""
     tool_calling: bool = True
-    context_window: int = 16384
-    """Tokens of prompt and answer together."""
+    context_window: int | None = None
+    """Tokens of prompt and answer together, as the owner set them; None: the server is asked."""
     idle_timeout: float = 120.0
     """Seconds of silence after which a stream counts as dead."""
     remote: bool = False
@@ -111,6 +111,10 @@ class ChatClient(Protocol):
     config: EndpointConfig
     estimator: TokenEstimator
     """Calibrates itself with each answer."""
+
+    async def async_context_window(self) -> int | None:
+        """Return what the server tells of the model's context window, in tokens; None when it tells nothing."""
+        ...
 
     def stream(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield deltas: `{"role": "assistant"}` first, then `content`, `thinking_content` and `tool_calls`.

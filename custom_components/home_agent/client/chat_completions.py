@@ -21,10 +21,12 @@ from .sse import ChunkParser
 from .stream import DeltaStream
 from .tokens import TokenEstimator, raw_estimate
 from .traits import traits_for
+from .window import async_context_window
 from .wire import dump
 
 RETRY_DELAY = 1.0  # seconds (D-9)
 MAX_LINE = 2 * 2**20  # bytes of one chunk
+WINDOW_TIMEOUT = 15.0  # seconds; nobody waits for it
 MAX_RETRY_DELAY = 10.0  # seconds that an endpoint may ask for; nobody waits longer for an answer
 
 
@@ -39,6 +41,14 @@ class ChatCompletionsClient:
         self._connection = Connection(hass, config, self._errors)
         self._dialect = Dialect(config)
         self._begins_inside_thinking = traits_for(config.preset, config.model).begins_inside_thinking
+
+    async def async_context_window(self) -> int | None:
+        """Return what the server tells of the model's context window, None when it tells nothing in time."""
+        try:
+            async with asyncio.timeout(WINDOW_TIMEOUT):
+                return await async_context_window(self._connection, self.config)
+        except TimeoutError:
+            return None
 
     async def stream(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield the deltas of a request; see `ChatClient`.

@@ -5,7 +5,7 @@ than everything else in a request together, and are stricter than servers are.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 import time
 from typing import Any, cast
@@ -67,11 +67,17 @@ class Connection:
 
     async def get(self, path: str) -> object:
         """Return the JSON at a path, or the text of anything else. Raises `LLMError`."""
+        return await self._answer(path, self._client.get, {})
+
+    async def ask(self, path: str, body: Mapping[str, Any]) -> object:
+        """Send a question as JSON and return the answer like `get`. Raises `LLMError`."""
+        return await self._answer(path, self._client.post, {"body": body})
+
+    async def _answer(self, path: str, method: Callable[..., Awaitable[object]], more: Mapping[str, Any]) -> object:
         await self._begin()
+        options = {"headers": self._headers, "timeout": self._timeout}
         try:
-            return await self._client.get(
-                path, cast_to=object, options={"headers": self._headers, "timeout": self._timeout}
-            )
+            return await method(path, cast_to=object, options=options, **more)
         except OpenAIError as err:
             raise self._errors.from_exception(err) from err
         except ValueError as err:  # it says it is JSON and is not

@@ -82,6 +82,8 @@ class Session:
     """Messages with the endpoint that was asked with them, as they were said."""
     mode: Mode | None = None
     """How states are told, fixed with the first turn: what was sent stays as it is."""
+    window: int | None = None
+    """Tokens of prompt and answer together, fixed with the first turn."""
     map_limit: int | None = None
     """Tokens of the home map since the model said that a request was too long."""
     spoken_of: list[str] = field(default_factory=list)
@@ -141,6 +143,11 @@ class Session:
         """Return whether instructions have to be written for whoever talks."""
         return self.instructions is None or (self.personal and self.instructed != owner)
 
+    def window_of(self, known: int) -> int:
+        """Return the window that this conversation goes by: the first one known, unless a smaller one becomes known."""
+        self.window = min(known, self.window or known)
+        return self.window
+
     def spoke_of(self, entity_ids: Iterable[str]) -> None:
         """Remember what the conversation was about, the most important first."""
         self.spoken_of = list(dict.fromkeys((*entity_ids, *self.spoken_of)))[:MAX_SPOKEN_OF]
@@ -164,7 +171,7 @@ class Session:
 
     def renew(self) -> None:
         """Take up the settings as they are now."""
-        self.mode = None
+        self.mode = self.window = None
         self.renew_instructions()
 
     def renew_instructions(self) -> None:

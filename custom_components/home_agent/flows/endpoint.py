@@ -74,7 +74,6 @@ class EndpointForm:
             CONF_BASE_URL: self._preset.base_url,
             CONF_API_VERSION: DEFAULT_API_VERSION if self._preset.key == AZURE else None,
             CONF_KEEP_ALIVE: "5m" if self._preset.key == "ollama" else None,
-            CONF_CONTEXT_WINDOW: self._preset.context_window,
             CONF_IDLE_TIMEOUT: 120,
         }
 
