@@ -1,11 +1,12 @@
 """A real Chroma server on loopback, as a process that can be killed."""
 
+import json
 from pathlib import Path
 import socket
 import subprocess
 import time
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-chroma" / "bin" / "python"
@@ -47,6 +48,14 @@ class ChromaServer:
             assert self._process.poll() is None, "chroma ended"
             assert time.monotonic() < deadline, "chroma does not answer"
             time.sleep(0.05)
+
+    def clear(self) -> None:
+        """Delete every collection."""
+        root = f"http://127.0.0.1:{self.port}/api/v2/tenants/default_tenant/databases/default_database/collections"
+        with urlopen(root, timeout=10) as answer:
+            names = [collection["name"] for collection in json.load(answer)]
+        for name in names:
+            urlopen(Request(f"{root}/{name}", method="DELETE"), timeout=10).close()
 
     def kill(self) -> None:
         """End it without a warning."""

@@ -52,10 +52,11 @@ def chroma_process(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chroma
 
 @pytest.fixture
 def chroma_server(chroma_process: ChromaServer, socket_enabled: None) -> ChromaServer:
-    """Return a running server."""
+    """Return a running server without collections."""
     if not PYTHON.exists():
         pytest.skip("no .venv-chroma here: run scripts/setup")
     chroma_process.start()
+    chroma_process.clear()
     return chroma_process
 
 

@@ -179,6 +179,18 @@ async def test_locked_file_is_an_error_until_it_is_free(
     await later.async_close()
 
 
+async def test_full_disk_is_an_error_and_changes_nothing(store: Store) -> None:
+    await fill(store)
+    assert isinstance(store, EmbeddedStore)
+    with store._file.database.reading() as connection:
+        connection.execute(f"PRAGMA max_page_count={connection.execute('PRAGMA page_count').fetchone()[0]}")
+    many = [document(f"note-{number}", "words " * 300) for number in range(200)]
+    with pytest.raises(StoreError) as error:
+        await store.async_upsert("knowledge", many, rows(*([1, number, 0] for number in range(200))), KEY)
+    assert (error.value.translation_placeholders or {})["detail"] == "SQLITE_FULL"
+    assert await store.async_documents("knowledge") == [NOTE]
+
+
 async def test_damage_found_while_in_use(hass: HomeAssistant, store: Store, documents_file: Path) -> None:
     many = [document(f"note-{number}", "words " * 300) for number in range(200)]
     await store.async_upsert("knowledge", many, rows(*([1, number, 0] for number in range(200))), KEY)
