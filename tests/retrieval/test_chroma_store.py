@@ -43,9 +43,8 @@ async def chroma(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> Asy
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less."""
-    for name in ("QUERY_TIMEOUT", "INDEX_TIMEOUT", "RETRY_DELAY"):
-        monkeypatch.setattr(chroma_api, name, 0.2)
+    """Wait less before a request is made again."""
+    monkeypatch.setattr(chroma_api, "RETRY_DELAY", 0.01)
 
 
 def post(server: ChromaServer, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -273,7 +272,10 @@ async def test_what_answers_is_not_chroma(
     assert pretender.headers[0]["X-Chroma-Token"] == "secret-token"
 
 
-async def test_silent_server_is_given_up(hass: HomeAssistant, pretender: Pretender, quick: None) -> None:
+async def test_silent_server_is_given_up(
+    hass: HomeAssistant, pretender: Pretender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chroma_api, "QUERY_TIMEOUT", 0.1)
     pretender.silent = True
     settings = RetrievalSettings(chroma_host="127.0.0.1", chroma_port=pretender.port)
     store = ChromaStore(hass, settings, RetrievalIssues(hass))

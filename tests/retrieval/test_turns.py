@@ -28,7 +28,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less."""
     monkeypatch.setattr(embeddings_api, "RETRY_DELAY", 0.01)
     monkeypatch.setattr(chroma_api, "RETRY_DELAY", 0.01)
-    monkeypatch.setattr(chroma_api, "QUERY_TIMEOUT", 0.5)
     monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.05)
 
 
