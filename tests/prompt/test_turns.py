@@ -92,12 +92,13 @@ async def test_states_of_instructions_are_what_the_user_may_read(
 ) -> None:
     hass_read_only_user.mock_policy({"entities": {"entity_ids": {"light.bed_light": {"read": True}}}})
     await set_up(hass, llm_server, profile={"prompt_additions": "{entity_context}"})
-    llm_server.plan(text("ok"), text("ok"))
+    llm_server.respond(lambda _body: text("ok"))
     conversation_id = (await say(hass, "hello", context=Context(user_id=hass_read_only_user.id))).conversation_id
     assert '{"light.bed_light":"off"}' in system(llm_server)
     assert "front_door" not in llm_server.request.raw.decode()
-    await say(hass, "hello", conversation_id)
-    assert "lock.front_door" in system(llm_server)
+    await say(hass, "I am nobody", conversation_id)  # 2026.11 lets nobody else into a conversation
+    asked = [system(llm_server, n) for n, one in enumerate(llm_server.requests) if "nobody" in one.last_user]
+    assert all("lock.front_door" in told for told in asked)
 
 
 async def test_a_request_that_was_too_long_is_made_with_fewer_states(
@@ -119,7 +120,7 @@ async def test_a_request_that_was_too_long_is_made_with_fewer_states(
 
 @pytest.mark.parametrize(
     ("said", "count"),
-    [((), 0), (("one",), 2), (tuple(f"word {n}" for n in range(12)), 10)],
+    [((), 0), (("one",), 2), (tuple(f"word {n}" for n in range(7)), 10)],
     ids=["none", "one", "many"],
 )
 async def test_history_of_before_is_told_once(
@@ -164,8 +165,10 @@ async def test_nobody_gets_the_history_of_another(
     await restart(hass, entry)
     await say_all(hass, llm_server, ids[-1], "me again", context=mine)
     assert "User: my secret" in system(llm_server)
-    await say_all(hass, llm_server, ids[-1], "somebody else")
-    assert "my secret" not in llm_server.request.raw.decode()
+    llm_server.respond(lambda _body: text("ok"))
+    await say(hass, "somebody else", ids[-1])  # 2026.11 lets nobody else into a conversation
+    theirs = [request.raw.decode() for request in llm_server.requests if "somebody else" in request.last_user]
+    assert not any("my secret" in told for told in theirs)
 
 
 async def test_events_ride_on_the_message_that_asks(
