@@ -198,6 +198,24 @@ async def test_what_a_server_says_of_own_documents_does_not_count(
     assert [item.text for item in await knowledge.async_find(QUESTION)] == [NEARER]
 
 
+async def test_without_an_embedding_model_they_are_found_by_their_words(
+    others: Others, start: StartKnowledge, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    others.fill("cellar", NEAR, FAR, metadata=[{"page": 7}, {"page": 8}])
+    knowledge = await start(**others.settings("cellar", "attic", embedding="lexical"))
+    (found,) = await knowledge.async_find(QUESTION)
+    assert (found.text, found.source, found.metadata, found.outside) == (NEAR, "cellar", {"page": 7}, True)
+    assert caplog.text.count("collection attic is skipped") == 1
+    assert others.embedding.requests == []
+    others.fill("attic", NEARER)
+    others.chroma.kill()
+    await knowledge.async_refresh()
+    assert [item.text for item in await knowledge.async_find(QUESTION)] == [NEAR]
+    others.chroma.start()
+    await knowledge.async_refresh()
+    assert [item.text for item in await knowledge.async_find(QUESTION)] == [NEARER, NEAR]
+
+
 async def test_without_the_server_own_documents_are_found_by_words(
     others: Others, start: StartKnowledge, folder: Path
 ) -> None:

@@ -21,6 +21,7 @@ STAMP = "stamp"
 COUNT = "passages"
 """Metadata of a passage: how many its document has."""
 _INTERNAL = frozenset({ORIGIN, STAMP, COUNT})
+MAX_TEXT = 4000  # characters of one passage that somebody else wrote
 MAX_VALUE = 500  # characters of a title, a source, a value
 
 _DIGEST_BYTES = 16
@@ -124,6 +125,21 @@ def passage_of(entry: Entry, document: Document, distance: float = 0.0) -> Passa
         distance=distance,
         metadata=as_told(document.metadata),
         outside=entry.outside,
+    )
+
+
+def passage_of_others(
+    collection: str, item: str, text: str, metadata: Mapping[str, Any], distance: float = 0.0
+) -> Passage:
+    """Return what another program wrote as a passage."""
+    return Passage(
+        id=f"{collection}/{item}",
+        text=text[:MAX_TEXT],
+        source=collection,
+        collection=collection,
+        distance=distance,
+        metadata=as_told(metadata),
+        outside=True,
     )
 
 

@@ -29,9 +29,10 @@ from ..retrieval.vectors import Counts, Vectors
 from . import pdf
 from .document import ORIGIN, Entry, documents_of, entry_of_file, file_key, in_order, is_whole, mark_of, passage_of
 from .files import PDF, files_in, sections_of
+from .others import Others
 from .passage import Passage
 from .passages import Section
-from .search import Search
+from .search import Search, Skipped
 
 FOLDER = ("home_agent", "knowledge")
 RESCAN = timedelta(minutes=5)
@@ -75,7 +76,9 @@ class Knowledge:
         """What the store has, by collection."""
         self._refreshing = asyncio.Lock()
         self._sync_task: asyncio.Task[None] | None = None
-        self._search = Search(vectors, settings)
+        skipped = Skipped()
+        self._search = Search(vectors, settings, skipped)
+        self._others = Others(vectors, settings, skipped)
         self.folder = Path(hass.config.path(*FOLDER))
 
     def async_start(self) -> None:
@@ -160,7 +163,8 @@ class Knowledge:
             changed = {key: wanted[key] for key, mark in marks.items() if before.get(key) != mark}
             if changed:
                 await self._async_read(changed, await self._async_kept() if first else {})
-            if changed or before.keys() - marks.keys():
+            own = {wanted[key][0].collection for key in self._documents}
+            if await self._others.async_refresh(self._hass, own) or changed or before.keys() - marks.keys():
                 await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
         if self._collections != self._synced and (self._sync_task is None or self._sync_task.done()):
             self._sync_task = self._entry.async_create_background_task(
@@ -223,16 +227,13 @@ class Knowledge:
 
     async def _async_renew(self, entries: Mapping[str, Entry]) -> None:
         """Let searches find what there is now."""
-        found = {
-            document.id: passage_of(entries[key], document)
-            for key, documents in self._documents.items()
-            for document in documents
-        }
-        await self._search.async_renew(self._hass, found)
+        found = self._others.passages
         self._collections = {}
         for key, documents in self._documents.items():
             own = self._collections.setdefault(entries[key].collection, {})
             own.update((document.id, document) for document in documents)
+            found.update((document.id, passage_of(entries[key], document)) for document in documents)
+        await self._search.async_renew(self._hass, found, self._collections)
 
     async def _async_sync(self) -> None:
         """Give the store what it does not have, until nothing has changed meanwhile."""

@@ -8,43 +8,58 @@ from homeassistant.core import HomeAssistant
 
 from .. import events
 from ..const import LOGGER
-from ..errors import RetrievalError
 from ..retrieval.base import Match
 from ..retrieval.settings import ENDPOINT, RetrievalSettings
 from ..retrieval.vectors import Vectors
 from .by_words import WordIndex
-from .document import as_told
+from .document import passage_of_others
 from .passage import Passage
 
-MAX_TEXT = 4000  # characters of one passage that somebody else wrote
+
+class Skipped:
+    """Additional collections that were missing or could not be used the last time: each is logged once."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._names: set[str] = set()
+
+    def async_say(self, collection: str, reason: str | None) -> None:
+        """Log that a collection is skipped; no reason: there is no such one."""
+        if collection not in self._names:
+            self._names.add(collection)
+            reason = reason or "there is no such collection in the store"
+            LOGGER.warning("The additional collection %s is skipped: %s", collection, reason)
+
+    def async_works(self, collection: str) -> None:
+        """Note that a collection was found."""
+        self._names.discard(collection)
 
 
 class Search:
     """Finds passages."""
 
-    def __init__(self, vectors: Vectors, settings: RetrievalSettings) -> None:
+    def __init__(self, vectors: Vectors, settings: RetrievalSettings, skipped: Skipped) -> None:
         """Start with no documents."""
         self._vectors = vectors
         self._settings = settings
         self._passages: Mapping[str, Passage] = {}
-        """The owner's, by id."""
+        """Those that can be found by their words, by id."""
         self._own: frozenset[str] = frozenset()
-        """Their collections."""
+        """The owner's collections."""
         self._words: WordIndex | None = None
-        self._silent: set[str] = set()
-        """Collections that were missing or could not be asked the last time."""
+        self._skipped = skipped
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to look in."""
         return not self._passages and not self._settings.additional_collections
 
-    async def async_renew(self, hass: HomeAssistant, passages: Mapping[str, Passage]) -> None:
-        """Find these from now on."""
+    async def async_renew(self, hass: HomeAssistant, passages: Mapping[str, Passage], own: Collection[str]) -> None:
+        """Find these from now on; `own` are the owner's collections."""
         texts = {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
         words = await hass.async_add_executor_job(WordIndex, texts) if texts else None
         self._passages, self._words = passages, words
-        self._own = frozenset(item.collection for item in passages.values())
+        self._own = frozenset(own)
 
     async def async_find(self, hass: HomeAssistant, text: str, limit: int, fillers: Collection[str]) -> list[Passage]:
         """Return the nearest passages of all collections together, nearest first, each once."""
@@ -59,32 +74,25 @@ class Search:
         return sorted(pool.values(), key=lambda item: item.distance)[:limit]
 
     async def _async_near(self, hass: HomeAssistant, text: str, limit: int) -> list[Passage]:
-        """Return what is near by vector: the owner's with an embedding endpoint only, others' as far as they fit."""
+        """Return what is near by vector; nothing without an embedding endpoint, whose vectors alone mean something."""
         passages, own = self._passages, self._own
         others = frozenset(self._settings.additional_collections) - own - {self._settings.collection}
-        names = sorted(own | others) if self._settings.embedding == ENDPOINT else sorted(others)
-        if not names:
+        names = sorted(own | others)
+        if not names or self._settings.embedding != ENDPOINT:
             return []
         began = time.perf_counter()
         nearest = await self._vectors.async_nearest(text, names, limit)
         found: dict[str, list[Passage]] = {}
         for name, answer in nearest.items():
             if isinstance(answer, list):
-                self._silent.discard(name)
+                self._skipped.async_works(name)
                 near = [match for match in answer if self._settings.is_near(match, additional=True)]
                 found[name] = _of_owner(near, passages) if name in own else [_of_others(name, match) for match in near]
             elif name in others:
-                self._say_once(name, answer)
+                self._skipped.async_say(name, str(answer) if answer else None)
         if nearest:
             events.async_vector_db_queried(hass, {name: len(items) for name, items in found.items()}, (), began)
         return [item for items in found.values() for item in items]
-
-    def _say_once(self, collection: str, error: RetrievalError | None) -> None:
-        """Log that a collection is skipped, once until it works again."""
-        if collection not in self._silent:
-            self._silent.add(collection)
-            reason = error or "there is no such collection in the store"
-            LOGGER.warning("The additional collection %s is skipped: %s", collection, reason)
 
 
 def _of_owner(matches: Iterable[Match], passages: Mapping[str, Passage]) -> list[Passage]:
@@ -94,15 +102,7 @@ def _of_owner(matches: Iterable[Match], passages: Mapping[str, Passage]) -> list
 
 
 def _of_others(collection: str, match: Match) -> Passage:
-    return Passage(
-        id=f"{collection}/{match.id}",
-        text=match.text[:MAX_TEXT],
-        source=collection,
-        collection=collection,
-        distance=match.distance,
-        metadata=as_told(match.metadata),
-        outside=True,
-    )
+    return passage_of_others(collection, match.id, match.text, match.metadata, match.distance)
 
 
 def _by_words(

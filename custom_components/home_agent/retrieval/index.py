@@ -149,8 +149,11 @@ class HomeIndex:
         return self._documents.get(entity_id)
 
     async def _async_near(self, query: Query) -> Sequence[str]:
-        """Return the ids of the entities that are near by vector, nearest first; none without an embedding endpoint."""
-        if not self._embeds:
+        """Return the ids of the entities that are near by vector, nearest first; none without an embedding endpoint.
+
+        Vectors of letters, which a server has without one, know nothing that the words do not know better.
+        """
+        if self._settings.embedding != ENDPOINT:
             return ()
         began = time.perf_counter()
         follows = query.previous and len(query.text) <= FOLLOW_UP
@@ -162,7 +165,7 @@ class HomeIndex:
             self._update_vectors()
         if not isinstance(found, list):
             return ()
-        near = [match.id for match in found if self._settings.is_near(match)]
+        near = [match.id for match in found if match.id in self._documents and self._settings.is_near(match)]
         events.async_vector_db_queried(self._hass, {name: len(near)}, near, began)
         return near
 
