@@ -1,4 +1,4 @@
-"""Servers that answer too much, without end, or with something else; each speaks the protocol by hand."""
+"""Servers that answer too much, without end, or with something else."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -6,7 +6,6 @@ from dataclasses import replace
 import json
 from typing import Any
 
-from aiohttp import web
 from homeassistant.core import HomeAssistant
 import pytest
 
@@ -15,77 +14,18 @@ from tests.custom.conftest import Run
 from tests.custom.rest_server import Answer, answer
 
 from .conftest import server_of, set_up_servers, subentry, until
+from .hostile import TOOL, Hostile, stream
 
 JSON = "application/json"
-TOOL = {"name": "ask", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
-
-
-class Hostile:
-    """Does as a server should until a tool is called."""
-
-    def __init__(self) -> None:
-        self.called: Answer = answer({})
-        self.calls = 0
-        self.tools: list[dict[str, Any]] = [TOOL]
-        self.port = 0
-
-    async def start(self) -> web.AppRunner:
-        app = web.Application()
-        app.router.add_route("*", "/mcp", self._answer)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.port = runner.addresses[0][1]
-        return runner
-
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        if request.method != "POST":
-            return web.Response(status=405)
-        asked = json.loads(await request.read())
-        capabilities = {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "serverInfo": {"name": "x", "version": "1"},
-        }
-        match asked["method"]:
-            case "initialize":
-                return _result(asked, capabilities)
-            case "tools/list":
-                return _result(asked, {"tools": self.tools})
-            case "tools/call":
-                self.calls += 1
-                return await self.called(request)
-        return web.Response(status=202)
-
-
-def _result(asked: dict[str, Any], result: dict[str, Any]) -> web.Response:
-    return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": result})
 
 
 @pytest.fixture
 async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
     """A server that means harm."""
     server = Hostile()
-    runner = await server.start()
+    await server.start()
     yield server
-    await runner.cleanup()
-
-
-def stream(chunk: bytes, times: int = 10**9) -> Answer:
-    """Return an answer that sends the same again and again."""
-
-    async def send(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await response.prepare(request)
-        try:
-            for _ in range(times):
-                await response.write(chunk)
-                await asyncio.sleep(0)
-        except ConnectionResetError:
-            pass
-        return response
-
-    return send
+    await server.stop()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +45,7 @@ def stream(chunk: bytes, times: int = 10**9) -> Answer:
 async def test_no_answer_does_harm(
     hass: HomeAssistant, hostile: Hostile, run: Run, impatient: None, called: Answer
 ) -> None:
-    entry = await set_up_servers(hass, subentry(f"http://127.0.0.1:{hostile.port}/mcp"))
+    entry = await set_up_servers(hass, subentry(hostile.url))
     profile = entry.runtime_data.profiles["profile-1"]
     entry.runtime_data.profiles["profile-1"] = replace(profile, tool_timeout=2)
     hostile.called = called
@@ -113,8 +53,8 @@ async def test_no_answer_does_harm(
         result = await run("ask")
     assert not result["success"]
     assert len(result["error"]) < MAX_ERROR + 200
-    assert hostile.calls <= 2
-    hostile.called = answer({})
+    assert len(hostile.calls) <= 2
+    hostile.called = None
     await until(lambda: server_of(entry).connected)
 
 
@@ -129,7 +69,7 @@ async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
     hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]
 ) -> None:
     hostile.tools = [{**TOOL, "inputSchema": schema}, {**TOOL, "name": "good"}]
-    entry = await set_up_servers(hass, subentry(f"http://127.0.0.1:{hostile.port}/mcp"))
+    entry = await set_up_servers(hass, subentry(hostile.url))
     profile = entry.runtime_data.profiles["profile-1"]
     found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
     assert [tool.name for tool in found] == ["good"]
@@ -137,5 +77,5 @@ async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
 
 async def test_many_tools_are_not_all_taken(hass: HomeAssistant, hostile: Hostile) -> None:
     hostile.tools = [{**TOOL, "name": f"tool_{number}"} for number in range(500)]
-    entry = await set_up_servers(hass, subentry(f"http://127.0.0.1:{hostile.port}/mcp"))
+    entry = await set_up_servers(hass, subentry(hostile.url))
     assert len(server_of(entry).tools) == 200

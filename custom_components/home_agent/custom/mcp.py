@@ -91,6 +91,7 @@ class McpHandlerTool(CustomTool):
             targets=tuple(sorted(values.entities)),
             reason=DESTRUCTIVE if action is ActionClass.SENSITIVE else None,
             subject=self._host,
+            version=remote.version,
             outside=True,
         )
 

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
@@ -69,6 +70,11 @@ class RemoteTool:
     schema: object
     read_only: bool
     """The server says so, and nothing to the contrary."""
+
+    @property
+    def version(self) -> str:
+        """The same as long as nothing of it changes."""
+        return sha256(repr(self).encode(errors="replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

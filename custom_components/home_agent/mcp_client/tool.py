@@ -48,6 +48,7 @@ class McpTool(HomeAgentTool):
             action=ActionClass.READ if reads else ActionClass.SENSITIVE,
             reason=None if reads else DESTRUCTIVE,
             subject=f"{self.title} ({self._server.config.title})",
+            version=self.remote.version,
             outside=True,
         )
 

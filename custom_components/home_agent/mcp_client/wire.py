@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from ipaddress import ip_address
 import ssl
+import time
 from typing import Any, Self
 
 from aiohttp import hdrs
@@ -20,7 +21,8 @@ from ..outside.network import AddressRefused, GuardedResolver
 from ..safety.tool import ToolRefusal
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Of one answer, or of one event of a stream."""
+"""Of one answer; of a stream that stays open, in each `WINDOW`."""
+WINDOW = 60.0  # seconds
 
 GOODBYE = 2  # seconds to end a session; nobody waits longer for a server that is being left
 
@@ -117,8 +119,7 @@ class WatchedTransport:
             self._watch.status = response.status_code
         self._watch.answered = True
         events = response.headers.get("content-type", "").startswith("text/event-stream")
-        opened = events and request.method == "GET"
-        response.stream = self._stream(response.stream, self._watch, events=events, opened=opened)
+        response.stream = self._stream(response.stream, self._watch, stays_open=events and request.method == "GET")
         return response
 
     async def _async_send(self, request: Any) -> Any:
@@ -182,23 +183,24 @@ def _bounded(httpx: Any) -> Any:
     """Return a stream of the HTTP library that ends with an error when too much comes."""
 
     async def iterate(self: Any) -> AsyncIterator[bytes]:
-        size = 0
+        size, began = 0, time.monotonic()
         async for chunk in self.inner:
+            if self.stays_open and time.monotonic() - began > WINDOW:
+                size, began = 0, time.monotonic()
             size += len(chunk)
-            if self.events and (b"\n\n" in chunk or b"\r\n\r\n" in chunk):
-                size = 0
             if size > MAX_BYTES:
                 self.watch.failure = "too much"
+                self.watch.lost.set()
                 raise httpx.ReadError("the answer is too long")
             yield chunk
-        if self.opened and self.watch.connected == "sse":
+        if self.stays_open and self.watch.connected == "sse":
             self.watch.lost.set()
 
     async def aclose(self: Any) -> None:
         await self.inner.aclose()
 
-    def init(self: Any, inner: Any, watch: Watch, *, events: bool, opened: bool) -> None:
-        self.inner, self.watch, self.events, self.opened = inner, watch, events, opened
+    def init(self: Any, inner: Any, watch: Watch, *, stays_open: bool) -> None:
+        self.inner, self.watch, self.stays_open = inner, watch, stays_open
 
     members = {"__init__": init, "__aiter__": iterate, "aclose": aclose}
     return type("BoundedStream", (httpx.AsyncByteStream,), members)

@@ -46,5 +46,7 @@ class Plan:
     """Those of the entities because of which it is sensitive; empty: all of it is."""
     subject: str | None = None
     """What is touched when it is not entities: the title of a tool, the host of a request."""
+    version: str = ""
+    """What the tool was when it planned, where somebody else can change it: a yes is for that, and for nothing else."""
     outside: bool = False
     """The result is text from outside the house: from then on the conversation is tainted."""
