@@ -95,6 +95,14 @@ async def test_no_key_no_header(make_embedder: MakeEmbedder, embedding_server: E
     assert "Authorization" not in embedding_server.headers[0]
 
 
+@pytest.mark.parametrize(("preset", "sent"), [("openrouter", "Call [phone]"), ("ollama", "Call +49 171 2345678")])
+async def test_personal_data_is_hidden_on_the_way_out_of_the_house(
+    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, preset: str, sent: str
+) -> None:
+    await make_embedder(embedding_preset=preset).async_embed(["Call +49 171 2345678"])
+    assert embedding_server.texts == [sent]
+
+
 async def test_what_was_embedded_before_a_restart_is_not_asked_again(
     make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
 ) -> None:

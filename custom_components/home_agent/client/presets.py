@@ -1,9 +1,14 @@
 """The kinds of endpoint that the set-up offers."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit, urlunsplit
 
+from yarl import URL
+
 CHAT_PATH = "/chat/completions"
+
+_HOME_DOMAINS = (".local", ".lan", ".home", ".home.arpa", ".internal", ".localdomain", ".fritz.box")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +74,12 @@ def normalize_base_url(url: str, preset: str = "custom") -> str:
     elif not path and not explicit:
         path = "/v1"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def is_public(url: str) -> bool:
+    """Return whether an address looks like one outside the house."""
+    host = URL(url).host or ""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith(_HOME_DOMAINS)

@@ -1,7 +1,6 @@
 """The two forms of an endpoint, one after the other: connect, then choose a model. First set-up and subentry share them."""
 
 from collections.abc import Mapping
-from ipaddress import ip_address
 import re
 from typing import Any
 
@@ -9,7 +8,7 @@ from homeassistant.core import HomeAssistant
 import probatio
 from yarl import URL
 
-from ..client.presets import DEFAULT_API_VERSION, normalize_base_url, preset_for
+from ..client.presets import DEFAULT_API_VERSION, is_public, normalize_base_url, preset_for
 from ..client.probe import async_list_models
 from ..const import (
     CONF_API_KEY,
@@ -52,7 +51,6 @@ ERRORS: tuple[tuple[type[LLMError], str], ...] = (
 KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
 """What Ollama takes: for ever, seconds, or a duration of Go."""
 _WHOLE_NUMBERS = (CONF_MAX_TOKENS, CONF_CONTEXT_WINDOW, CONF_IDLE_TIMEOUT)
-_HOME_DOMAINS = (".local", ".lan", ".home", ".home.arpa", ".internal", ".localdomain", ".fritz.box")
 _ENDPOINT_DEFAULTS = {CONF_VERIFY_SSL: True, CONF_TOOL_CALLING: True, CONF_REMOTE: False}
 """What holds where nothing is stored, as a switch shows it."""
 
@@ -132,7 +130,7 @@ class EndpointForm:
             self._data.pop(CONF_API_KEY, None)
         self._data[CONF_BASE_URL] = url
         if CONF_MODEL not in self._data:  # a new endpoint: a guess, which the owner sees and may change
-            self._data[CONF_REMOTE] = self._preset.remote or _is_public(url)
+            self._data[CONF_REMOTE] = self._preset.remote or is_public(url)
         for key in (CONF_API_KEY, CONF_API_VERSION, CONF_VERIFY_SSL):
             if not is_empty(submitted.get(key)):
                 self._data[key] = submitted[key]
@@ -176,15 +174,6 @@ def usable_url(entered: str, preset: str) -> str | None:
         return None
     usable = url.scheme in ("http", "https") and url.host and not url.user and not url.password
     return address if usable else None
-
-
-def _is_public(url: str) -> bool:
-    """Return whether an address looks like one outside the house."""
-    host = URL(url).host or ""
-    try:
-        return ip_address(host).is_global
-    except ValueError:
-        return "." in host and not host.endswith(_HOME_DOMAINS)
 
 
 def same_server(url: str, other: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from homeassistant.core import HomeAssistant
 
 from ..errors import EmbeddingError
+from ..prompt.masking import mask
 from .embedding_cache import EmbeddingCache, digest_of
 from .embeddings_api import EmbeddingsApi
 from .health import EMBEDDING, Health, Reporter
@@ -27,6 +28,8 @@ class EndpointEmbedder:
         """Ask nothing yet."""
         self._hass = hass
         self._api = EmbeddingsApi(hass, settings)
+        self._masks = settings.embedding_leaves_the_house
+        """Whether personal data is hidden (D-4)."""
         self._batch = max(1, settings.embedding_batch)
         self._cache = EmbeddingCache(hass, settings.embedding_model)
         self._length: int | None = None
@@ -38,6 +41,8 @@ class EndpointEmbedder:
     async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
         """Return one normalised row per text. Raises `RetrievalError`."""
         await async_load_numpy(self._hass)
+        if self._masks:
+            texts = await self._hass.async_add_executor_job(_masked, texts)
         digests = [digest_of(text) for text in texts]
         by_digest = dict(zip(digests, texts, strict=True))
         known = {digest: vector for digest in by_digest if (vector := self._cache.get(digest)) is not None}
@@ -101,6 +106,10 @@ class EndpointEmbedder:
         self._late.discard(task)
         if not task.cancelled():
             task.exception()  # the owner knows already
+
+
+def _masked(texts: Sequence[str]) -> list[str]:
+    return [mask(text) for text in texts]
 
 
 def _stacked(vectors: Sequence[Vector]) -> Vectors:

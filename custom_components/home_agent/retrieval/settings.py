@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 import re
 from typing import Any, Self
 
+from ..client.presets import is_public, normalize_base_url, preset_for
 from .base import Match
 
 CONF_RETRIEVAL = "retrieval"
@@ -62,6 +63,12 @@ class RetrievalSettings:
         if names is not None:
             known["additional_collections"] = collection_names(names) if isinstance(names, str) else tuple(names)
         return cls(**known)
+
+    @property
+    def embedding_leaves_the_house(self) -> bool:
+        """Whether what is embedded goes to a computer outside."""
+        address = normalize_base_url(self.embedding_url, self.embedding_preset)
+        return preset_for(self.embedding_preset).remote or is_public(address)
 
     def is_near(self, match: Match, *, additional: bool = False) -> bool:
         """Return whether a match says something: by the space of its own collection."""
