@@ -6,14 +6,13 @@ from fnmatch import fnmatchcase
 
 from ..home import HomeEntity, HomeSnapshot
 from ..retrieval.base import Finder, Query
+from ..retrieval.relevance import relevant
 from ..turn import Turn
 from .mode import Mode
 from .outages import Outages
 from .selection import rows_of
 
 TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
-FLOOR = 0.35
-"""Share of the best score below which an entity is not told: it has little of what the best one has."""
 THE_FINDER = "What a request is about"
 
 
@@ -38,13 +37,10 @@ class Lookup:
         if found is None:
             return _near(query, snapshot)
         allowed = query.allowed
-        floor = max((item.score for item in found), default=0.0) * FLOOR
         return [
             snapshot.entities[item.entity_id]
-            for item in found  # more than the limit only for the rest of a group
-            if item.score >= floor
-            and item.entity_id in snapshot.entities
-            and (allowed is None or allowed(item.entity_id))
+            for item in relevant(found)  # more than the limit only for the rest of a group
+            if item.entity_id in snapshot.entities and (allowed is None or allowed(item.entity_id))
         ]
 
 

@@ -18,8 +18,9 @@ _NAME = 0.35  # the whole name was said
 _PLACE = 0.25  # in the place that was named
 _KIND = 0.25  # of the kind that was named
 _POINTS = 0.5  # of it, for words that point to the kind without naming it
-_GROUP = 1.0  # a member of the group that was named
-_HERE = 0.3  # such a member in the area of the asking device
+_GROUP = 10.0  # a member of the group that was named comes before everything else
+_MEMBER = 0.3  # what that adds to its score
+_HERE = 0.1  # such a member in the area of the asking device
 _ASKER = 0.06  # anything else there
 _SPOKEN_OF = 0.08  # the entity that was spoken of last
 _MEANT = 0.6  # the same when the request names nothing itself ("turn it off")
@@ -34,6 +35,8 @@ _RANK = 20  # of the reciprocal rank: the nearest by vector count _VECTOR, the 2
 _FADE = 0.7  # from one entity that was spoken of to the one before
 _BEFORE = 0.7  # a word of the sentence before, against one of this
 _NAMED = 0.8  # of the certainty of the best kind: these are what the noun named
+
+type Order = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
 class Ranker:
@@ -79,18 +82,18 @@ class Ranker:
             if (row := table.row_of.get(entity_id)) is not None:
                 score[row] += _VECTOR * _RANK / (_RANK + place)
         group = _group(evidence, query)
-        score += np.float32(_GROUP) * group
+        score += np.float32(_MEMBER) * group
         wanted = query.limit
         if request.everything or evidence.places:
             wanted = max(wanted, min(int(group.sum()), MAX_GROUP))
-        return _best(table, score, query, wanted)
+        return _best(table, score, np.argsort(-score - np.float32(_GROUP) * group, kind="stable"), query, wanted)
 
 
-def _best(table: Table, score: Floats, query: Query, wanted: int) -> list[Found]:
+def _best(table: Table, score: Floats, order: Order, query: Query, wanted: int) -> list[Found]:
     found: list[Found] = []
-    for row in np.argsort(-score, kind="stable"):
+    for row in order:
         if score[row] < _LEAST:
-            break
+            continue
         entity_id = table.documents[row].entity_id
         if query.allowed is None or query.allowed(entity_id):
             found.append(Found(entity_id=entity_id, score=float(score[row])))

@@ -1,0 +1,1 @@
+"""Evaluations with data from outside the project; scripts/eval."""

@@ -1,0 +1,117 @@
+"""The command line of scripts/eval."""
+
+import argparse
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib.metadata import version
+import json
+import os
+from pathlib import Path
+import platform
+import sys
+from typing import Any
+
+from .dataset import AS_IT_IS, Case, Dataset
+from .embedding import Nearest
+from .groups import group_cases
+from .measure import Answer, Knowledge, async_ask
+from .report import as_json, render
+from .speed import Speed, async_speed, enlarged
+
+LARGE = 5000
+LARGE_FLAVOUR = "sib3000"
+BEGIN, END = "<!-- figures: written by scripts/eval -->", "<!-- end of the figures of scripts/eval -->"
+QUICK = 8  # one home of so many
+
+
+def arguments() -> argparse.Namespace:
+    """Return what was asked for."""
+    parser = argparse.ArgumentParser(prog="scripts/eval", description="Measures how well requests find what they mean.")
+    parser.add_argument("what", choices=["retrieval"])
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="homes and requests")
+    parser.add_argument("--quick", action="store_true", help=f"one home of {QUICK}: shows that it works")
+    parser.add_argument("--embedding-url", metavar="URL", help="also ask an OpenAI-compatible endpoint for vectors")
+    parser.add_argument("--embedding-model", metavar="NAME", default="text-embedding-3-small")
+    parser.add_argument("--embedding-threshold", type=float, default=0.3, help="least cosine (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
+    return parser.parse_args()
+
+
+async def async_evaluate(chosen: argparse.Namespace) -> tuple[dict[str, list[Answer]], Speed | None]:
+    """Ask everything; return the answers by what was asked, and the speed in a large home."""
+    data = Dataset(chosen.data)
+    url, model = chosen.embedding_url, chosen.embedding_model
+    knowledge = Knowledge({}, Nearest(url, model, chosen.embedding_threshold) if url else None)
+    results: dict[str, list[Answer]] = defaultdict(list)
+    assist = by_home(data.assist_cases(), chosen.quick)
+    for flavour in data.flavours:
+        for name, cases in assist.items():
+            say(f"{name} {flavour}")
+            home = data.home(name, flavour)
+            asked = [case for case in cases if case.explicit or flavour in (AS_IT_IS, "own0")]
+            groups = list(group_cases(name, home, cases[0].part)) if cases[0].language == "en" else []
+            async for answer in async_ask(home, [*asked, *groups], knowledge):
+                kind = "groups" if answer.case in groups else "assist"
+                results[f"{kind} {flavour}".strip()].append(answer)
+    for name, cases in by_home(data.intent_cases(), chosen.quick).items():
+        say(name)
+        async for answer in async_ask(data.home(name, AS_IT_IS), cases, knowledge):
+            results["intents"].append(answer)
+    speed = None
+    if len(data.flavours) > 1 and not url:
+        name, cases = next((name, cases) for name, cases in assist.items() if len(cases) > QUICK)
+        speed = await async_speed(enlarged(data.home(name, LARGE_FLAVOUR), LARGE), cases)
+    return results, speed
+
+
+def by_home(cases: Iterable[Case], quick: bool) -> dict[str, list[Case]]:
+    """Return the cases by home."""
+    homes: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        homes[case.home].append(case)
+    return {name: homes[name] for number, name in enumerate(sorted(homes)) if not quick or number % QUICK == 0}
+
+
+def say(text: str) -> None:
+    """Tell how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def about(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Return where and how the figures were taken."""
+    return {
+        "taken": datetime.now(UTC).isoformat(timespec="minutes"),
+        "machine": f"{os.cpu_count()} x {platform.machine()}, {platform.system()}",
+        "homeassistant": version("homeassistant"),
+        "home_assistant_intents": version("home-assistant-intents"),
+        "embedding": f"{chosen.embedding_model}, cosine at least {chosen.embedding_threshold}"
+        if chosen.embedding_url
+        else "none",
+        "quick": chosen.quick,
+    }
+
+
+def insert(document: str, figures: str) -> str:
+    """Return the document with the figures between its marks. Raises `ValueError` where it has none."""
+    head, rest = document.split(BEGIN)
+    return f"{head}{BEGIN}\n\n{figures}\n\n{END}{rest.split(END)[1]}"
+
+
+def main() -> None:
+    """Measure and report."""
+    chosen = arguments()
+    results, speed = asyncio.run(async_evaluate(chosen))
+    facts = about(chosen)
+    summary = f"Taken {facts['taken']} on {facts['machine']}, Home Assistant {facts['homeassistant']}, vectors: {facts['embedding']}."
+    print(text := f"{summary}\n\n{render(results, speed)}")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(as_json(facts, results, speed), indent=2) + "\n")
+    if chosen.markdown:
+        chosen.markdown.write_text(insert(chosen.markdown.read_text(), text))
+
+
+if __name__ == "__main__":
+    main()

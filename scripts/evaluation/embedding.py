@@ -1,0 +1,46 @@
+"""The vectors of an embedding endpoint, to see what they add: asked by the integration's own client."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from homeassistant.core import HomeAssistant
+import numpy as np
+
+from custom_components.home_agent.retrieval.documents import EntityDocument
+from custom_components.home_agent.retrieval.embeddings_api import EmbeddingsApi
+from custom_components.home_agent.retrieval.settings import ENDPOINT, RetrievalSettings
+
+type Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+type Near = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Text and limit to entity ids, nearest first."""
+
+
+class Nearest:
+    """Embeds homes and requests; what was embedded once is kept while this runs."""
+
+    def __init__(self, url: str, model: str, threshold: float) -> None:
+        """Take the endpoint, and the least cosine of what is near."""
+        self._settings = RetrievalSettings(
+            embedding=ENDPOINT, embedding_preset="custom", embedding_url=url, embedding_model=model
+        )
+        self._threshold = threshold
+        self._known: dict[str, np.ndarray[tuple[int], np.dtype[np.float32]]] = {}
+
+    async def async_index(self, hass: HomeAssistant, documents: Iterable[EntityDocument]) -> Near:
+        """Embed a home; return who finds what is near in it."""
+        texts = {document.entity_id: document.text for document in documents}
+        ids, vectors = list(texts), await self._async_embed(hass, list(texts.values()))
+
+        async def async_near(text: str, limit: int) -> Sequence[str]:
+            cosine = vectors @ (await self._async_embed(hass, [text]))[0]
+            order = np.argsort(-cosine)[:limit]
+            return [ids[row] for row in order if cosine[row] >= self._threshold]
+
+        return async_near
+
+    async def _async_embed(self, hass: HomeAssistant, texts: Sequence[str]) -> Vectors:
+        api = EmbeddingsApi(hass, self._settings)
+        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        for start in range(0, len(missing), self._settings.embedding_batch):
+            batch = missing[start : start + self._settings.embedding_batch]
+            self._known.update(zip(batch, await api.async_embed(batch, patient=True), strict=True))
+        return np.stack([self._known[text] for text in texts])
