@@ -25,6 +25,7 @@ from .session import Known, Session, TurnPart
 from .view import View
 
 EARLIER = "earlier"
+CHANGES_TOKENS = 60  # for what changed of what was told before, where what a request is about takes all the room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,7 @@ async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) ->
         left_out.states += news.add_found(telling.found, budget)
         spent = telling.estimate("".join(line.text + line.entity_id for line in news.lines[before:]))
         if due and telling.mode is Mode.RETRIEVED:
-            left_out.changes = news.add_changed(max(0, budget - spent))
+            left_out.changes = news.add_changed(max(budget - spent, min(budget, CHANGES_TOKENS)))
     if due:
         telling.session.states_told_at = telling.hass.loop.time()
 
