@@ -46,6 +46,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         ),
         "entry": {"state": entry.state.value, "version": entry.version, "minor_version": entry.minor_version},
         "options": _sizes(entry.options),
+        "prompts": _prompts(entry),
         "custom_tools": _custom_tools(entry),
         "conversations": entry.runtime_data.conversations.counts() if entry.state is ConfigEntryState.LOADED else None,
         "found": _found(entry),
@@ -82,6 +83,13 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
     if subentry.subentry_type == SUBENTRY_MCP_SERVER:
         return described | _mcp_server(entry, subentry)
     return described | {"stored": _sizes(subentry.data), "settings": _profile_settings(entry, subentry)}
+
+
+def _prompts(entry: HomeAgentConfigEntry) -> dict[str, int | float] | None:
+    """Return what became of the owner's prompts since the hub was loaded: counts, means and shares."""
+    if entry.state is not ConfigEntryState.LOADED:
+        return None
+    return entry.runtime_data.instructing.service.metrics.as_dict()
 
 
 def _mcp_server(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str, Any]:
