@@ -243,3 +243,26 @@ async def test_the_example_of_the_page(hass: HomeAssistant, port: int, admin: Mo
     await start(hass)
     async with program(hass, port, admin, URL(server["url"]).path) as session:
         assert (await call(session, "ha_query", entity_id="light.bed_light"))["success"]
+
+
+async def test_a_tool_that_calls_itself_ends(hass: HomeAssistant, port: int, admin: MockUser) -> None:
+    url, token = f"http://127.0.0.1:{port}/api/mcp", await token_of(hass, admin)
+    tool = {
+        "name": "again",
+        "description": "Calls itself.",
+        "read_only": True,
+        "handler": {
+            "type": "mcp",
+            "server_url": url,
+            "method": "again",
+            "auth": {"type": "bearer", "token": token},
+            "timeout": 2,
+        },
+    }
+    assert await async_setup_component(hass, "home_agent", {"home_agent": {"custom_tools": [tool]}})
+    await start(hass, profile={"tool_timeout": 3})
+    async with program(hass, port, admin) as session:
+        answer = await call(session, "again")
+        assert not answer["success"]
+        assert token not in answer["error"]
+        assert (await call(session, "ha_query", entity_id="light.bed_light"))["success"]
