@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 import sqlite3
 from typing import Any
 
+from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
+from homeassistant.requirements import RequirementsNotFound
+from homeassistant.util import dt as dt_util
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.retrieval import chroma_api, database, embeddings_api
+from custom_components.home_agent.retrieval import chroma_api, database, embeddings_api, numeric
 from custom_components.home_agent.retrieval.embedded_file import VERSION
 from tests.embedding_server import EmbeddingServer
 from tests.house import build_house, say, set_up, speech
@@ -178,4 +182,26 @@ async def test_index_file_that_is_locked(
     assert raised(hass) == {"store_failing"}
     other.close()
     await ask_about_the_kitchen(hass, llm_server)
+    assert raised(hass) == set()
+
+
+async def test_library_that_cannot_be_installed(
+    hass: HomeAssistant, llm_server: LLMServer, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def offline(_hass: HomeAssistant, name: str, requirements: list[str], **_options: Any) -> None:
+        raise RequirementsNotFound(name, requirements)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(numeric, "async_process_requirements", offline)
+        entry = await start(embedding="lexical")
+        assert entry.state is ConfigEntryState.LOADED
+        llm_server.plan(text("It is on."))
+        assert speech(await say(hass, "Are the Kitchen Lights on?")) == "It is on."
+        assert '"light.kitchen_lights":' in llm_server.request.last_user
+        for _ in range(2):
+            async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=90), fire_all=True)
+            await hass.async_block_till_done(wait_background_tasks=True)
+        assert raised(hass) == {"store_failing"}
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=90), fire_all=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
     assert raised(hass) == set()
