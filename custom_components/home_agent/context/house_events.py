@@ -46,13 +46,13 @@ class HouseEvents:
 
         Appointments and tasks come first; the logbook fills the places that are left.
         """
-        written = await self._async_written(turn, request)
         done: list[HouseEvent] = []
-        if request.type is None and len(written) < LIMIT:
-            reading = self._async_logbook(turn, request, LIMIT - len(written), done)
-            await self._outages.async_answer(LOGBOOK, TIMEOUT, reading)
-        zone = request.end
-        return sorted((*written, *done), key=lambda event: _moment(event, zone)), bool(written)
+        reading = self._async_logbook(turn, request, done)
+        written, _ = await asyncio.gather(
+            self._async_written(turn, request), self._outages.async_answer(LOGBOOK, TIMEOUT, reading)
+        )
+        found = (*written, *done[: LIMIT - len(written)])
+        return sorted(found, key=lambda event: _moment(event, request.end)), bool(written)
 
     async def _async_written(self, turn: Turn, request: EventRequest) -> list[HouseEvent]:
         domains = (TODO,) if request.type is EventType.TASKS else (CALENDAR, TODO)
@@ -107,9 +107,9 @@ class HouseEvents:
         rows = answer.get("events" if domain == CALENDAR else "items") if isinstance(answer, dict) else None
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
-    async def _async_logbook(self, turn: Turn, request: EventRequest, room: int, found: list[HouseEvent]) -> None:
+    async def _async_logbook(self, turn: Turn, request: EventRequest, found: list[HouseEvent]) -> None:
         """Add the newest entries to `found`, day by day, so that a long period costs no more than it has to."""
-        if LOGBOOK not in self._hass.config.components:
+        if request.type is not None or LOGBOOK not in self._hass.config.components:
             return
         # Only a house with a logbook loads these, and then they are loaded.
         from homeassistant.components.logbook import helpers, processor
@@ -120,7 +120,7 @@ class HouseEvents:
         logbook = processor.EventProcessor(self._hass, types, entity_ids, timestamp=True)
         end, begin = min(request.end, dt_util.now(request.end.tzinfo)), request.start
         for _ in range(MAX_DAYS):
-            if len(found) >= room or end <= begin:
+            if len(found) >= LIMIT or end <= begin:
                 break
             start = max(begin, midnight((end - timedelta(microseconds=1)).date(), request.end))
             reading = get_instance(self._hass).async_add_executor_job(
@@ -128,7 +128,7 @@ class HouseEvents:
             )
             rows = [row for row in await reading if turn.user is None or row.get("context_user_id") == turn.user.id]
             happened = [event for row in reversed(rows) if (event := _happened(row, request)) is not None]
-            found += happened[: room - len(found)]
+            found += happened[: LIMIT - len(found)]
             end = start
 
 
