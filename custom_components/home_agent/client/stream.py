@@ -16,6 +16,8 @@ from .tool_calls import ToolCallAssembler
 
 MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens to a twentieth of it
 MAX_ARGUMENTS = 100_000  # characters of all its tool calls
+MAX_CALLS = 64
+MAX_CHUNKS = 150_000
 
 
 class DeltaStream:
@@ -27,7 +29,7 @@ class DeltaStream:
         self._reply = reply
         self._errors = errors
         self._calls = ToolCallAssembler()
-        self._length = 0
+        self._length = self._chunks = 0
         self._any_choice = False
         self._any_delta = False
         self._any_content = False
@@ -37,6 +39,13 @@ class DeltaStream:
 
         Raises the `LLMError` of an error object in the stream, and `LLMEndlessError` when there is more than any answer has.
         """
+        self._chunks += 1
+        deltas = self._deltas_of(chunk)
+        if self._is_endless():
+            raise self._errors.endless()
+        return deltas
+
+    def _deltas_of(self, chunk: Mapping[str, Any]) -> list[AssistantContentDeltaDict]:
         if chunk.get("error") or chunk.get("object") == "error":
             raise self._errors.from_body(chunk)
         if usage := usage_from_body(chunk.get("usage")):
@@ -49,10 +58,15 @@ class DeltaStream:
         if reason := choice.get("finish_reason"):
             self._reply.finish_reason = str(reason)
         delta = choice.get("delta") or choice.get("message")
-        deltas = self._deltas(self._spans(delta)) if isinstance(delta, Mapping) else []
-        if self._length > MAX_TEXT or self._calls.length > MAX_ARGUMENTS:
-            raise self._errors.endless()
-        return deltas
+        return self._deltas(self._spans(delta)) if isinstance(delta, Mapping) else []
+
+    def _is_endless(self) -> bool:
+        return (
+            self._length > MAX_TEXT
+            or self._chunks > MAX_CHUNKS
+            or self._calls.length > MAX_ARGUMENTS
+            or len(self._calls) > MAX_CALLS
+        )
 
     def finish(self, *, complete: bool = True) -> list[AssistantContentDeltaDict]:
         """Return what was held back, the tool calls last; `complete` false: the connection broke.

@@ -39,6 +39,10 @@ class ToolCallAssembler:
         self.length = 0
         """Characters of everything that has arrived."""
 
+    def __len__(self) -> int:
+        """Return how many calls have begun."""
+        return len(self._calls)
+
     def feed(self, fragments: object) -> None:
         """Take the `tool_calls` of a delta, whatever it is."""
         for fragment in fragments if isinstance(fragments, list) else ():

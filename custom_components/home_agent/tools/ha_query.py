@@ -28,6 +28,8 @@ from .states import (
 )
 from .targets import Targets
 
+_OTHERS_WORDS = frozenset({"calendar", "todo"})
+"""Domains whose items and events other people may have written: what is read of them is text from outside."""
 MAX_CHARACTERS = 8000  # of one result
 MAX_DETAILED = 50  # entities with attributes
 MAX_LISTED = 400  # entities that are looked at for one answer
@@ -131,6 +133,8 @@ class HaQuery(HomeAgentTool):
             raise ToolRefusal("It is gone.")
         if (history := args.get("history")) is not None:
             return await async_history(hass, states, history["duration"], history["aggregate"])
+        if len(states) <= MAX_DETAILED and any(state.domain in _OTHERS_WORDS for state in states):
+            turn.taints.add(self.name)
         details = await _async_details(hass, plan.calls, turn)
         entities = (await self._names.async_view()).entities
         areas = ar.async_get(hass)
