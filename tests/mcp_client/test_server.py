@@ -7,6 +7,7 @@ import socket
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.mcp_client import server as server_module
 from tests.custom.conftest import Run, issues
 from tests.house import set_up
 
@@ -68,3 +69,57 @@ async def test_the_key_is_in_no_log(
     await run("repeats_key")
     ours = [record for record in caplog.records if record.name.startswith("custom_components.home_agent")]
     assert TOKEN not in "\n".join(record.getMessage() for record in ours)
+
+
+@pytest.mark.parametrize("transport", ["streamable_http", "sse"])
+async def test_a_quiet_server_that_stops_is_noticed_and_found_again(
+    hass: HomeAssistant,
+    start_server: StartServer,
+    impatient: None,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    transport: str,
+) -> None:
+    monkeypatch.setattr(server_module, "CHECK", 0.1)
+    server = start_server(transport=transport)
+    entry = await set_up_servers(hass, subentry(server.url))
+    await asyncio.sleep(0.5)
+    assert server_of(entry).connected
+    server.stop()
+    await until(lambda: not server_of(entry).connected)
+    assert not await tools_of(entry)
+    server.start()
+    await until(lambda: server_of(entry).connected)
+    assert (await run("find_book", title="Emil"))["success"]
+
+
+async def test_a_restart_is_noticed_without_a_call(
+    hass: HomeAssistant, start_server: StartServer, impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "CHECK", 1.0)
+    server = start_server()
+    entry = await set_up_servers(hass, subentry(server.url, allowed_tools=["lend_book"]))
+    session = server_of(entry)._session  # noqa: SLF001 - nothing else shows which one it is
+    server.stop()
+    server.start()
+    await until(lambda: server_of(entry)._session not in (None, session))  # noqa: SLF001
+
+
+async def test_a_writing_call_is_never_made_twice(
+    hass: HomeAssistant, start_server: StartServer, run: Run, impatient: None
+) -> None:
+    server = start_server()
+    entry = await set_up(
+        hass,
+        profile={"mcp_servers": ["mcp-1"]},
+        options={"never_confirm": ["lend_book"]},
+        more=[subentry(server.url, allowed_tools=["lend_book"])],
+    )
+    await until(lambda: server_of(entry).connected)
+    assert (await run("lend_book", title="Emil"))["success"]
+    server.stop()
+    server.start()
+    assert not (await run("lend_book", title="Lotta"))["success"]
+    await until(lambda: server_of(entry).connected)
+    assert [call["title"] for call in server.calls] == ["Emil"]
+    assert (await run("lend_book", title="Ronja"))["success"]

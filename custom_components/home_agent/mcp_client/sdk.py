@@ -132,6 +132,14 @@ class Session:
                 break
         return tools[:MAX_TOOLS]
 
+    async def async_check(self) -> None:
+        """Return when the server answers; that it does not know the question is an answer. Raises `McpError`."""
+        try:
+            await self._async_ask(self._session.send_ping())
+        except McpProtocolError as err:
+            if self._watch.status or not err.said:
+                raise
+
     async def async_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[list[Any], object, bool]:
         """Return content, structured content and whether it is an error. Raises `McpError`.
 

@@ -1,7 +1,8 @@
 """One server: connected in the background, for as long as the entry is loaded."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,8 @@ from .wire import Watch
 
 AT_ONCE = 2  # calls to one server
 FAILURES = 3  # in a row, until the owner is told
-REFRESH = 300.0  # seconds until the tools are listed again: most servers do not say when they change
+CHECK = 30.0  # seconds until a quiet server is asked whether it is still there
+REFRESH = 10  # checks until the tools are listed again: most servers do not say when they change
 FIRST_DELAY = 5.0  # seconds until the next attempt, doubled with each
 LONGEST_DELAY = 300.0
 
@@ -165,20 +167,24 @@ class Server:
         """List the tools, whenever they may have changed, until the connection is lost. Raises `McpError`."""
         while True:
             self._changed.clear()
-            try:
+            with _in_time():
                 async with asyncio.timeout(CONNECT_TIMEOUT):
                     self.tools = tuple(await session.async_list_tools())
-            except TimeoutError as err:
-                raise McpUnreachableError(detail="timeout") from err
             self._async_worked(session)
-            await self._async_until_change()
-            if self._watch.lost.is_set():
-                raise McpUnreachableError(detail="connection lost")
+            for _ in range(REFRESH):
+                await self._async_until_change()
+                if self._watch.lost.is_set():
+                    raise McpUnreachableError(detail="connection lost")
+                if self._changed.is_set():
+                    break
+                with _in_time():
+                    async with asyncio.timeout(CONNECT_TIMEOUT):
+                        await session.async_check()
 
     async def _async_until_change(self) -> None:
         waiting = [asyncio.ensure_future(event.wait()) for event in (self._changed, self._watch.lost)]
         try:
-            await asyncio.wait(waiting, timeout=REFRESH, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=CHECK, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()
@@ -205,3 +211,12 @@ class Server:
         if self._failures == FAILURES:
             reason = await async_error_text(self._hass, self._hass.config.language, error)
             issues.async_mcp_server_failing(self._hass, self.config.subentry_id, self.config.title, reason)
+
+
+@contextmanager
+def _in_time() -> Iterator[None]:
+    """Tell a timeout as one of our errors."""
+    try:
+        yield
+    except TimeoutError as err:
+        raise McpUnreachableError(detail="timeout") from err
