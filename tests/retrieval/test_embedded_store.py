@@ -179,6 +179,14 @@ async def test_locked_file_is_an_error_until_it_is_free(
     await later.async_close()
 
 
+async def test_nothing_opens_the_file_after_the_end(store: Store, documents_file: Path) -> None:
+    await store.async_close()
+    documents_file.unlink()
+    with pytest.raises(StoreError):
+        await fill(store)
+    assert not documents_file.exists()
+
+
 async def test_full_disk_is_an_error_and_changes_nothing(store: Store) -> None:
     await fill(store)
     assert isinstance(store, EmbeddedStore)

@@ -31,6 +31,8 @@ class Database:
         self.path = path
         self.has_set_aside = True
         """Whether there may be files that were set aside and that the owner was not told of."""
+        self.ended = False
+        """Whether nobody may open the file any more, however late a job comes."""
         self.lock = threading.RLock()
         self._version = version
         self._schema = tuple(schema)
@@ -99,6 +101,8 @@ class Database:
         return StoreError(key, store=self.path.name, detail=getattr(err, "sqlite_errorname", type(err).__name__))
 
     def _opened(self) -> sqlite3.Connection:
+        if self.ended:
+            raise StoreError("store_file", store=self.path.name, detail="closed")
         if self._connection is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if reason := self._fault():

@@ -48,12 +48,14 @@ class EmbeddedFile:
 
     def open(self) -> None:
         """See whether the file can be used."""
+        self.database.ended = False
         with self.database.reading():
             self._matrices.clear()
 
     def close(self) -> None:
         """Let go of file and memory."""
         with self.database.lock:
+            self.database.ended = True
             self.database.close()
             self._matrices.clear()
 

@@ -106,5 +106,6 @@ class EmbeddingCache:
             connection.execute(query, (self._model, 4 * length))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, for good."""
+        self._database.ended = True
         self._database.close()
