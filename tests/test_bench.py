@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from scripts.benchmark import telling_report
 from scripts.benchmark.driver import dialogue_figures
 from scripts.benchmark.report import TOOLS, Figures, aims, insert, render, render_tools, tool_aims
 from scripts.benchmark.requests import Laid, estimate_tokens, lay_out, steps
+from scripts.benchmark.telling_report import CONTEXT
 
 ROOT = Path(__file__).parents[1]
 
@@ -150,6 +152,7 @@ def test_the_document_has_its_marks() -> None:
     document = (ROOT / "docs/PERFORMANCE.md").read_text()
     assert insert(document, "new")
     assert insert(document, "new", TOOLS)
+    assert insert(document, "new", CONTEXT)
 
 
 def _of_tools(read: float, write: float, *shares: float) -> dict[str, Any]:
@@ -171,6 +174,22 @@ def test_tool_calls_are_judged_by_themselves() -> None:
     assert "1.200 times" in render_tools(_of_tools(1, 1, 1.2))
     assert render_tools({"ollama": {50: _figures(4)}}) == ""
     assert aims(_of_tools(1, 1, 1)) == []
+
+
+def _of_context(first: int, new: int, share: float, query: float) -> dict[str, Any]:
+    told = {"first_tokens": first, "stable_tokens": 9, "tokens": [first], "new_tokens": [new], "share": share}
+    index = {"build_ms": 9, "memory_mb": 1.5, "query_ms": query, "query_95_ms": query, "change_ms": 40}
+    modes = {"direct": told | {"first_tokens": 9000, "new_tokens": [500]}, "retrieved": told}
+    return {"home_agent": {50: {"context": {"modes": modes, "index": index}}}}
+
+
+def test_what_is_told_is_judged_by_itself() -> None:
+    met, missed = _of_context(2500, 450, 1, 10), _of_context(2501, 451, 0.999, 10.1)
+    assert all(aim.passed for aim in telling_report.aims(met))
+    assert not any(aim.passed for aim in telling_report.aims(missed))
+    assert "1.5" in telling_report.render_context(met)
+    assert telling_report.render_context({"ollama": {50: _figures(4)}}) == ""
+    assert aims(met) == []
 
 
 @pytest.mark.e2e
@@ -199,3 +218,13 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     tools = results["home_agent"]["24"]["tools"]
     assert tools["policy_ms"].keys() == {"read", "write"}
     assert min(tools["parallel"]["shares"]) >= 1
+    context = results["home_agent"]["24"]["context"]
+    assert (
+        context["index"]["entities"],
+        context["modes"]["direct"]["share"],
+        context["modes"]["retrieved"]["share"],
+    ) == (
+        24,
+        1,
+        1,
+    )

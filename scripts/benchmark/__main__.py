@@ -13,6 +13,7 @@ from typing import Any
 from .agents import AGENTS, OURS
 from .driver import ROOT, SLOW_TURNS, TOOL_CALLS, Plan, run, say
 from .report import TOOLS, TURNS, as_json, insert, render, render_tools
+from .telling_report import CONTEXT, render_context
 
 SIZES = "50,200,1000,5000"
 
@@ -27,6 +28,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how often each agent gets its turn (6)")
     parser.add_argument("--turns", type=int, help="timed turns of each kind per round (5)")
     parser.add_argument("--tools", action="store_true", help="only what Home Agent does with tool calls")
+    parser.add_argument("--context", action="store_true", help="only what Home Agent tells a model, and its index")
     parser.add_argument("--quick", action="store_true", help="two small sizes, one round: shows that it works")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
@@ -41,7 +43,7 @@ def arguments() -> argparse.Namespace:
 def plan_from(chosen: argparse.Namespace) -> Plan:
     """Return the plan; agents that this environment cannot run are left out, and that is said."""
     agents = []
-    for name in (OURS,) if chosen.tools else chosen.agents.split(","):
+    for name in (OURS,) if chosen.tools or chosen.context else chosen.agents.split(","):
         if AGENTS[name].installed:
             agents.append(name)
         else:
@@ -52,6 +54,7 @@ def plan_from(chosen: argparse.Namespace) -> Plan:
         rounds=chosen.rounds,
         turns=chosen.turns,
         tools_only=chosen.tools,
+        context_only=chosen.context,
     )
 
 
@@ -84,7 +87,7 @@ def summaries(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return how the figures of each part were taken, as one sentence."""
     turns = f"medians of {facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds."
     tools = f"medians of {TOOL_CALLS} calls of each kind and of {SLOW_TURNS} turns with eight slow calls."
-    return {TURNS: f"{taken(facts)}; {turns}", TOOLS: f"{taken(facts)}; {tools}"}
+    return {TURNS: f"{taken(facts)}; {turns}", TOOLS: f"{taken(facts)}; {tools}", CONTEXT: f"{taken(facts)}."}
 
 
 def main() -> None:
@@ -93,7 +96,9 @@ def main() -> None:
     plan = plan_from(chosen)
     facts = about(plan)
     results = run(plan)
-    renderers = {TOOLS: render_tools} if plan.tools_only else {TURNS: render, TOOLS: render_tools}
+    renderers = {TURNS: render, TOOLS: render_tools, CONTEXT: render_context}
+    if plan.tools_only or plan.context_only:
+        del renderers[TURNS]
     for part, sentence in summaries(facts).items():
         if part not in renderers or not (text := renderers[part](results)):
             continue

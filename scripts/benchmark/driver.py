@@ -37,6 +37,7 @@ class Plan:
     turns: int
     """Timed turns of each kind per round."""
     tools_only: bool = False
+    context_only: bool = False
     """Nothing of turns, only what Home Agent does with tool calls."""
     pace_ms: float = 2
     """Time between two tokens where the delay of each is measured; elsewhere an answer comes as fast as it can."""
@@ -137,8 +138,12 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
         for size in plan.sizes:
             say(f"{size} entities: starting {', '.join(plan.agents)}")
             with _workers(plan, size, port, code) as workers:
-                measured = {OURS: {}} if plan.tools_only else _measure(plan, workers)
-                if OURS in workers:
+                alone = plan.tools_only or plan.context_only
+                measured = {OURS: {}} if alone else _measure(plan, workers)
+                if OURS in workers and not plan.tools_only:
+                    say("  context")
+                    measured[OURS]["context"] = workers[OURS].ask("context")
+                if OURS in workers and not plan.context_only:
                     say("  tools")
                     measured[OURS]["tools"] = workers[OURS].ask("tools", count=TOOL_CALLS, turns=SLOW_TURNS)
                 for name, figures in measured.items():

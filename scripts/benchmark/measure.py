@@ -13,6 +13,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import chat_session
 
 from . import clock
+from .agents import OURS
 from .blocks import longest_block
 from .control import Control
 from .house import NEEDLE, House
@@ -101,6 +102,26 @@ class Measure:
         _, speech, _ = await self._say(f"What is the temperature in the {area}?")
         records = await self._take()
         return {"requests": len(records), "answered": NEEDLE in speech}
+
+    async def context(self) -> dict[str, Any]:
+        """Return what a model is told in each mode, and what the index takes. Home Agent only."""
+        part: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.telling")
+        (entry,) = self.hass.config_entries.async_loaded_entries(OURS)
+        await entry.runtime_data.finder.async_reindex()
+        modes: dict[str, Any] = {}
+        for mode in part.MODES:
+            await part.choose(self.hass, entry, mode)
+            await entry.runtime_data.finder.async_reindex()
+            laid = []
+            conversation_id: str | None = None
+            for text in part.QUESTIONS:
+                clock.advance(seconds=97)
+                await self._prepare("words", keep=True)
+                conversation_id, _, _ = await self._say(text, conversation_id)
+                laid += [lay_out(record["body"]) for record in await self._take()]
+            modes[mode] = part.told(laid)
+        await part.choose(self.hass, entry, None)
+        return {"modes": modes, "index": await part.index(self.hass, entry)}
 
     async def tools(self, count: int, turns: int) -> dict[str, Any]:
         """Return what the policy costs, and how long the slow tools of one message take, as a share of the slowest.

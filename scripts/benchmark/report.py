@@ -24,7 +24,8 @@ def _ms(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """Return a share as text."""
     return "–" if value is None else f"{int(value * 1000) / 10:g} %"  # never rounded up to 100
 
 
@@ -45,11 +46,11 @@ TABLES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("CPU for six changed states (ms)", lambda f: _ms(f["changes_ms"])),
     ("Prompt of the first turn (tokens)", lambda f: f"{f['dialogue']['prompt_tokens'][0]:,}"),
     ("Of it tools and system message (tokens)", lambda f: f"{f['dialogue']['stable_tokens']:,}"),
-    ("Unchanged of the previous request, worst of six turns", lambda f: _percent(f["dialogue"]["share"])),
+    ("Unchanged of the previous request, worst of six turns", lambda f: percent(f["dialogue"]["share"])),
     ("History first cut in turn", lambda f: str(f["dialogue"]["trimmed_in_turn"] or "–")),
     ("New tokens of turns 2 to 6, when they ask first", lambda f: ", ".join(map(str, f["dialogue"]["new_tokens"]))),
     ("New tokens of a tool call and its result", lambda f: str(f["dialogue"]["result_tokens"])),
-    ("Unchanged of the previous request in the next conversation", lambda f: _percent(f["dialogue"]["next_share"])),
+    ("Unchanged of the previous request in the next conversation", lambda f: percent(f["dialogue"]["next_share"])),
     ("New tokens at the start of the next conversation", lambda f: f"{f['dialogue']['next_new_tokens']:,}"),
     ("Model requests for a question about a state", lambda f: str(f["question"]["requests"])),
 )
@@ -125,7 +126,7 @@ def _speed(ours: Mapping[int, Figures], others: Results, kind: str, key: str) ->
 def _per_size(size: int, figures: Figures) -> list[Aim]:
     dialogue, requests = figures["dialogue"], figures["question"]["requests"]
     judged = [
-        Aim(f"requests only grow, {size}", _percent(dialogue["share"]), "100 %", dialogue["share"] == 1),
+        Aim(f"requests only grow, {size}", percent(dialogue["share"]), "100 %", dialogue["share"] == 1),
         Aim(
             f"stable part stands in the next conversation, {size}",
             "yes" if dialogue["next_stable"] else "no",
@@ -154,18 +155,19 @@ def _table(rows: list[list[str]], *, markdown: bool) -> list[str]:
 
 def render(results: Results, *, markdown: bool = False) -> str:
     """Return all tables and the aims about turns as text."""
-    return _rendered(results, TABLES, aims(results), markdown=markdown)
+    return rendered(results, TABLES, aims(results), markdown=markdown)
 
 
 def render_tools(results: Results, *, markdown: bool = False) -> str:
     """Return the tables and the aims about tool calls as text; "" when they were not measured."""
     ours = {name: sizes for name, sizes in results.items() if all("tools" in figures for figures in sizes.values())}
-    return _rendered(ours, TOOL_TABLES, tool_aims(ours), markdown=markdown) if ours else ""
+    return rendered(ours, TOOL_TABLES, tool_aims(ours), markdown=markdown) if ours else ""
 
 
-def _rendered(
+def rendered(
     results: Results, tables: Sequence[tuple[str, Callable[[Figures], str]]], judged: Sequence[Aim], *, markdown: bool
 ) -> str:
+    """Return tables with a row for each name and a column for each size, and aims."""
     sizes = next(iter(results.values()))
     parts = []
     for title, cell in tables:

@@ -56,7 +56,12 @@ class Model:
         return "", calls if kind == "calls" else calls[:1]
 
 
-def openai_pieces(text: str, calls: list[dict[str, Any]], number: int) -> list[tuple[bool, bytes]]:
+def usage(prompt: int) -> dict[str, int]:
+    """Return what an answer says it took: an agent that learns from it has to learn something that is true."""
+    return {"prompt_tokens": prompt, "completion_tokens": 16, "total_tokens": prompt + 16}
+
+
+def openai_pieces(text: str, calls: list[dict[str, Any]], number: int, prompt: int) -> list[tuple[bool, bytes]]:
     """Return the server-sent events of an answer, each with whether it carries a token."""
 
     def event(delta: dict[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
@@ -86,12 +91,11 @@ def openai_pieces(text: str, calls: list[dict[str, Any]], number: int) -> list[t
         for part in (arguments[:half], arguments[half:]):
             pieces.append((True, event({"tool_calls": [{"index": index, "function": {"arguments": part}}]})))
     pieces.append((False, event({}, "tool_calls" if calls else "stop")))
-    usage = {"prompt_tokens": 100, "completion_tokens": 16, "total_tokens": 116}
-    pieces.append((False, event(None, usage=usage) + b"data: [DONE]\n\n"))
+    pieces.append((False, event(None, usage=usage(prompt)) + b"data: [DONE]\n\n"))
     return pieces
 
 
-def openai_whole(text: str, calls: list[dict[str, Any]], number: int) -> bytes:
+def openai_whole(text: str, calls: list[dict[str, Any]], number: int, prompt: int) -> bytes:
     """Return an answer that is not streamed."""
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if calls:
@@ -110,7 +114,7 @@ def openai_whole(text: str, calls: list[dict[str, Any]], number: int) -> bytes:
             "created": 1,
             "model": MODEL,
             "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 16, "total_tokens": 116},
+            "usage": usage(prompt),
         }
     ).encode()
 
@@ -192,13 +196,13 @@ class Connection:
         self.model.records.append(record)
         text, calls = self.model.reply(raw, body)
         record["text"] = text
-        number = len(self.model.records)
+        number, prompt = len(self.model.records), len(raw) * 10 // 33  # bytes per token of such requests, about
         if path.endswith("/api/chat"):
             await self._stream("application/x-ndjson", ollama_pieces(text, calls), record)
         elif body.get("stream"):
-            await self._stream("text/event-stream", openai_pieces(text, calls, number), record)
+            await self._stream("text/event-stream", openai_pieces(text, calls, number, prompt), record)
         else:
-            answer = openai_whole(text, calls, number)
+            answer = openai_whole(text, calls, number, prompt)
             count = len(tokens_of(text))
             await asyncio.sleep(self._pace * count)
             record["done"] = monotonic_ns()
