@@ -28,6 +28,10 @@ async def test_line_of_a_broken_template(hass: HomeAssistant, template: str, lin
     assert "TemplateSyntaxError" not in problem["error"]
 
 
+async def test_template_that_nobody_can_read(hass: HomeAssistant) -> None:
+    assert check_template(hass, f"{{{{ {'(' * 5000}1{')' * 5000} }}}} {{user_id}}")
+
+
 async def test_template_that_is_too_long_has_no_line(hass: HomeAssistant) -> None:
     problem = check_template(hass, "{{ 'x' * 300000 }}")
     assert problem

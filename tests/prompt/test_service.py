@@ -61,6 +61,11 @@ async def test_values_are_never_rendered(hass: HomeAssistant, value: str) -> Non
         ("{% set user = '{user_id}' %}{{ user }}", "{user_id}"),
         ("{% if user_id == 'u' %}{user_id}{% endif %}", "u"),
         ("{{ [1, 2] | sum }} {{ states('sun.sun') }}", "3 up"),
+        ("{{ 0 | timestamp_custom('%Y', false) }} {user_id}", "1970 u"),
+        ("{{ [user_id] is contains('u') and user_id is match('u') }}", "True"),
+        ("{% for n in [1, 2, 3] %}{% if n == 2 %}{% break %}{% endif %}{user_id}{% endfor %}", "u"),
+        ("{% set user_id = 1 %}{user_id}", "1"),
+        ("{%- if true -%} {user_id} {%- endif -%}", "u"),
     ],
 )
 async def test_other_braces_stay(hass: HomeAssistant, prompt: str, result: str) -> None:
@@ -80,7 +85,19 @@ async def test_who_is_not_known_is_nothing_to_a_template(hass: HomeAssistant) ->
     assert result.prompt == "Неизвестен, guest"
 
 
-@pytest.mark.parametrize("prompt", ["{{ broken", "{user_id} {{ 1 / 0 }}", "{% for %}", "{{{user_id}}}"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "{{ broken",
+        "{user_id} {{ 1 / 0 }}",
+        "{% for %}",
+        "{{{user_id}}}",
+        "{{ 1 | no_such_filter }}",
+        "{{ 1 is no_such_test }}",
+        f"{{{{ {'(' * 5000}1{')' * 5000} }}}}",
+    ],
+    ids=["open", "fails", "syntax", "braces", "filter", "test", "deep"],
+)
 async def test_a_prompt_with_an_error_goes_out_as_written(
     hass: HomeAssistant, prompt: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,7 +24,7 @@ from ..const import (
     CONF_USE_PROMPT_CONTEXT_SERVICE,
 )
 from ..prompt.placeholders import SAMPLE_VALUES
-from ..prompt.template import fill
+from ..prompt.template import UNUSABLE, fill
 from .choices import tidy_names, wrong_name
 
 type Finding = tuple[str, dict[str, str]]
@@ -95,10 +95,9 @@ def check_template(hass: HomeAssistant, text: str, *, plain: bool = False) -> di
             Template(text, hass).async_render(_SAMPLE, parse_result=False)
         else:
             fill(hass, text, SAMPLE_VALUES)
-    except TemplateError as err:
-        return {"line": _line(err.__cause__), "error": str(err.__cause__ or err)}
-    except TemplateSyntaxError as err:
-        return {"line": _line(err), "error": str(err)}
+    except UNUSABLE as err:
+        cause = err.__cause__ if isinstance(err, TemplateError) else err
+        return {"line": _line(cause), "error": str(cause or err)}
     return None
 
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 import time
 
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import TemplateError
-from jinja2 import TemplateSyntaxError
 
 from ..client.tokens import TokenEstimator
 from ..const import LOGGER
 from ..errors import PromptTemplateError
 from .history_text import Estimate, HistoryOptions, HistoryText, format_history, history_key
 from .placeholders import NAMES, USER_MISSING, VARIABLES, PromptTask, has_history, says_who_speaks, used, values_for
-from .template import Filled, fill, names_in, template_error
+from .template import UNUSABLE, Filled, fill, names_in, template_error
 from .words import words_for
 
 MEMO = 32  # formatted histories
@@ -125,7 +123,7 @@ class PromptContextService:
         """Return what the prompts ask for, in snake_case; what is not in it need not be gathered (S4-59)."""
         wanted: frozenset[str] = frozenset()
         for prompt in prompts:
-            with suppress(TemplateSyntaxError):  # told when it is processed
+            with suppress(*UNUSABLE):  # told when it is processed
                 wanted |= used(names_in(prompt, NAMES))
         return wanted
 
@@ -139,7 +137,7 @@ class PromptContextService:
                 history = self.format_message_history(task, options or HistoryOptions())
             formatted = time.perf_counter()
             filled = self._filled(template, task, names, history.text if history else "")
-        except (TemplateError, TemplateSyntaxError) as err:
+        except UNUSABLE as err:
             processed = self._unprocessed(template, task, err, started)
         else:
             warnings = _warnings(task, used(names), filled)
@@ -200,9 +198,7 @@ class PromptContextService:
             ),
         )
 
-    def _unprocessed(
-        self, template: str, task: PromptTask, error: TemplateError | TemplateSyntaxError, started: float
-    ) -> ProcessedPrompt:
+    def _unprocessed(self, template: str, task: PromptTask, error: Exception, started: float) -> ProcessedPrompt:
         """Return the prompt as it was written (S4-48)."""
         LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(error).__name__)
         tokens = self._estimate(template)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 import re
+from typing import Any, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
@@ -20,8 +21,27 @@ from ..turn import Turn
 _IN_BRACES = re.compile(r"\{([A-Za-z]\w*)\}")
 _MAY_HOLD_NAMES = re.compile(r"\{[{%]|\{[A-Za-z]\w*\}")
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")
-_GRAMMAR = Environment(extensions=["jinja2.ext.loopcontrols", "jinja2.ext.do"], autoescape=False)  # noqa: S701 - only parses
-"""Reads templates as Home Assistant's own environment does; nothing is rendered with it."""
+
+
+class _AnyName(dict[str, Any]):
+    """Filters and tests of whatever name: what there is depends on the house, and does not matter for reading a template."""
+
+    @override
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return something that can be called."""
+        return super().get(key, str)
+
+
+def _grammar() -> Environment:
+    """Return what reads templates as Home Assistant's own environment does; nothing is rendered with it."""
+    grammar = Environment(extensions=["jinja2.ext.loopcontrols", "jinja2.ext.do"], autoescape=False)  # noqa: S701
+    grammar.filters, grammar.tests = _AnyName(), _AnyName()
+    return grammar
+
+
+_GRAMMAR = _grammar()
+UNUSABLE = (TemplateError, TemplateSyntaxError, RecursionError)
+"""What is raised for a prompt that cannot be filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +63,7 @@ def camel_case(name: str) -> str:
 def one_spelling(text: str, names: frozenset[str]) -> str:
     """Return a template in which known names in single braces are expressions; other braces stay as they are.
 
-    Raises `TemplateSyntaxError`.
+    Raises one of `UNUSABLE`.
     """
     if not _IN_BRACES.search(text):
         return text
@@ -63,7 +83,7 @@ def one_spelling(text: str, names: frozenset[str]) -> str:
 def names_in(text: str, names: frozenset[str]) -> frozenset[str]:
     """Return which of the names a prompt uses, in whatever spelling. A prompt without braces costs one search.
 
-    Raises `TemplateSyntaxError`.
+    Raises one of `UNUSABLE`.
     """
     if not _MAY_HOLD_NAMES.search(text):
         return frozenset()
@@ -71,7 +91,7 @@ def names_in(text: str, names: frozenset[str]) -> frozenset[str]:
 
 
 def fill(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> Filled:
-    """Return the prompt with its values. Raises `TemplateError`, `TemplateSyntaxError`."""
+    """Return the prompt with its values. Raises one of `UNUSABLE`."""
     template = Template(one_spelling(text, frozenset(values)), hass)
     if template.is_static:
         return Filled(text.strip(), ())
@@ -110,6 +130,6 @@ def render_prompt(hass: HomeAssistant, text: str, turn: Turn) -> str:
     return str(rendered).strip()
 
 
-def template_error(profile: str, error: TemplateError | TemplateSyntaxError) -> PromptTemplateError:
+def template_error(profile: str, error: Exception) -> PromptTemplateError:
     """Return what a template's own error means for an assistant."""
     return PromptTemplateError(profile=profile, detail=str(error))
