@@ -104,6 +104,8 @@ def test_days_follow_the_clocks(zone: str, now: str, text: str, start: str, end:
         "Включи свет на кухне",
         "Turn on the kitchen light",
         "Listen to the radio, eventually",
+        "List all lights",
+        "Liste alle Lampen auf",
         "Schalte das Licht im Bad aus",
         "Guten Morgen",
         "",

@@ -15,7 +15,7 @@ from ..client.tokens import TokenEstimator
 from ..const import LOGGER
 from ..home import HomeEntity, HomeSnapshot
 from ..prompt.default import NOTHING_DONE
-from ..prompt.parts import render_note
+from ..prompt.parts import masked_part, render_note
 from ..retrieval.base import Query
 from ..turn import Turn
 from .base import Asked, Block
@@ -135,9 +135,10 @@ class Briefing:
 
     async def _async_shorten_words(self, budget: Budget) -> Budget:
         """Take states out of instructions that were too long; return what is left for the turn part."""
-        session, mask = self._session, self._turn.mask or str
+        session, mask = self._session, self._turn.mask
         text, session.told = await self._async_states(budget)
-        self._words = self._words.replace(mask(session.entity_context), mask(text), 1)
+        before, after = (masked_part(part, mask) if mask else part for part in (session.entity_context, text))
+        self._words = self._words.replace(before, after, 1)
         session.instructions, session.entity_context = self._words, text
         return replace(budget, states=0, found=0, found_later=0)
 

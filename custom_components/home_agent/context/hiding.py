@@ -3,14 +3,16 @@
 A message that was sent as it was said stays so, or the model would have to read everything after it again.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from homeassistant.components.conversation import AssistantContent, Content, ToolResultContent, UserContent
 from homeassistant.core import HomeAssistant
 from homeassistant.util.json import JsonValueType
 
-type Mask = Callable[[str], str]
+from ..prompt.masking import Mask, masked_values
+from ..prompt.parts import masked_part
+
 type Messages = tuple[Sequence[Content], dict[int, str], dict[int, str]]
 """Content with its turn parts and notes, both by the `id()` of what they belong to."""
 
@@ -25,7 +27,7 @@ async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: 
     content, parts, notes = messages
     for text in parts.values():
         if len(text) > LONG:
-            await hass.async_add_executor_job(mask, text)  # which remembers it
+            await hass.async_add_executor_job(masked_part, text, mask)  # which remembers it
     hidden: list[Content] = []
     hidden_parts: dict[int, str] = {}
     hidden_notes: dict[int, str] = {}
@@ -36,9 +38,9 @@ async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: 
         shown = _hidden(item, mask, plain=plain)
         hidden.append(shown)
         if part := parts.get(id(item)):
-            hidden_parts[id(shown)] = mask(part)
+            hidden_parts[id(shown)] = masked_part(part, mask)
         if note := notes.get(id(item)):
-            hidden_notes[id(shown)] = mask(note)
+            hidden_notes[id(shown)] = masked_part(note, mask)
     return hidden, hidden_parts, hidden_notes
 
 
@@ -56,16 +58,4 @@ def _hidden(item: Content, mask: Mask, *, plain: bool) -> Content:
 
 
 def _arguments(arguments: Mapping[str, JsonValueType], mask: Mask) -> dict[str, JsonValueType]:
-    return {key: _values(value, mask) for key, value in arguments.items()}
-
-
-def _values(value: JsonValueType, mask: Mask) -> JsonValueType:
-    """Return a value with its texts masked; what it is made of stays."""
-    match value:
-        case str():
-            return mask(value)
-        case dict():
-            return {key: _values(item, mask) for key, item in value.items()}
-        case list():
-            return [_values(item, mask) for item in value]
-    return value
+    return {key: masked_values(value, mask) for key, value in arguments.items()}

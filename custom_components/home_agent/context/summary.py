@@ -10,8 +10,8 @@ from ..client.base import ChatClient, ChatRequest, Message, Reply
 from ..client.wire import dump
 from ..const import LOGGER
 from ..errors import LLMError
+from ..prompt.masking import Mask
 from ..prompt.summary import MAX_CHARS, MAX_MESSAGE_CHARS, SUM_UP
-from .hiding import Mask
 from .session import Session
 
 TIMEOUT = 120.0  # seconds; nobody waits for it

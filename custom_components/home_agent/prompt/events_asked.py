@@ -50,8 +50,14 @@ class HouseEvent:
 
 _TASKS = (
     re.compile(r"задач|список|покупк", re.IGNORECASE),
-    re.compile(r"\baufgaben?\b|\beinkauf|\beinkäufe|\bto-?do|\w*liste\b", re.IGNORECASE),
-    re.compile(r"\btasks?\b|\bto-?dos?\b|\bshopping\b|\bpurchases?\b|\blists?\b", re.IGNORECASE),
+    re.compile(
+        r"\baufgaben?\b|\beinkauf|\beinkäufe|\bto-?do|\w+liste\b|\b(?:meine|unsere|die|der|einer?) liste\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\btasks?\b|\bto-?dos?\b|\bshopping\b|\bpurchases?\b|\b(?:my|our|the|packing|wish|birthday) lists?\b",
+        re.IGNORECASE,
+    ),
 )
 _EVENTS = (
     re.compile(r"событи|дела|что я делал|покажи|расход|трат", re.IGNORECASE),

@@ -6,8 +6,9 @@ the same result, so that a prompt cache holds.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 import re
+
+from homeassistant.util.json import JsonValueType
 
 EMAIL = "[email]"
 PHONE = "[phone]"
@@ -99,7 +100,6 @@ _IBAN_LENGTH = range(15, 35)
 _CARD_DIGITS = range(13, 20)
 
 
-@lru_cache(maxsize=256)
 def mask(text: str) -> str:
     """Return the text without personal data; each kind is replaced by its name in brackets."""
     if "@" in text:
@@ -119,7 +119,22 @@ def mask(text: str) -> str:
     return text
 
 
-def mask_for(choice: str, *, remote: bool) -> Callable[[str], str] | None:
+type Mask = Callable[[str], str]
+
+
+def masked_values(value: JsonValueType, hide: Mask) -> JsonValueType:
+    """Return data with its texts masked; keys, numbers and what it is made of stay."""
+    match value:
+        case str():
+            return hide(value)
+        case dict():
+            return {key: masked_values(item, hide) for key, item in value.items()}
+        case list():
+            return [masked_values(item, hide) for item in value]
+    return value
+
+
+def mask_for(choice: str, *, remote: bool) -> Mask | None:
     """Return what hides personal data on the way to an endpoint; None when nothing is to be hidden.
 
     `choice` is the profile's: `auto` (only where what is sent leaves the house), `always`, `never`.

@@ -1,11 +1,14 @@
 """The turn part as text. Everything in it is data: JSON in one line, inside a tag that no value can close."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
-from homeassistant.util.json import JsonObjectType, JsonValueType
+from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..client.wire import dump
+from .masking import Mask, masked_values
 
 TAG = "house"
 _NO_SECTIONS: Mapping[str, tuple[str, Sequence[JsonValueType]]] = {}
@@ -60,6 +63,23 @@ def render_note(note: str, effects: Mapping[str, str]) -> str:
     if effects:
         data["outcome"] = dict(effects)
     return f"<{TAG}>{_escaped(data)}</{TAG}>"
+
+
+@lru_cache(maxsize=64)
+def masked_part(text: str, hide: Mask) -> str:
+    """Return a turn part, a note or states with their values masked; it stays data that cannot leave its tag."""
+    tagged = text.startswith(f"<{TAG}>") and text.endswith(f"</{TAG}>")
+    inside = text.removeprefix(f"<{TAG}>").removesuffix(f"</{TAG}>") if tagged else text
+    hidden = "\n".join(_masked_line(line, hide) for line in inside.split("\n"))
+    return f"<{TAG}>{hidden}</{TAG}>" if tagged else hidden
+
+
+def _masked_line(line: str, hide: Mask) -> str:
+    """Return a line of JSON with its values masked; in JSON itself a line end is a letter, which hides where a number begins."""
+    if line.startswith(("{", "[")):
+        with suppress(ValueError):
+            return _escaped(masked_values(json_loads(line), hide))
+    return hide(line)
 
 
 def _states(lines: Iterable[StateLine], style: str) -> JsonValueType:

@@ -10,6 +10,7 @@ from homeassistant.util import dt as dt_util
 
 from ..const import LOGGER
 from .history_text import HistoryMessage
+from .parts import masked_part
 from .template import camel_case
 from .words import PromptWords, words_for
 
@@ -104,7 +105,7 @@ def values_for(task: PromptTask, history: str, variables: str = "") -> dict[str,
         "profile_name": task.agent_name,
         "area_id": task.area_id,
         "device_id": task.device_id,
-        ENTITIES: task.masked(task.entity_context),
+        ENTITIES: masked_part(task.entity_context, task.mask) if task.mask else task.entity_context,
         EVENTS: _events(task, words),
         VARIABLES: variables,
         **dict.fromkeys(HISTORY, history),

@@ -16,7 +16,7 @@ import probatio
 from ..client.base import ChatClient, ChatRequest, Message, Reply
 from ..errors import LLMError
 from ..profiles.profile import Profile
-from ..prompt.masking import mask_for
+from ..prompt.masking import mask_for, masked_values
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import HomeAgentTool, ToolRefusal
 from ..turn import Turn
@@ -117,10 +117,11 @@ class QueryExternalLLM(HomeAgentTool):
 
     def _messages(self, args: Mapping[str, Any], profile: Profile) -> list[Message]:
         """Return what the first model wrote, without personal data where that must not leave the house."""
-        context = args.get("context")
-        text = f"{args['prompt']}\n\nContext:\n{json_dumps(context)}" if context else args["prompt"]
-        mask = mask_for(profile.mask_personal_data, remote=self._model.client.config.remote)
-        return [{"role": "user", "content": mask(text) if mask else text}]
+        prompt, context = args["prompt"], args.get("context")
+        if mask := mask_for(profile.mask_personal_data, remote=self._model.client.config.remote):
+            prompt, context = mask(prompt), masked_values(context, mask)
+        text = f"{prompt}\n\nContext:\n{json_dumps(context)}" if context else prompt
+        return [{"role": "user", "content": text}]
 
 
 class ExternalModels:
