@@ -59,7 +59,7 @@ async def test_a_large_house(
 ) -> None:
     assert await async_setup_component(hass, "conversation", {})
     House(hass, 360).build()
-    entry = await set_up(hass, llm_server, profile={"context_mode": "retrieved", "context_max_entities": 3})
+    entry = await set_up(hass, llm_server, profile={"context_mode": "retrieved", "context_max_entities": 1})
     await entry.runtime_data.finder.async_reindex()
     words = ["Is it cold in the attic?", "Open the blind in the garden"]
     shown = await sent(hass, llm_server, evening, words)
