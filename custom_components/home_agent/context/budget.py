@@ -28,6 +28,7 @@ _BLOCKS_SHARE = 0.1
 # What is looked up costs little, however large the window is: that is its purpose.
 SMALL_MAP_TOKENS = 1000
 TOKENS_PER_ENTITY = 26  # an entity that is told for the first time, with its name; later turns bring half as many
+LEAST_TOKENS = 120  # for a few entities with long names and all that is to be said of them
 MAX_BLOCKS_TOKENS = 800
 
 
@@ -77,13 +78,13 @@ def budget_for(window: int, config: EndpointConfig, profile: Profile, tools: Seq
     prompt = max(MIN_PROMPT_TOKENS, window - answer - _fixed_tokens(profile, tools))
     home_map, states = round(prompt * _MAP_SHARE), round(prompt * _STATES_SHARE)
     history = min(profile.history_max_tokens, round(prompt * _HISTORY_SHARE)) if profile.history_enabled else 0
-    found = min(states, profile.context_max_entities * TOKENS_PER_ENTITY)
+    found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
     return Budget(
         home_map=home_map,
         small_map=min(home_map, SMALL_MAP_TOKENS),
         states=states,
-        found=found,
-        found_later=found // 2,
+        found=min(states, found),
+        found_later=min(states, max(LEAST_TOKENS, found // 2)),
         history=history,
         blocks=min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE)),
     )
