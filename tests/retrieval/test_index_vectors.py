@@ -50,10 +50,12 @@ async def start(hass: HomeAssistant, embedding_server: EmbeddingServer, where: d
     endpoint = {"embedding": "endpoint", "embedding_preset": "custom", "embedding_url": embedding_server.base_url}
     entries = []
 
-    async def start(**more: Any) -> MockConfigEntry:
+    async def start(*, complete: bool = True, **more: Any) -> MockConfigEntry:
         entry = await set_up(hass, options={"retrieval": endpoint | where | more})
-        await hass.async_block_till_done(wait_background_tasks=True)
         entries.append(entry)
+        await hass.async_block_till_done(wait_background_tasks=True)
+        if complete:
+            await settle(hass)
         return entry
 
     yield start
@@ -70,9 +72,13 @@ async def kept(entry: MockConfigEntry) -> dict[str, str]:
 
 
 async def settle(hass: HomeAssistant) -> None:
-    """Let the home be read, and what follows."""
-    async_fire_time_changed(hass, fire_all=True)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    """Let the home be read and its vectors be written, again if a busy machine kept the store waiting."""
+    finder: HomeIndex = hass.config_entries.async_entries(DOMAIN)[0].runtime_data.finder
+    for _ in range(5):
+        async_fire_time_changed(hass, fire_all=True)
+        await hass.async_block_till_done(wait_background_tasks=True)
+        if finder.report.vectors_current:
+            break
 
 
 async def test_every_exposed_entity_is_in_the_store(hass: HomeAssistant, start: Start) -> None:
@@ -93,7 +99,7 @@ async def test_only_what_changed_is_embedded_and_what_is_gone_leaves(
     await settle(hass)
     assert embedding_server.texts[before:] == [(await kept(entry))["light.bed_light"]]
     assert set(await kept(entry)) == set(EXPOSED) - {"lock.front_door", "light.ceiling_lights"}
-    assert (await kept(entry))["light.bed_light"].startswith("Zeppelin")
+    assert "Zeppelin" in (await kept(entry))["light.bed_light"]
 
 
 async def test_a_restart_embeds_nothing(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
@@ -142,7 +148,7 @@ async def test_server_killed_while_it_is_written_to(
         return embedding_server.vectors(texts)
 
     embedding_server.plan(embedding_server.vectors, kill)
-    entry = await start()
+    entry = await start(complete=False)
     finder: HomeIndex = entry.runtime_data.finder
     assert (await finder.async_find(Query(text="bed light")))[0].entity_id == "light.bed_light"
     assert not finder.report.vectors_current
@@ -172,7 +178,7 @@ async def test_endpoint_gone_half_way_is_gone_on_from_there(
 ) -> None:
     monkeypatch.setattr(vectors, "BATCH", 2)
     embedding_server.plan(embedding_server.vectors, unauthorized())
-    entry = await start()
+    entry = await start(complete=False)
     assert len(await kept(entry)) == 2
     assert not entry.runtime_data.finder.report.vectors_current
     assert (await entry.runtime_data.finder.async_find(Query(text="bed light")))[0].entity_id == "light.bed_light"
@@ -184,7 +190,7 @@ async def test_endpoint_gone_half_way_is_gone_on_from_there(
 
 async def test_half_an_answer_is_none(hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer) -> None:
     embedding_server.plan(lambda texts: embedding_server.vectors(texts[:1]))
-    entry = await start()
+    entry = await start(complete=False)
     assert await kept(entry) == {}
     assert (await entry.runtime_data.finder.async_find(Query(text="bed light")))[0].entity_id == "light.bed_light"
     await settle(hass)
@@ -236,7 +242,7 @@ async def test_index_one_entity(hass: HomeAssistant, start: Start) -> None:
         DOMAIN, "index_entity", {"entity_id": "light.bed_light"}, blocking=True, return_response=True
     )
     assert answer["text"] == (await kept(entry))["light.bed_light"]
-    assert answer["text"].startswith("Zeppelin; Bedroom")
+    assert "Zeppelin; Bedroom" in answer["text"]
     with pytest.raises(HomeAssistantError) as error:
         await hass.services.async_call(DOMAIN, "index_entity", {"entity_id": "light.office_rgbw_lights"}, blocking=True)
     assert error.value.translation_key == "entity_not_exposed"
