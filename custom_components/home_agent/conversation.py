@@ -98,7 +98,6 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         try:
             with self.runtime.sessions.turn(turn.conversation_id, self.profile.subentry_id) as session:
                 turn.taints, session.user_id = session.taints, turn.context.user_id
-                recall(turn, session, self.runtime.conversations, user_input.conversation_id)
                 events.async_conversation_started(self.hass, turn)
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)
@@ -116,6 +115,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         heard = listen(self.runtime.policy.confirmations, turn)
         user_input = masked(user_input, chat_log, turn)
         question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
+        recall(turn, session, self.runtime.conversations, user_input.conversation_id, question)
         try:
             result = await self._async_reply(turn, session, user_input, chat_log, heard)
         except HomeAssistantError as err:

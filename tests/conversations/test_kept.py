@@ -114,10 +114,10 @@ async def test_what_came_from_outside_stays_known(
     assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
 
 
-async def test_another_person_in_the_same_session_gets_nothing_of_before(
+async def test_another_person_in_the_same_session_begins_one_of_their_own(
     hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser, hass_read_only_user: MockUser
 ) -> None:
-    """Home Assistant 2026.10 lets everybody into a conversation; what was said before it opened stays private."""
+    """Home Assistant 2026.10 lets everybody into a conversation, 2026.11 nobody."""
     entry = await set_up(hass, llm_server)
     mine, theirs = Context(user_id=hass_admin_user.id), Context(user_id=hass_read_only_user.id)
     await say_all(hass, llm_server, "a", "my secret", context=mine)
@@ -125,10 +125,10 @@ async def test_another_person_in_the_same_session_gets_nothing_of_before(
     llm_server.respond(lambda _body: text("ok"))
     for message, context in (("hello", mine), ("what did I say?", theirs), ("and I?", mine)):
         await say(hass, message, "a", context=context)
-    known = ["my secret" in request.raw.decode() for request in llm_server.requests]
-    asked_by = ["what did I say?" in request.last_user for request in llm_server.requests]
-    assert not any(told and theirs for told, theirs in zip(known, asked_by, strict=True))
-    assert known[1]
+        if llm_server.request.last_user.endswith("what did I say?"):
+            assert words(llm_server) == ["user: what did I say?"]
+    said = [item for item in words(llm_server) if item.startswith("user")]
+    assert said == ["user: my secret", "user: hello", "user: and I?"]
 
 
 async def test_not_on_the_disk_and_yet_kept(

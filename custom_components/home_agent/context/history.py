@@ -110,7 +110,7 @@ def sent_rounds(
     Rounds that failed without an action are left out. The limits do not count the newest round.
     """
     session.forget_gone(content)
-    rounds = [kept for item in rounds_of(content) if (kept := _without_failure(item, session))]
+    rounds = [kept for item in rounds_of(content) if (kept := _as_known(item, session))]
     if not rounds:
         return Sent(rounds)
     newest = len(rounds) - 1
@@ -127,11 +127,15 @@ def sent_rounds(
     return Sent(rounds[drop:], rounds[:drop], sum(size.tokens for size in sizes[:drop]))
 
 
-def _without_failure(item: Round, session: Session) -> Round | None:
-    """Return the round as the model should know it: not at all when it failed, without the error when it had acted.
+def _as_known(item: Round, session: Session) -> Round | None:
+    """Return the round as the model should know it.
+
+    Not at all when another person talked or it failed, without the error when it had acted.
 
     A turn that was cancelled stands in the log of 2026.11 with an answer that begins with `Error: `.
     """
+    if session.is_for_others(item[0]):
+        return None
     if not any(item[0] is failed for failed in session.failed):
         return item
     if not any(isinstance(content, ToolResultContent) for content in item):

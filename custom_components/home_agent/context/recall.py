@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from homeassistant.components.conversation import Content
+from homeassistant.components.conversation import Content, UserContent
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
@@ -16,17 +16,20 @@ from .session import BEGINNING, Session
 
 
 @callback
-def recall(turn: Turn, session: Session, conversations: Conversations, conversation_id: str | None) -> None:
-    """Let the session know what whoever talks said before it (`session.past`).
+def recall(
+    turn: Turn, session: Session, conversations: Conversations, conversation_id: str | None, question: UserContent
+) -> None:
+    """Let the session know who talks, and what they said before it (`session.past`).
 
     `conversation_id` is what the caller sent: Home Assistant replaces an id that it does not know any more.
     """
     owner = Owner.of(turn)
+    session.hear(owner, question)
     if (past := session.pasts.get(owner)) is None:
         past = session.pasts[owner] = Past(conversation_id=turn.conversation_id)
         found = None
         if turn.profile.history_enabled:
-            found = conversations.find(turn, conversation_id, anew=session.start != BEGINNING)
+            found = conversations.find(turn, conversation_id, anew=session.cleared != BEGINNING)
         if found is not None:
             begin = dt_util.utcnow() - timedelta(hours=turn.profile.history_max_age_hours)
             past.conversation_id = found.id

@@ -64,6 +64,10 @@ class Session:
     notes: list[Note] = field(default_factory=list)
     start: datetime = BEGINNING
     """Messages before this moment are not sent any more: they were trimmed, or the history was cleared."""
+    starts: dict[Owner, datetime] = field(default_factory=dict)
+    """The same for those who talked before in this conversation."""
+    cleared: datetime = BEGINNING
+    """When the history was cleared."""
     user_id: str | None = None
     """Who talks; None: nobody is known."""
     failed: list[UserContent] = field(default_factory=list)
@@ -96,12 +100,31 @@ class Session:
     """Loop time of the newest states."""
     taints: set[str] = field(default_factory=set)
     """Tools whose results brought text from outside into the conversation."""
+    owner: Owner | None = None
+    """Who talks now."""
+    owners: dict[int, Owner] = field(default_factory=dict)
+    """Who said each message, by its `id()`; nobody is sent what another said."""
     past: Past = field(default_factory=lambda: Past(conversation_id=""))
     """What whoever talks now said before this session."""
     pasts: dict[Owner, Past] = field(default_factory=dict)
     """The same of everybody who talks in it; none is ever told to another."""
     busy: bool = False
     summing_up: asyncio.Task[None] | None = None
+
+    def hear(self, owner: Owner, question: UserContent) -> None:
+        """Take note of who talks. Home Assistant 2026.10 lets others into a conversation; they begin one of their own."""
+        self.owners[id(question)] = owner
+        if self.owner is not None and self.owner != owner:
+            self.instructions = None  # the owner's prompt may tell who talks, and what they said before
+            self.dropped.clear()
+            self.summary = ""
+            self.starts[self.owner] = self.start
+            self.start = self.starts.get(owner, self.cleared)
+        self.owner = owner
+
+    def is_for_others(self, question: Content) -> bool:
+        """Return whether a message is none of whoever talks now."""
+        return self.owners.get(id(question), self.owner) != self.owner
 
     def texts(self) -> dict[int, str]:
         """Return the turn parts by `id()` of their user content, as the wire wants them."""
@@ -119,6 +142,7 @@ class Session:
         self.notes = [note for note in self.notes if id(note.content) in kept]
         self.failed = [item for item in self.failed if id(item) in kept]
         self.said = [pair for pair in self.said if id(pair[0]) in kept]
+        self.owners = {key: owner for key, owner in self.owners.items() if key in kept}
 
     def known_from(self, sent: Sequence[Content]) -> Known:
         """Return what the model knows from the parts that hang on these messages."""
@@ -161,7 +185,8 @@ class Session:
     def start_anew(self) -> None:
         """Let the next message be the first one."""
         self.leave_off_summing_up()
-        self.start = dt_util.utcnow()
+        self.start = self.cleared = dt_util.utcnow()
+        self.starts.clear()
         self.pasts.clear()
         self.taints.clear()
         self.spoken_of.clear()
