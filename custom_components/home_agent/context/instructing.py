@@ -125,12 +125,8 @@ def _fitting(lines: list[str], room: int, estimate: Callable[[str], int]) -> lis
 
 def _history(session: Session, turn: Turn) -> tuple[HistoryMessage, ...]:
     """Return what was said before this session; from now on it is told in the prompt, and nowhere else (C-9)."""
-    past = session.past
-    if past.content:  # it was sent as messages already
-        return ()
-    past.told_in_prompt, past.content = True, None
     system = turn.profile.prompt_history_system
-    return tuple(told for message in past.messages for told in _told(message, system=system))
+    return tuple(told for message in session.past.tell() for told in _told(message, system=system))
 
 
 def _told(message: StoredMessage, *, system: bool) -> Iterable[HistoryMessage]:

@@ -115,7 +115,6 @@ class Session:
         """Take note of who talks. Home Assistant 2026.10 lets others into a conversation; they begin one of their own."""
         self.owners[id(question)] = owner
         if self.owner is not None and self.owner != owner:
-            self.instructions = None  # the owner's prompt may tell who talks, and what they said before
             self.dropped.clear()
             self.summary = ""
             self.starts[self.owner] = self.start
