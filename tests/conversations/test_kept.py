@@ -220,7 +220,7 @@ async def test_a_conversation_is_bounded(hass: HomeAssistant, llm_server: LLMSer
 
 
 async def test_long_and_broken_text(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
-    entry = await set_up(hass, llm_server, llm={"context_window": 100_000_000})
+    entry = await set_up(hass, llm_server, llm={"context_window": 100_000_000}, profile={"context_mode": "retrieved"})
     await say_all(hass, llm_server, "a", "x" * 10_000_000, "half of an emoji \ud83d")
     await restart(hass, entry)
     messages = stored(entry)

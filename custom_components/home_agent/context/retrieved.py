@@ -14,6 +14,8 @@ from .selection import rows_of
 
 TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
 THE_FINDER = "What a request is about"
+MAX_READ = 2_000
+"""Characters of a message that are looked up: nobody asks in more, and a pasted book would keep the index busy."""
 
 
 def _no_habits() -> Mapping[str, float]:
@@ -55,11 +57,11 @@ def query_for(
 ) -> Query:
     """Return what is looked for, and what is known about who asks."""
     return Query(
-        text=turn.text,
+        text=turn.text[:MAX_READ],
         language=turn.language,
         area_id=turn.area_id,
         spoken_of=tuple(entity_id for entity_id in spoken_of if entity_id in snapshot.entities),
-        previous=previous,
+        previous=previous[:MAX_READ],
         habits=habits,
         allowed=_allowed(turn, snapshot, mode),
         limit=turn.profile.context_max_entities,

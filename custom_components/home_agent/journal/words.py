@@ -65,11 +65,14 @@ _POLITE = frozenset(
         "nein", "non", "hey", "hoppla", "oops", "ok", "okay", "halt", "stop", "stopp",
     }
 )  # fmt: skip
+MAX_ASKED = 500  # characters; a longer text says something else, and a pasted book would take seconds
 _PUNCTUATION = re.compile(r"[.,!?;:…¡¿\"“”„«»]+")
 
 
 def asks_to_undo(text: str, language: str) -> bool:
     """Return whether the whole text asks to take back what was done last; courtesies do not count."""
+    if len(text) > MAX_ASKED:
+        return False
     said = _plain(text)
     for phrase in _POLITE_PHRASES:
         said = said.replace(phrase, " ")

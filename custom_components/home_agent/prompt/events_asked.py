@@ -73,6 +73,9 @@ _EVENTS = (
     ),
 )
 
+MAX_READ = 2_000
+"""Characters of a message that are looked at: nobody asks in more, and a pasted book would take minutes."""
+
 type Bounds = Callable[[datetime], tuple[datetime, datetime]]
 
 
@@ -123,6 +126,7 @@ def detect_event_request(text: str, now: datetime) -> EventRequest | None:
     `now` is in the house's zone, a `ZoneInfo`. Days begin and end by the clocks of that zone, also on days that
     are shorter or longer than 24 hours. Without a period: the last 7 days.
     """
+    text = text[:MAX_READ]
     events = any(pattern.search(text) for pattern in _EVENTS)
     tasks = any(pattern.search(text) for pattern in _TASKS)
     if not events and not tasks:
