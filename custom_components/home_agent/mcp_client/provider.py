@@ -42,6 +42,8 @@ class McpTools:
         self._http = Http(hass, Reach(allow_private_hosts=True))
         self._taken = taken
         self._tools: dict[tuple[str, str], McpTool] = {}
+        self._made_from: object = None
+        """What the servers listed then, and which names were others'."""
         self.servers = {
             subentry.subentry_id: Server(hass, config_from(subentry, self._http))
             for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
@@ -61,18 +63,20 @@ class McpTools:
         """Return the tools of those servers of a profile that answer."""
         if not profile.mcp_servers:
             return ()
-        self._tools = dict(self._made())
+        listed = tuple((server.config.subentry_id, server.usable()) for server in self.servers.values())
+        taken = frozenset({*RESERVED, *self._taken()})
+        if (listed, taken) != self._made_from:
+            self._tools, self._made_from = dict(self._made(taken)), (listed, taken)
         return [
             tool
             for (server_id, _), tool in self._tools.items()
             if server_id in profile.mcp_servers and self.servers[server_id].connected
         ]
 
-    def _made(self) -> Iterator[tuple[tuple[str, str], McpTool]]:
+    def _made(self, taken: Collection[str]) -> Iterator[tuple[tuple[str, str], McpTool]]:
         """Yield all tools; one that has not changed is the same object."""
         listed = [(server, tool) for server in self.servers.values() for tool in server.usable()]
         wanted = Counter(name_from(tool.name) for _, tool in listed)
-        taken = {*RESERVED, *self._taken()}
         used: set[str] = set()
         for server, remote in listed:
             name, schema = name_from(remote.name), schema_from(remote.schema)

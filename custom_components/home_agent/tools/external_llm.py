@@ -82,14 +82,13 @@ class QueryExternalLLM(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return that nothing of the house is touched; what comes back is the words of somebody else."""
+        """Return that nothing of the house is touched. What it answers may repeat what it has read elsewhere."""
         return Plan(action=ActionClass.READ, subject=self._model.client.config.title, outside=True)
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Return the answer as text; its tokens count for the turn. Raises `ToolRefusal` with what went wrong."""
         turn.used_external_llm = True
-        turn.taints.add(self.name)  # what it answers may repeat what it has read elsewhere
         reply = Reply()
         started = turn.duration_ms
         request = ChatRequest(messages=self._messages(args, turn.profile), stream=turn.profile.streaming)
