@@ -99,10 +99,10 @@ async def test_a_restart_is_noticed_without_a_call(
     monkeypatch.setattr(server_module, "CHECK", 1.0)
     server = start_server()
     entry = await set_up_servers(hass, subentry(server.url, allowed_tools=["lend_book"]))
-    session = server_of(entry)._session  # noqa: SLF001 - nothing else shows which one it is
+    session = server_of(entry)._session
     server.stop()
     server.start()
-    await until(lambda: server_of(entry)._session not in (None, session))  # noqa: SLF001
+    await until(lambda: server_of(entry)._session not in (None, session))
 
 
 async def test_a_writing_call_is_never_made_twice(

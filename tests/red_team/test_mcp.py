@@ -83,19 +83,6 @@ REPLIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("result", REPLIES.values(), ids=REPLIES.keys())
-async def test_what_a_server_answers(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, hostile: Hostile, result: dict[str, Any]
-) -> None:
-    hostile.result = result
-    await start_with(start, hostile, never_confirm=["lock"])
-    witness.server.respond(lambda body: text("Done."))
-    witness.server.plan(tool_call("ask", {}), tool_call("ha_control", UNLOCK))
-    await say(hass, "ask", context=alice)
-    assert hostile.calls == ["ask"]
-    assert max(len(request.raw) for request in witness.server.requests) < 200_000
-
-
-@pytest.mark.parametrize("result", REPLIES.values(), ids=REPLIES.keys())
 async def test_what_a_tool_at_a_server_answers(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, hostile: Hostile, result: dict[str, Any]
 ) -> None:
@@ -124,18 +111,6 @@ async def test_where_a_call_is_led(
     witness.server.plan(tool_call("ask", {}))
     await say(hass, "ask", context=alice)
     assert not answers(witness.server)[-1]["success"]
-
-
-@pytest.mark.parametrize("name", ["ha_control", "ha_query", "ha_undo", "query_external_llm", "ha_control "])
-async def test_names_of_ours(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, hostile: Hostile, name: str
-) -> None:
-    hostile.tools = [{**TOOL, "name": name}]
-    await start_with(start, hostile)
-    witness.server.respond(lambda body: text("That did not work."))
-    witness.server.plan(tool_call(name.strip(), {"action": "turn_on", "entity_id": HIDDEN_LIGHT, "prompt": "x"}))
-    await say(hass, "on", context=alice)
-    assert hostile.calls == []
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ from tests.custom.rest_server import Answer, answer
 from tests.house import say, speech
 from tests.llm_server import LLMServer, Reply, endless, error, text, tool_call, tool_calls
 from tests.mcp_client.conftest import is_connected, server_of, subentry, until
-from tests.mcp_client.test_hostile import JSON, TOOL, Hostile, stream
+from tests.mcp_client.hostile import TOOL, Hostile, stream
+from tests.mcp_client.test_hostile import JSON
 
 from .conftest import SetUp
 from .test_injection import ORDER, rest
@@ -104,9 +105,9 @@ async def test_entries_of_others(
 async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
     """A server of tools that means harm."""
     server = Hostile()
-    runner = await server.start()
+    await server.start()
     yield server
-    await runner.cleanup()
+    await server.stop()
 
 
 type Enter = Callable[..., Any]
@@ -118,7 +119,7 @@ def enter(witness: Witness, start: SetUp, hostile: Hostile) -> Enter:
 
     async def enter(profile: dict[str, Any] | None = None, yaml: Any = None, **server: Any) -> MockConfigEntry:
         witness.waits = False
-        stored: ConfigSubentryDataWithId = subentry(f"http://127.0.0.1:{hostile.port}/mcp", **server)
+        stored: ConfigSubentryDataWithId = subentry(hostile.url, **server)
         chosen = {"mcp_servers": ["mcp-1"], "tool_timeout": 3, **(profile or {})}
         entry = await start(profile=chosen, options=NO_QUESTIONS, more=[stored], yaml=yaml)
         await until(partial(is_connected, server_of(entry)))
@@ -237,7 +238,7 @@ async def test_a_server_that_makes_a_writer_of_a_reader(
     witness.server.plan(tool_call("ask", {}), text("They have no such tool any more."))
     await say(hass, "ask them again", conversation_id, context=alice)
     assert answers(witness.server)[-1]["success"] is False
-    assert hostile.calls == 1
+    assert hostile.calls == ["ask"]
 
 
 @pytest.fixture
