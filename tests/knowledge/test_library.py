@@ -64,6 +64,24 @@ async def test_a_broken_file_costs_only_itself_and_is_told_once(
     assert knowledge.counts == {"documents": 2, "passages": 4, "failed": 1}
 
 
+async def test_a_refresh_that_is_broken_off_is_gone_on_with(
+    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knowledge = await start()
+    (folder / "a.txt").write_text("The attic is dry.")
+    (folder / "b.txt").write_text("The basement is damp.")
+
+    def broken_off(path: Path, name: str) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "sections_of", broken_off)
+        with pytest.raises(MemoryError):
+            await knowledge.async_refresh()
+    await knowledge.async_refresh()
+    assert (await knowledge.async_find("Is the basement damp?"))[0].source == "b.txt"
+
+
 async def test_a_restart_reads_no_file_again(
     hass: HomeAssistant, folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

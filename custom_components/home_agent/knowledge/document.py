@@ -1,8 +1,9 @@
 """Documents of the owner: files of the folder and what an action added, as the passages that can be found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ COUNT = "passages"
 """Metadata of a passage: how many its document has."""
 _INTERNAL = frozenset({ORIGIN, STAMP, COUNT})
 MAX_TEXT = 4000  # characters of one passage that somebody else wrote
+MAX_NAMES, MAX_NAME = 24, 60  # values of one passage, characters of a name
 MAX_VALUE = 500  # characters of a title, a source, a value
 
 _DIGEST_BYTES = 16
@@ -115,14 +117,18 @@ def _metadata(entry: Entry, section: Section) -> dict[str, str | int | float | b
     )
 
 
-def passage_of(entry: Entry, document: Document, distance: float = 0.0) -> Passage:
-    """Return a passage as it is found."""
+def passages_of(documents: Iterable[tuple[Entry, Sequence[Document]]]) -> dict[str, Passage]:
+    """Return the passages of documents as they are found, by id."""
+    return {item.id: _passage_of(entry, item) for entry, items in documents for item in items}
+
+
+def _passage_of(entry: Entry, document: Document) -> Passage:
     return Passage(
         id=document.id,
         text=document.text,
         source=entry.source or entry.path or entry.title,
         collection=entry.collection,
-        distance=distance,
+        distance=0.0,
         metadata=as_told(document.metadata),
         outside=entry.outside,
     )
@@ -144,9 +150,9 @@ def passage_of_others(
 
 
 def as_told(metadata: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
-    """Return the metadata of a passage without what only this room needs."""
+    """Return the metadata of a passage without what only this room needs, and of what others wrote not all too much."""
+    told = ((name, value) for name, value in metadata.items() if name not in _INTERNAL and value is not None)
     return {
-        str(name): value if isinstance(value, (int, float, bool)) else str(value)[:MAX_VALUE]
-        for name, value in metadata.items()
-        if name not in _INTERNAL and value is not None
+        str(name)[:MAX_NAME]: value if isinstance(value, (int, float, bool)) else str(value)[:MAX_VALUE]
+        for name, value in islice(told, MAX_NAMES)
     }

@@ -27,7 +27,7 @@ from ..retrieval.language import Languages
 from ..retrieval.settings import EMBEDDED, RetrievalSettings, is_collection_name
 from ..retrieval.vectors import Counts, Vectors
 from . import pdf
-from .document import ORIGIN, Entry, documents_of, entry_of_file, file_key, in_order, is_whole, mark_of, passage_of
+from .document import ORIGIN, Entry, documents_of, entry_of_file, file_key, in_order, is_whole, mark_of, passages_of
 from .files import PDF, files_in, sections_of
 from .others import Others
 from .passage import Passage
@@ -155,14 +155,12 @@ class Knowledge:
         async with self._refreshing:
             wanted = await self._async_wanted()
             marks = {key: mark for key, (_, mark) in wanted.items()}
-            before, first = self._marks, not self._marks
-            self._marks = marks
+            before = dict(self._marks)
             for key in before.keys() - marks.keys():
-                self._documents.pop(key, None)
-                self._failed.pop(key, None)
+                self._forget(key)
             changed = {key: wanted[key] for key, mark in marks.items() if before.get(key) != mark}
             if changed:
-                await self._async_read(changed, await self._async_kept() if first else {})
+                await self._async_read(changed, await self._async_kept() if not before else {})
             own = {wanted[key][0].collection for key in self._documents}
             if await self._others.async_refresh(self._hass, own) or changed or before.keys() - marks.keys():
                 await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
@@ -186,13 +184,18 @@ class Knowledge:
         self, documents: Mapping[str, tuple[Entry, str]], kept: Mapping[str, Sequence[Document]]
     ) -> None:
         for key, (entry, mark) in documents.items():
-            self._failed.pop(key, None)
-            self._documents.pop(key, None)
+            self._forget(key)
             try:
                 self._documents[key] = await self._async_passages(entry, mark, in_order(kept.get(key, ())))
             except KnowledgeError as err:
                 self._failed[key] = err
                 LOGGER.warning("A document cannot be used: %s", err)
+            self._marks[key] = mark  # only now: what is broken off here is read with the next refresh
+
+    def _forget(self, key: str) -> None:
+        self._marks.pop(key, None)
+        self._documents.pop(key, None)
+        self._failed.pop(key, None)
 
     async def _async_passages(self, entry: Entry, mark: str, kept: tuple[Document, ...]) -> tuple[Document, ...]:
         """Return the passages of a document: those that are kept if it still looks like that. Raises `KnowledgeError`."""
@@ -227,13 +230,13 @@ class Knowledge:
 
     async def _async_renew(self, entries: Mapping[str, Entry]) -> None:
         """Let searches find what there is now."""
-        found = self._others.passages
         self._collections = {}
         for key, documents in self._documents.items():
             own = self._collections.setdefault(entries[key].collection, {})
             own.update((document.id, document) for document in documents)
-            found.update((document.id, passage_of(entries[key], document)) for document in documents)
-        await self._search.async_renew(self._hass, found, self._collections)
+        pairs = [(entries[key], documents) for key, documents in self._documents.items()]
+        found = await self._hass.async_add_executor_job(passages_of, pairs)
+        await self._search.async_renew(self._hass, found | self._others.passages, self._collections)
 
     async def _async_sync(self) -> None:
         """Give the store what it does not have, until nothing has changed meanwhile."""
