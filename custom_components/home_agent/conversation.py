@@ -1,4 +1,4 @@
-"""The turn, top to bottom: open it, take an answer to a question, let the house answer, else ask the model, report, return.
+"""The turn, top to bottom: open it, take an answer to a question, let the house answer, else ask the model, keep, report.
 
 Receives a `ConversationInput` and the `ChatLog` of the conversation; hands back a `ConversationResult`. Every way through
 ends with words in the chat log.
@@ -202,13 +202,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
 
     async def _async_ask_model(self, turn: Turn, session: Session, chat_log: ChatLog, endpoint: Endpoint) -> None:
         """Let the model answer into the chat log. Raises `LLMError`."""
-        offered = await self.runtime.tools.async_tools(self.profile, llm_context_of(turn))
-        asks_for = self.runtime.policy.rules.asks_for
-        tools = (
-            [tool for tool in offered if turn.answerable or not asks_for(self.profile, tool)]
-            if endpoint.config.tool_calling
-            else []
-        )
+        tools = await self._async_tools(turn) if endpoint.config.tool_calling else []
         chat_log.llm_api = turn_api(self.hass, turn, tools, self.runtime.policy).instance(llm_context_of(turn))
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)
@@ -237,6 +231,12 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
             session.summing_up = endpoint.async_work(_async_sum_up(session, endpoint, turn), "sum up")
         usage = {"input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens}
         chat_log.async_trace({"stats": usage})
+
+    async def _async_tools(self, turn: Turn) -> list[HomeAgentTool]:
+        """Return the tools that the model is offered: without those that need a yes where nobody can give one."""
+        offered = await self.runtime.tools.async_tools(self.profile, llm_context_of(turn))
+        asks_for = self.runtime.policy.rules.asks_for
+        return [tool for tool in offered if turn.answerable or not asks_for(self.profile, tool)]
 
     async def _async_words(
         self, turn: Turn, session: Session, tools: Sequence[HomeAgentTool], mode: Mode, briefing: Briefing
