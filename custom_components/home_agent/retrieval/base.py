@@ -138,6 +138,8 @@ class Found:
     entity_id: str
     score: float
     """Higher is better; comparable within one answer only."""
+    member: bool = False
+    """Whether it belongs to a group that the request names, and so comes with all others of it."""
 
 
 class Finder(Protocol):

@@ -16,6 +16,7 @@ _KIND_WEIGHT = (
 )
 _MATCH = 0.75  # likeness from which on a word counts as found
 _NAMING = 0.9  # the weight from which on a word can name an entity
+_ENOUGH = 1.0  # weight of words below which a request says little, however well it fits
 _SAID = 0.7  # likeness from which on a word of a place counts as said
 
 
@@ -48,7 +49,7 @@ class Evidence:
             self.names = self.names or self._is_name(spoken, weight)
             into = self.noun if spoken.is_noun else self.verb
             np.maximum(into, kind, out=into)
-        self.said = said / np.float32(max(total, 0.001))
+        self.said = said / np.float32(max(total, _ENOUGH))
         self.total = total
 
     def weight(self, spoken: Spoken) -> float:
@@ -90,7 +91,7 @@ class Evidence:
                 and not kind.startswith(".")
             ):
                 weights[number] = max(weights[number], 0.5 * sure)
-        best: Floats = weights[table.kinds_of].max(axis=1)
+        best: Floats = weights[table.sorts].max(axis=1)[table.sort_of]
         return best
 
     def _words(self, spoken: Spoken) -> Floats:

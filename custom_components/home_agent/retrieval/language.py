@@ -34,12 +34,15 @@ DOMAINS = (
 )  # fmt: skip
 
 _VERB = 0.8
+_BESIDE_CLASS = 0.75
+_CLASS_OF = {".tv": "media_player", ".speaker": "media_player"}
 _FALLBACK = 0.8  # what an English word counts in another language
 _ATTRIBUTE = 0.5  # "brightness" says light, but not as surely as "lamp"
 _STATE = 0.35
 _CLASS_STATE = 0.7  # "charging", "wet": few classes have such a state
 _OF_SEVERAL = 0.6  # "carbon" of "carbon monoxide"
 _FORM = 0.88  # likeness of two forms of one word
+_ENDING = 2  # letters that a form of a noun may be longer
 _TELLING = 4  # letters of a word that says something by itself
 _BINARY = 0.85  # a sensor of either sort is a sensor
 _FAR = 5  # letters of a word of a third language that is taken for a room: short ones mean something else here
@@ -79,13 +82,22 @@ class Language:
         return known
 
     def is_noun(self, word: str) -> bool:
-        """Return whether a folded word, or the noun at its end, names a kind."""
-        return word in self.nouns or any(word.endswith(noun) for noun in self._long_nouns.get(word[-3:], ()))
+        """Return whether a folded word names a kind: a noun, a form of one, or a compound that ends in one."""
+        if word in self.nouns:
+            return True
+        if word in self.kinds or word in self.fillers:
+            return False
+        forms = (noun for noun in self._by_start.get(word[:3], ()) if noun in self.nouns)
+        return any(likeness(word, noun) >= _FORM for noun in forms) or bool(self.noun_at_end(word)[1])
 
-    def noun_at_end(self, word: str) -> str:
-        """Return the longest noun for a kind that a folded compound ends in, "" for none."""
-        ends = (n for n in self._long_nouns.get(word[-3:], ()) if len(n) + 2 < len(word) and word.endswith(n))
-        return max(ends, key=len, default="")
+    def noun_at_end(self, word: str) -> tuple[int, str]:
+        """Return where the longest noun for a kind begins that a folded compound ends in, in whatever form, and that noun."""
+        for cut in range(_ENDING + 1):
+            end = word[: len(word) - cut]
+            nouns = (n for n in self._long_nouns.get(end[-3:], ()) if len(n) + 2 < len(end) and end.endswith(n))
+            if noun := max(nouns, key=len, default=""):
+                return len(end) - len(noun), noun
+        return 0, ""
 
     def nouns_for(self, kind: str) -> list[str]:
         """Return the single words that name a kind."""
@@ -212,23 +224,22 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
     """Return a language from its table, its sentences (a file is read) and Home Assistant's translations."""
     base = code.split("-", maxsplit=1)[0].lower()
     sentences = _sentences(code)
-    kinds: dict[str, dict[str, float]] = {}
-    nouns: set[str] = set()
-    for word, kind in _rows(COLLOQUIAL.get(base, {})):
-        kinds.setdefault(word, {})[kind] = 1.0
-        nouns.add(word)
+    kinds = _named_kinds(COLLOQUIAL.get(base, {}))
+    nouns = set(kinds)
+    names = set(kinds)  # the surest nouns, which no number of sentences makes a filler
     for word, kind in _rows(VERBS.get(base, {})):
         _raise(kinds, word, {kind: _VERB})
     for word, kind, weight in _translations(translated):
         _raise(kinds, word, {kind: weight})
         if weight == 1.0:
             nouns.add(word)
+            if "." not in kind:
+                names.add(word)
     for word, known in sentences.kinds.items():
         _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
-    fillers = (sentences.fillers - nouns) | set(_listed(FILLERS.get(base, "")))
-    nouns |= sentences.nouns
-    kinds = {word: known for word, known in kinds.items() if not fillers.issuperset(word.split())}
-    nouns &= kinds.keys()
+    fillers = (sentences.fillers - names) | set(_listed(FILLERS.get(base, "")))
+    kinds = {word: known for word, known in kinds.items() if word in names or not fillers.issuperset(word.split())}
+    nouns = (nouns | sentences.nouns) & kinds.keys()
     for word, known in kinds.items():
         if word in nouns and known.get("sensor", 0.0) > _BINARY:
             known["binary_sensor"] = max(known.get("binary_sensor", 0.0), _BINARY)
@@ -247,6 +258,17 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
         places=_places(base),
         nouns=frozenset(nouns),
     )
+
+
+def _named_kinds(table: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Return what our own table calls what; the class first: "telly" is another media player only where none is a TV."""
+    kinds: dict[str, dict[str, float]] = {}
+    for word, kind in _rows(table):
+        kinds.setdefault(word, {})[kind] = 1.0
+    for known in kinds.values():
+        domains = {kind.partition(".")[0] or _CLASS_OF.get(kind, "") for kind in known if "." in kind}
+        known |= dict.fromkeys(domains & known.keys(), _BESIDE_CLASS)
+    return kinds
 
 
 def _sentences(code: str) -> SentenceWords:

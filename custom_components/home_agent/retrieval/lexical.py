@@ -261,14 +261,20 @@ class Table:
         self.place_words = self._postings(self.place_texts)
 
     def _number_kinds(self) -> None:
-        """Give every domain, every device class and every pair of them a number."""
+        """Give every domain, device class and pair of them a number, and every sort of entity the three that it is."""
         self.kinds: dict[str, int] = {}
-        kinds = []
-        for document in self.documents:
-            domain, class_ = document.domain, document.device_class
-            mine = (domain, f".{class_}", f"{domain}.{class_}") if class_ else (domain, domain, domain)
-            kinds.append([self.kinds.setdefault(kind, len(self.kinds)) for kind in mine])
-        self.kinds_of = np.array(kinds, dtype=np.int32).reshape(-1, 3)
+        sorts: dict[tuple[str, str], int] = {}
+        self.sort_of = np.array(
+            [sorts.setdefault((item.domain, item.device_class), len(sorts)) for item in self.documents], dtype=np.int32
+        )
+        number = self.kinds.setdefault
+        self.sorts = np.array(
+            [
+                [number(kind, len(self.kinds)) for kind in (domain, f".{class_}", f"{domain}.{class_}")]
+                for domain, class_ in sorts
+            ],
+            dtype=np.int32,
+        ).reshape(-1, 3)
 
     def _weigh_words(self) -> None:
         """Give every word its weight: the rarer in names and places, the more it says."""

@@ -36,8 +36,6 @@ _FADE = 0.7  # from one entity that was spoken of to the one before
 _BEFORE = 0.7  # a word of the sentence before, against one of this
 _NAMED = 0.8  # of the certainty of the best kind: these are what the noun named
 
-type Order = np.ndarray[tuple[int], np.dtype[np.intp]]
-
 
 class Ranker:
     """All entities, and the order in which a request may mean them."""
@@ -86,17 +84,15 @@ class Ranker:
         wanted = query.limit
         if request.everything or evidence.places:
             wanted = max(wanted, min(int(group.sum()), MAX_GROUP))
-        return _best(table, score, np.argsort(-score - np.float32(_GROUP) * group, kind="stable"), query, wanted)
+        return _best(table, score, group, query, wanted)
 
 
-def _best(table: Table, score: Floats, order: Order, query: Query, wanted: int) -> list[Found]:
+def _best(table: Table, score: Floats, group: Floats, query: Query, wanted: int) -> list[Found]:
     found: list[Found] = []
-    for row in order:
-        if score[row] < _LEAST:
-            continue
+    for row in np.argsort(-score - np.float32(_GROUP) * group, kind="stable"):
         entity_id = table.documents[row].entity_id
-        if query.allowed is None or query.allowed(entity_id):
-            found.append(Found(entity_id=entity_id, score=float(score[row])))
+        if score[row] >= _LEAST and (query.allowed is None or query.allowed(entity_id)):
+            found.append(Found(entity_id=entity_id, score=float(score[row]), member=bool(group[row])))
             if len(found) >= wanted:
                 break
     return found

@@ -12,10 +12,11 @@ from .words import fold, is_unspaced, normal, pieces, runs
 MAX_SPOKEN = 40  # words that are looked at
 
 _VALUE = re.compile(r"\d+(?:[.,]\d+)?\s*(?:%|°|℃|℉|percent\b|prozent\b|degrees?\b|grad\b)")
+_QUESTION = re.compile(r"[?؟？;]\s*$")
 _DEGREES = re.compile(
     r"\d\s*(?:°|℃|℉|degrees?\b|grad\b|degr[eé]s\b|grados\b|градус|gradi\b|graden\b|grader\b|graus\b|stopni)"
 )
-_HEATED: Kinds = {"climate": 1.0, "water_heater": 0.5, "light": 0.2}
+_HEATED: Kinds = {"climate": 1.0, "water_heater": 0.7, ".temperature": 0.9}
 _SYNONYM = 0.6  # a name that says "lamp" when "light" was said
 _SAME_THING = 0.85  # "telly" and "tv": a word for one device class
 _NUMBER = 0.5
@@ -76,15 +77,28 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
         for item in _spoken(run, folded[place], phrases.get(place), language, lexicon)
     ]
     _call_rooms_otherwise(spoken, folded, language, lexicon)
+    if not any(item.is_noun for item in spoken):
+        _take_fillers_for_nouns(spoken, language)
     if _DEGREES.search(plain):
-        spoken.append(Spoken("°", "°", kinds=_HEATED))
-    if sum(asking) < 0:
+        spoken.append(Spoken("°", "°", kinds=_HEATED, is_noun=True))
+    mode = sum(asking) / max(1.0, sum(map(abs, asking)))
+    if mode < 0 and _QUESTION.search(plain):  # "can you turn it off?" is an order all the same, so this decides nothing
+        mode = 0.0
+    if mode < 0:
         _measure_nothing(spoken, lexicon)
     return Request(
         list({item.word: item for item in spoken}.values()),
         everything=language.has_everything(folded),
-        asking=sum(asking) / max(1.0, sum(map(abs, asking))),
+        asking=mode,
     )
+
+
+def _take_fillers_for_nouns(spoken: Sequence[Spoken], language: Language) -> None:
+    """Let a word that mostly says nothing name a kind where no other does: "turn on the kitchen switch"."""
+    for item in reversed(spoken):
+        if item.folded in language.fillers and item.folded in language.nouns and item is not spoken[0]:
+            item.kinds, item.is_noun, item.factor = language.kinds[item.folded], True, 1.0
+            return
 
 
 def _measure_nothing(spoken: Sequence[Spoken], lexicon: Lexicon) -> None:
@@ -151,8 +165,9 @@ def _telling(words: Sequence[str]) -> str:
 
 def _apart(word: str, language: Language, lexicon: Lexicon) -> tuple[str, str] | None:
     """Return the two halves of a compound: something and a kind, or two words of the house."""
-    if noun := language.noun_at_end(word):
-        return _without_link(word[: -len(noun)], lexicon), noun
+    begin, noun = language.noun_at_end(word)
+    if noun:
+        return _without_link(word[:begin], lexicon), noun
     for cut in range(len(word) - 3, 3, -1):
         if lexicon.find(word[cut:]) is not None:
             start = _without_link(word[:cut], lexicon)

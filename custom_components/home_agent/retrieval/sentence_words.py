@@ -36,6 +36,9 @@ _MANY = 5  # domains
 _OFTEN = 0.4  # of the sentences of a domain: a word that stands in so many is its name or its verb
 _SURE = 0.75  # from this certainty on a word can name a kind
 _SORTS = 3  # intents that a noun stands in
+_ONLY_ASKS = 0.9
+_ASKED = frozenset({"binary_sensor", "person", "sensor", "weather"})
+_SAYS_LITTLE = 0.25  # "what", "tell", "how" stand in questions for these, but mean none of them
 _CLEARLY = 0.5
 _RARE = 0.4  # what a word says that stands in one sentence of a domain alone
 
@@ -149,6 +152,11 @@ class _Reader:
             fillers.discard(phrase)
         asking = {word: self._asks(*modes) for word, modes in self._modes.items() if not word.isdigit()}
         asking = {word: asks for word, asks in asking.items() if abs(asks) > _CLEARLY}
+        for word, asks in asking.items():
+            if asks > _ONLY_ASKS and word not in self._classes:
+                kinds[word] = {
+                    kind: sure * (_SAYS_LITTLE if kind in _ASKED else 1.0) for kind, sure in kinds.get(word, {}).items()
+                }
         nouns = {word for word, known in kinds.items() if self._is_noun(word, known)}
         return SentenceWords(kinds, asking, frozenset(nouns), frozenset(fillers))
 

@@ -1,0 +1,63 @@
+"""What languages call the kinds of things, from Home Assistant's own translations and sentences."""
+
+from homeassistant.core import HomeAssistant
+import pytest
+
+from custom_components.home_agent.retrieval.language import MAX_LANGUAGES, Languages
+from custom_components.home_agent.retrieval.sentence_words import sentence_words
+from custom_components.home_agent.retrieval.words import fold
+
+
+@pytest.mark.parametrize(
+    ("code", "word", "kind"),
+    [
+        pytest.param("en", "telly", ".tv", id="colloquial"),
+        pytest.param("de", "wandlampe", "light", id="compound"),
+        pytest.param("de", "rollladen", "cover.shutter", id="German"),
+        pytest.param("fr", "lumiere", "light", id="without its accent"),
+        pytest.param("fi", "valot", "light", id="from sentences alone"),
+        pytest.param("hu", "zár", "lock", id="from a translation"),
+        pytest.param("ja", "照明", "light", id="no spaces"),
+        pytest.param("ru", "свет", "light", id="Cyrillic"),
+        pytest.param("uk", "вологість", "sensor.humidity", id="device class"),
+        pytest.param("pt-BR", "cortina", "cover.curtain", id="with region"),
+        pytest.param("he", "תאורה", "light", id="right to left"),
+        pytest.param("de", "thermostat", "climate", id="English beside it"),
+        pytest.param("tlh", "lamp", "light", id="nobody knows the language"),
+    ],
+)
+async def test_words_point_to_kinds(hass: HomeAssistant, code: str, word: str, kind: str) -> None:
+    language = await Languages(hass).async_get(code)
+    assert language.kinds_of(fold(word)).get(kind, 0) > 0.4
+
+
+async def test_words_for_kinds_inside_a_run_without_spaces(hass: HomeAssistant) -> None:
+    language = await Languages(hass).async_get("zh-Hans")
+    assert any("light" in kinds for _, kinds in language.inside("打开厨房的灯"))
+
+
+async def test_fillers_name_nothing(hass: HomeAssistant) -> None:
+    language = await Languages(hass).async_get("en")
+    assert {"turn", "the", "please"} <= language.fillers
+    assert "light" not in language.fillers
+
+
+async def test_few_languages_are_kept(hass: HomeAssistant) -> None:
+    languages = Languages(hass)
+    first = await languages.async_get("en")
+    for code in ("xa", "xb", "xc", "xd", "xe", "xf")[:MAX_LANGUAGES]:
+        await languages.async_get(code)
+    assert await languages.async_get("en") is not first
+
+
+def test_verbs_and_questions_are_told_apart() -> None:
+    words = sentence_words("en")
+    assert words is not None
+    assert words.kinds["lock"].keys() == {"lock"}
+    assert words.asking["what"] > 0 > words.asking["set"]
+    assert "light" in words.nouns
+    assert "dim" not in words.nouns
+
+
+def test_a_language_without_sentences() -> None:
+    assert sentence_words("xx") is None
