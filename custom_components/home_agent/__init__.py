@@ -162,7 +162,8 @@ def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, learned: Learne
     endpoints: dict[str, Endpoint] = {}
     for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
         config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
-        endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config), learned)
+        endpoint = endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config), learned)
+        endpoint.async_start()
     return endpoints
 
 

@@ -12,6 +12,7 @@ from homeassistant.util import dt as dt_util
 
 from . import issues
 from .client.base import ChatClient, EndpointConfig, Reply, Usage
+from .client.exact import load_counter
 from .client.window import assumed_window
 from .const import LOGGER
 from .errors import LLMAuthError, LLMConnectionError, LLMError, LLMModelNotFoundError
@@ -98,6 +99,14 @@ class Endpoint:
                 issues.async_model_missing(self._hass, self.config)
             case LLMConnectionError() if stats.failures_in_a_row >= FAILURES_UNTIL_ISSUE:
                 issues.async_endpoint_failed(self._hass, self.config, error)
+
+    @callback
+    def async_start(self) -> None:
+        """Look for a tokenizer of the model, in the background."""
+        self.async_work(self._async_count_exactly(), "tokenizer")
+
+    async def _async_count_exactly(self) -> None:
+        self.client.estimator.exact = await self._hass.async_add_executor_job(load_counter, self.config.model)
 
     async def _async_ask_window(self) -> None:
         if (window := await self.client.async_context_window()) is not None:

@@ -1,8 +1,10 @@
-"""How many tokens a text is, without a tokenizer.
+"""How many tokens a text is, with or without a tokenizer.
 
 Counts characters by kind, at the speed of `bytes.translate`, and corrects itself by what the endpoint reports. The
 weights are rules of thumb for prose and compact JSON; a model whose tokenizer differs is met after a few answers.
 """
+
+from collections.abc import Callable
 
 _SYMBOLS = b"\"'{}[]():,.;=<>_/-\n0123456789"
 _ASCII = bytes(range(0x80))
@@ -22,6 +24,7 @@ _EMOJI = 2.0
 
 _FACTOR_MIN, _FACTOR_MAX = 0.5, 2.0
 _LEARNING = 0.3  # share of a new measurement
+LONG = 4000  # characters; more would hold up the event loop for more than a millisecond
 _MIN_MEASURE = 50  # tokens below which a measurement says nothing
 
 
@@ -48,10 +51,17 @@ class TokenEstimator:
         """Start without a correction."""
         self.factor = 1.0
         """What the endpoint's numbers were, compared with ours."""
+        self.exact: Callable[[str], int] | None = None
+        """Counts the tokens of this model (exact.py); None: they are estimated."""
 
-    def estimate(self, text: str | bytes) -> int:
-        """Return the tokens of a text, rounded up."""
-        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    def estimate(self, text: str) -> int:
+        """Return the tokens of a text, rounded up; exactly where the model's encoding is known and the text is not long."""
+        if self.exact is not None and len(text) <= LONG:
+            try:
+                return self.exact(text)
+            except Exception:  # noqa: BLE001 - a library that fails must not cost an answer
+                self.exact = None
+        data = text.encode("utf-8", "replace")
         return int(raw_estimate(data) * self.factor + 0.999)
 
     def calibrate(self, estimated: int, actual: int) -> None:
