@@ -4,7 +4,7 @@ Only what is exposed and what whoever asks may read, judged at the moment of ask
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from homeassistant.util import dt as dt_util
 
 from ..const import ASSISTANT
 from ..prompt.events_asked import LIMIT, EventRequest, EventType, HouseEvent, event_from_text, midnight
+from ..slices import in_slices
 from ..turn import Turn
 from .outages import Outages
 
@@ -26,10 +27,17 @@ LOGBOOK = "logbook"
 TIMEOUT = 1.5  # seconds, of each list and calendar; all are asked at once
 MAX_DAYS = 31  # of the logbook, read day by day until there is enough
 
-_TELLING = frozenset(
-    {"alarm_control_panel", "automation", "button", "cover", "lock", "person", "scene", "script", "vacuum", "valve"}
-)
-"""Whose changes are told when nobody knows who asks; for a user it is what they did, whatever it was."""
+MAX_LOGGED = 400  # entities; the logbook's query names each of them, and a database takes no more than so many
+
+_TELLING = (
+    "lock", "alarm_control_panel", "person", "automation", "script", "scene", "cover", "valve", "vacuum", "button",
+)  # fmt: skip
+"""Whose changes are told when nobody knows who asks."""
+_DONE_TO = (
+    *_TELLING, "light", "switch", "climate", "media_player", "fan", "humidifier", "water_heater", "lawn_mower", "siren",
+    "input_boolean", "input_button", "input_select", "input_number", "input_datetime", "number", "select", "timer", "todo",
+)  # fmt: skip
+"""To what a user does something."""
 _NOTHING_NEW = (STATE_UNAVAILABLE, STATE_UNKNOWN, None, "")
 
 
@@ -56,7 +64,7 @@ class HouseEvents:
 
     async def _async_written(self, turn: Turn, request: EventRequest) -> list[HouseEvent]:
         domains = (TODO,) if request.type is EventType.TASKS else (CALENDAR, TODO)
-        asked = [(entity_id, domain) for domain in domains for entity_id in self._readable(turn, (domain,))]
+        asked = [(entity_id, domain) for domain in domains for entity_id in await self._async_readable(turn, (domain,))]
         answers = await asyncio.gather(
             *(
                 self._outages.async_answer(entity_id, TIMEOUT, self._async_rows(turn, request, entity_id))
@@ -73,12 +81,15 @@ class HouseEvents:
         found.sort(key=lambda event: _moment(event, request.end))
         return found[-LIMIT:] if request.end <= dt_util.utcnow() else found[:LIMIT]
 
-    def _readable(self, turn: Turn, domains: Iterable[str] | None = None) -> list[str]:
-        """Return the ids of entities that are exposed and that whoever asks may read."""
+    async def _async_readable(self, turn: Turn, domains: Sequence[str]) -> list[str]:
+        """Return the ids of entities that are exposed and that whoever asks may read, in the order of the domains."""
         may_read = turn.user.permissions.check_entity if turn.user else None
+        ids = sorted(
+            self._hass.states.async_entity_ids(domains), key=lambda item: domains.index(item.partition(".")[0])
+        )
         return [
             entity_id
-            for entity_id in sorted(self._hass.states.async_entity_ids(domains))
+            async for entity_id in in_slices(ids)
             if async_should_expose(self._hass, ASSISTANT, entity_id)
             and (may_read is None or may_read(entity_id, POLICY_READ))
         ]
@@ -114,7 +125,8 @@ class HouseEvents:
         # Only a house with a logbook loads these, and then they are loaded.
         from homeassistant.components.logbook import helpers, processor
 
-        if not (entity_ids := helpers.async_filter_entities(self._hass, self._readable(turn, _told_of(turn)))):
+        entity_ids = (await self._async_readable(turn, _DONE_TO if turn.user else _TELLING))[:MAX_LOGGED]
+        if not entity_ids:
             return
         types = helpers.async_determine_event_types(self._hass, entity_ids, None)
         logbook = processor.EventProcessor(self._hass, types, entity_ids, timestamp=True)
@@ -130,11 +142,6 @@ class HouseEvents:
             happened = [event for row in reversed(rows) if (event := _happened(row, request)) is not None]
             found += happened[: LIMIT - len(found)]
             end = start
-
-
-def _told_of(turn: Turn) -> Iterable[str] | None:
-    """Return the domains whose changes are told; None: of a user, whatever they did."""
-    return None if turn.user else _TELLING
 
 
 def _appointment(row: Mapping[str, Any], calendar: str, now: datetime) -> HouseEvent:
