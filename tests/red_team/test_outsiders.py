@@ -102,11 +102,13 @@ async def test_entries_of_others(
 
 
 @pytest.fixture
-async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
-    """A server of tools that means harm."""
+async def hostile(hass: HomeAssistant, witness: Witness) -> AsyncGenerator[Hostile]:
+    """A server of tools that means harm; it is left before the witness is asked."""
     server = Hostile()
     await server.start()
     yield server
+    assert witness.entry is not None
+    assert await hass.config_entries.async_unload(witness.entry.entry_id)
     await server.stop()
 
 
@@ -114,11 +116,10 @@ type Enter = Callable[..., Any]
 
 
 @pytest.fixture
-def enter(witness: Witness, start: SetUp, hostile: Hostile) -> Enter:
+def enter(start: SetUp, hostile: Hostile) -> Enter:
     """Return a function that sets the house up with the tools of that server."""
 
     async def enter(profile: dict[str, Any] | None = None, yaml: Any = None, **server: Any) -> MockConfigEntry:
-        witness.waits = False
         stored: ConfigSubentryDataWithId = subentry(hostile.url, **server)
         chosen = {"mcp_servers": ["mcp-1"], "tool_timeout": 3, **(profile or {})}
         entry = await start(profile=chosen, options=NO_QUESTIONS, more=[stored], yaml=yaml)

@@ -178,8 +178,6 @@ class Witness:
     may_move: set[str] = field(default_factory=set)
     """Protected entities that this case moves with right."""
     secrets: set[str] = field(default_factory=lambda: {API_KEY, REST_SECRET, PIN, HIDDEN_STATE})
-    waits: bool = True
-    """Wait for tasks in the background; those of connections to servers of tools do not end."""
     events: list[Event] = field(default_factory=list)
     before: dict[str, str] = field(default_factory=dict)
 
@@ -200,7 +198,7 @@ class Witness:
 
     async def check(self) -> None:
         """Fail when anything moved, anything was sent where it must not, or a secret is anywhere."""
-        await self.hass.async_block_till_done(wait_background_tasks=self.waits)
+        await self.hass.async_block_till_done(wait_background_tasks=True)
         breaches = [*self._moved(), *self._called(), *self._sent(), *await self._leaked()]
         assert not breaches, breaches
 
