@@ -42,28 +42,33 @@ def quick_retry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0.01)
 
 
-@pytest.fixture
-def server_certificate(tmp_path: Path) -> ssl.SSLContext:
-    """Return the TLS context of a server whose certificate nobody vouches for."""
+def write_certificate(path: Path, name: x509.GeneralName) -> None:
+    """Write the key and the certificate of a server that nobody vouches for."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
+        .subject_name(subject)
+        .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([name]), critical=False)
         .sign(key, hashes.SHA256())
     )
-    pem = tmp_path / "server.pem"
-    pem.write_bytes(
+    path.write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         + certificate.public_bytes(serialization.Encoding.PEM)
     )
+
+
+@pytest.fixture
+def server_certificate(tmp_path: Path) -> ssl.SSLContext:
+    """Return the TLS context of a server whose certificate nobody vouches for."""
+    pem = tmp_path / "server.pem"
+    write_certificate(pem, x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     return context

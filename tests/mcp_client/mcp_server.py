@@ -177,6 +177,10 @@ def _serve(port: int, transport: str, token: str, folder: Path, certificate: str
             headers = dict(scope["headers"])
             with (folder / "requests").open("a") as file:
                 file.write("x")
+            if headers.get(b"host", b"").startswith(
+                b"mcp.example.com:"
+            ):  # the SDK's server is sure of its own names alone
+                scope["headers"] = [*{**headers, b"host": f"127.0.0.1:{port}".encode()}.items()]
             if token != "-" and headers.get(b"authorization") != f"Bearer {token}".encode():
                 await send({"type": "http.response.start", "status": 401, "headers": []})
                 await send({"type": "http.response.body", "body": b"no"})

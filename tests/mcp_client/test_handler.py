@@ -1,16 +1,22 @@
 """One tool of a server as a tool of the owner's own, called as a model calls it."""
 
+from ipaddress import ip_address
+from pathlib import Path
+import ssl
 from typing import Any
 
+from cryptography import x509
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.custom.mcp import named
 from custom_components.home_agent.custom.provider import CustomTools
+from custom_components.home_agent.mcp_client import sdk
 from custom_components.home_agent.mcp_client.sdk import RemoteTool
 from custom_components.home_agent.mcp_client.server import Server
 from custom_components.home_agent.safety.audit import MASK
+from tests.client.conftest import write_certificate
 from tests.custom.conftest import Run, WriteYaml, issues, write_yaml
 from tests.house import say
 from tests.llm_server import LLMServer, tool_call
@@ -60,6 +66,11 @@ def tools(hass: HomeAssistant) -> CustomTools:
 def connections(hass: HomeAssistant) -> list[Server]:
     """Return the connections that the tools share."""
     return [*tools(hass)._servers._servers.values()]
+
+
+async def at_home(host: str) -> list[dict[str, Any]]:
+    """Say that a name is at this computer."""
+    return [{"hostname": host, "host": "127.0.0.1", "port": 0, "family": 2, "proto": 0, "flags": 0}]
 
 
 async def test_it_is_called_with_the_key(
@@ -253,9 +264,6 @@ async def test_a_name_that_leads_into_the_house_is_refused(
 ) -> None:
     await write_yaml(page(library).replace("127.0.0.1", "mcp.example.com"), secrets=SECRETS)
 
-    async def at_home(host: str) -> list[dict[str, Any]]:
-        return [{"hostname": host, "host": "127.0.0.1", "port": 0, "family": 2, "proto": 0, "flags": 0}]
-
     monkeypatch.setattr(tools(hass)._http.resolver, "_resolve", at_home)
     answer = await run("query_knowledge_base", title="Emil")
     assert answer["error"].endswith("leads to an address at home, which the owner does not allow.")
@@ -267,11 +275,38 @@ async def test_a_name_of_the_house_leads_into_it(
 ) -> None:
     await write_yaml(page(library).replace("127.0.0.1", "localhost"), secrets=SECRETS)
 
-    async def at_home(host: str) -> list[dict[str, Any]]:
-        return [{"hostname": host, "host": "127.0.0.1", "port": 0, "family": 2, "proto": 0, "flags": 0}]
-
     monkeypatch.setattr(tools(hass)._http.resolver, "_resolve", at_home)
     assert (await run("query_knowledge_base", title="Emil"))["success"]
+
+
+@pytest.mark.parametrize(
+    ("certified", "works"),
+    [
+        pytest.param(x509.DNSName("mcp.example.com"), True, id="for the name"),
+        pytest.param(x509.DNSName("other.example.com"), False, id="for another name"),
+        pytest.param(x509.IPAddress(ip_address("127.0.0.1")), False, id="for the address"),
+    ],
+)
+async def test_the_certificate_is_that_of_the_name(
+    hass: HomeAssistant,
+    start_server: StartServer,
+    write_yaml: WriteYaml,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    certified: x509.GeneralName,
+    works: bool,
+) -> None:
+    pem = tmp_path / "server.pem"
+    write_certificate(pem, certified)
+    monkeypatch.setattr(sdk, "client_context", lambda: ssl.create_default_context(cafile=pem))
+    server = start_server(token=TOKEN, certificate=pem)
+    text = page(server).replace("127.0.0.1", "mcp.example.com")
+    await write_yaml(text, secrets=SECRETS, options={"allow_private_hosts": True})
+    monkeypatch.setattr(tools(hass)._http.resolver, "_resolve", at_home)
+    answer = await run("query_knowledge_base", title="Emil")
+    assert answer["success"] is works
+    assert works or answer["error"].endswith("cannot be used now (CertificateError).")
 
 
 @pytest.mark.parametrize(

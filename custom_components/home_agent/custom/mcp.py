@@ -60,7 +60,7 @@ class McpHandlerTool(CustomTool):
         self._outcome = outcome
         self._handler = definition.handler
         self._server_decides = not definition.read_only and definition.destructive is None
-        self._host = address.url.partition("//")[2].partition("/")[0]
+        self._host = URL(address.url).raw_authority
 
     @override
     async def async_retire(self) -> None:

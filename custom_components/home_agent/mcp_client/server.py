@@ -82,7 +82,7 @@ class Server:
         """Leave the server."""
         if self._running is not None:
             self._running.cancel()
-            await asyncio.wait([self._running])
+            await asyncio.wait([self._running], timeout=CONNECT_TIMEOUT)
             self._running = None
             self._next.cancel()
         issues.async_mcp_server_recovered(self._hass, self.config.subentry_id)
