@@ -55,9 +55,7 @@ _CARD = re.compile(_BEFORE + r"[2-6]\d{3}(?:([ -]?)\d{4}\1\d{4}\1\d{1,7}|([ -]?)
 _CARD_STARTS = re.compile(
     r"(?:4|5[1-5]|2(?:2[2-9]|[3-6]|7[01]|720)|220[0-4]|6(?:011|4[4-9]|5|2)|35(?:2[89]|[3-8]))\d*|3(?:[47]\d{13}|[068]\d{12})"
 )
-_IBAN = re.compile(
-    r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])", re.IGNORECASE
-)
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}", re.IGNORECASE)
 _CALLED_ACCOUNT = re.compile(
     r"((?:\baccount|konto|\bblz|\bсч[её]т)(?:[ -]?(?:number|nummer|nr|no|номер))?[\s.:=#№]{0,4})(\d(?:[ -]?\d){5,29})(?!\w)",
     re.IGNORECASE,
@@ -107,7 +105,7 @@ def mask(text: str) -> str:
     if not _DIGITS.search(text):
         return text
     if _LONG_NUMBER.search(text):
-        text = _IBAN.sub(_iban, text)
+        text = _without_ibans(text)
         text = _CARD.sub(_card, text)
         text = _CALLED_ACCOUNT.sub(rf"\1{ACCOUNT}", text)
         for pattern in _PHONES:
@@ -169,9 +167,23 @@ def _passes_luhn(digits: str) -> bool:
     return total % 10 == 0
 
 
-def _iban(match: re.Match[str]) -> str:
-    plain = match[0].replace(" ", "").upper()
-    if len(plain) not in _IBAN_LENGTH:
-        return match[0]
-    number = "".join(str(int(character, 36)) for character in plain[4:] + plain[:4])
-    return ACCOUNT if int(number) % _IBAN_MOD == 1 else match[0]
+def _without_ibans(text: str) -> str:
+    """Return the text without IBANs. The words behind one look like its next digits: only its check sum says where it ends."""
+    position = 0
+    while match := _IBAN.search(text, position):
+        position = match.start() + 1
+        if end := _end_of_iban(match[0], text[match.end() : match.end() + 1]):
+            text = text[: match.start()] + ACCOUNT + text[match.start() + end :]
+    return text
+
+
+def _end_of_iban(found: str, behind: str) -> int:
+    """Return how much of what was found is an account number, 0 when nothing is; `behind` is the character after it."""
+    for end in range(len(found), _IBAN_LENGTH.start - 1, -1):
+        plain = found[:end].replace(" ", "").upper()
+        following = (found + behind)[end : end + 1]
+        if found[end - 1] == " " or following.isalnum() or len(plain) not in _IBAN_LENGTH:
+            continue
+        if int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % _IBAN_MOD == 1:
+            return end
+    return 0
