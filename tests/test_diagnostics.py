@@ -70,6 +70,8 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert endpoint["seen"]["usage"] == {"input_tokens": 40, "output_tokens": 2, "cached_tokens": 0}
     assert (endpoint["seen"]["requests"], endpoint["seen"]["failures_in_a_row"]) == (1, 0)
     assert endpoint["seen"]["last_success"]
+    assert (endpoint["seen"]["context_window"], endpoint["seen"]["tokens_counted_exactly"]) == (16384, False)
+    assert 0.5 <= endpoint["seen"]["token_factor"] <= 2
     assert not [secret for secret in SECRETS if secret in json.dumps(told)]
 
 

@@ -140,7 +140,11 @@ def _seen(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str, An
     if entry.state is not ConfigEntryState.LOADED:
         return None
     endpoint = entry.runtime_data.endpoints.get(subentry.subentry_id)
-    return asdict(endpoint.stats) if endpoint else None
+    if endpoint is None:
+        return None
+    estimator = endpoint.client.estimator
+    counts = {"token_factor": round(estimator.factor, 2), "tokens_counted_exactly": estimator.exact is not None}
+    return asdict(endpoint.stats) | {"context_window": endpoint.window} | counts
 
 
 def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
