@@ -54,6 +54,12 @@ HIDDEN = [
     ("ул. Ленина, д. 5, кв. 12", "[address]"),
     ("12 rue de la Paix", "[address]"),
     ("Via Roma 12", "[address]"),
+    ("0171.2345678", "[phone]"),
+    ("anna@müller.de", "[email]"),
+    ("Hauptstr.5", "[address]"),
+    ("ул Ленина 5", "[address]"),
+    ("Ленинский проспект, д. 10", "[address]"),
+    ("7 Elm Drive", "[address]"),
     ("Calle Mayor, 5", "[address]"),
 ]
 KEPT = [
@@ -87,6 +93,10 @@ KEPT = [
     "+21.5 °C, +3",
     "12 345 678 901",
     "connected via Zigbee 3",
+    "2 Hard Drive, 3 Flash Drive",
+    "Straße5 and Strasse 2x4",
+    "Кухня 5, улица, 21 °C, стул 2",
+    "улица тихая, 21 °C",
     "10:00 0800 1630",
     "no numbers at all",
     "",

@@ -21,7 +21,7 @@ _BEFORE = r"(?<![\w.@#+/-])(?<!\d[,: ])"
 _AFTER = r"(?![\w@])(?![.,:/-]\d)"
 
 _EMAIL = re.compile(
-    r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)(?:[A-Za-z0-9-]{1,63}\.){0,4}[A-Za-z]{2,24}(?![\w-])"
+    r"(?<![\w.+-])[\w.+-]{1,64}@[^\W_](?:[^\W_]|-){0,62}\.(?:(?:[^\W_]|-){1,63}\.){0,4}[^\W\d_]{2,24}(?![\w-])"
 )
 _PHONES = (
     # +49 (0)171 234-5678
@@ -32,8 +32,8 @@ _PHONES = (
     re.compile(_BEFORE + r"(?:\(0\d{2,5}\) ?|0\d{2,5}(?: ?[/-] ?| ))\d{2,8}(?:[ -]\d{2,8}){0,4}" + _AFTER),
     # 01 23 45 67 89
     re.compile(_BEFORE + r"0[1-9](?:([ .-])\d{2})(?:\1\d{2}){3}" + _AFTER),
-    # mobile numbers in one piece: Germany, the United Kingdom, France and other countries
-    re.compile(_BEFORE + r"(?:01[567]\d{8,9}|07\d{9}|0[67]\d{8})" + _AFTER),
+    # mobile numbers, in one piece as well: Germany, the United Kingdom, France and other countries
+    re.compile(_BEFORE + r"(?:01[567]\d(?:[ ./-]?\d){7,8}|07\d{9}|0[67]\d{8})" + _AFTER),
     # (555) 123-4567, 1-800-555-0199
     re.compile(_BEFORE + r"(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}([ .-]))[2-9]?\d{2,3}(?:\1|[ .-])\d{4}" + _AFTER),
     # 8 (495) 123-45-67, 89161234567
@@ -63,23 +63,22 @@ _CALLED_ACCOUNT = re.compile(
 
 _HOUSE = r"\d{1,4}(?: ?[a-zA-Z])?(?:[-/]\d{1,4})?\b"
 _TOWN = r"(?:,? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?)?"
+_RU_STREET = r"[Уу]л\.|[Уу]лиц[аеуы]|[Пп]росп\.|[Пп]роспекте?|[Пп]р-т|[Пп]ер\.|[Пп]ереулок|[Бб]ульвар|[Шш]оссе|[Нн]аб\.|[Нн]абережная"
+_RU_HOUSE = r"(?:д\. ?|дом )?\d{1,4}[а-я]?\b(?:,? ?(?:корп\.|стр\.) ?\d{1,3})?(?:,? ?(?:кв\. ?|квартира )\d{1,4})?"
 _ADDRESSES = (
     re.compile(
-        r"\b(?:[A-ZÄÖÜ]\w{0,40}[ -]){0,3}\w{0,40}(?:[Ss]tra(?:ß|ss)e|[Ss]tr\.|[Gg]asse|[Aa]llee|[Cc]haussee) "
+        r"\b(?:[A-ZÄÖÜ]\w{0,40}[ -]){0,3}\w{0,40}(?:[Ss]tra(?:ß|ss)e|[Ss]tr\.|[Gg]asse|[Aa]llee|[Cc]haussee) ?(?<![a-zß])"
         + _HOUSE
         + _TOWN
     ),
     re.compile(r"\b[A-ZÄÖÜ]\w{0,40}(?:weg|platz|ring|damm|ufer) " + _HOUSE + r",? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?"),
     re.compile(
         r"(?<![\w.,:/-])\d{1,5}[a-zA-Z]? (?:[NSEW]\.? )?(?:[A-Z][\w'’]+ ){1,3}"
-        r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Boulevard|Blvd|Terrace|Crescent)\b\.?"
+        r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Boulevard|Blvd|Terrace|Crescent|(?<!Hard )(?<!Flash )(?<!Disk )Drive|Way|Court)\b\.?"
         r"(?:,? (?:Apt|Unit|Suite|#) ?\w{1,5})?(?:, [A-Z][\w ]{1,30}, [A-Z]{2} \d{5})?"
     ),
-    re.compile(
-        r"\b(?:ул\.|улиц[аеуы]|просп\.|проспекте?|пр-т|пер\.|переулок|бульвар|шоссе|наб\.|набережная) ?"
-        r"[А-ЯЁ][\w-]+(?: [А-ЯЁ][\w-]+)?,? ?(?:д\. ?|дом )?\d{1,4}[а-я]?\b(?:,? ?(?:корп\.|стр\.) ?\d{1,3})?(?:,? ?(?:кв\. ?|квартира )\d{1,4})?",
-        re.IGNORECASE,
-    ),
+    re.compile(rf"\b(?:{_RU_STREET}|[Уу]л ) ?[А-ЯЁ][\w-]+(?: [А-ЯЁ][\w-]+)?,? ?{_RU_HOUSE}"),
+    re.compile(rf"\b[А-ЯЁ]\w{{2,30}} (?:{_RU_STREET}),? ?{_RU_HOUSE}"),
     re.compile(
         r"\b\d{1,4}(?: bis| ter)?,? (?:rue|avenue|boulevard|place|chemin|impasse) (?:[\w'’-]+ ){0,3}[A-ZÉÈ][\w'’-]+"
     ),
@@ -87,7 +86,7 @@ _ADDRESSES = (
 )
 _STREETS = re.compile(
     r"stra(?:ß|ss)e|str\.|gasse|allee|chaussee|weg|platz|ring|damm|ufer|Street|\bSt\b|Ave|Road|\bRd\b|Lane|\bLn\b|Boulevard|Blvd|Terrace"
-    r"|Crescent|ул\.|улиц|просп|пр-т|пер\.|переулок|бульвар|шоссе|наб|rue|avenue|boulevard|place|chemin|impasse|calle|avenida|via|piazza"
+    r"|Crescent|Drive|Way|Court|\bул\b|улиц|просп|пр-т|пер\.|переулок|бульвар|шоссе|наб|rue|avenue|boulevard|place|chemin|impasse|calle|avenida|via|piazza"
     r"|corso",
     re.IGNORECASE,
 )

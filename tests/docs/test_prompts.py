@@ -1,0 +1,36 @@
+"""The page about instructions names every placeholder, and says of languages what the code does."""
+
+from homeassistant.core import HomeAssistant
+import pytest
+
+from custom_components.home_agent.prompt.history_text import HistoryOptions
+from custom_components.home_agent.prompt.placeholders import NAMES, SAMPLE_VALUES
+from custom_components.home_agent.prompt.template import fill
+from custom_components.home_agent.prompt.words import words_for
+
+from .pages import CODE, examples, rows, section
+
+
+def test_every_placeholder_is_named() -> None:
+    table = list(rows(section("PROMPTS.md", "Placeholders"), columns=3))
+    assert {name for first, second, _ in table for name in CODE.findall(f"{first} {second}")} == NAMES
+
+
+@pytest.mark.parametrize(("row", "language"), [(0, "ru"), (1, "de"), (2, "fr")])
+def test_words_of_languages(row: int, language: str) -> None:
+    _, empty, user, assistant = list(rows(section("PROMPTS.md", "History"), columns=4))[row]
+    words = words_for(language)
+    assert (empty, user.strip("`"), assistant.strip("`")) == (words.history_empty, words.user, words.assistant)
+
+
+def test_limits_of_history() -> None:
+    options, told = HistoryOptions(), section("PROMPTS.md", "History")
+    assert f"{options.max_messages} messages, {options.max_length} characters and {options.max_tokens} tokens" in told
+
+
+async def test_example_is_filled_in(hass: HomeAssistant) -> None:
+    [example] = [item for item in examples("jinja") if item.page.endswith("PROMPTS.md")]
+    filled = fill(hass, example.code, SAMPLE_VALUES | {"event_context": ""})
+    assert not filled.unknown
+    assert "{" not in filled.text
+    assert "You are the butler of Home." in filled.text
