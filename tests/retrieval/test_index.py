@@ -142,3 +142,14 @@ async def test_reindex_counts(hass: HomeAssistant, finder: HomeIndex) -> None:
     assert (counts.added, counts.updated, counts.removed, counts.unchanged) == (1, 1, 1, 4)
     counts = await finder.async_reindex(anew=True)
     assert (counts.added, counts.updated, counts.removed, counts.unchanged) == (0, 0, 0, 6)
+
+
+async def test_is_it_cold_in_the_bedroom(hass: HomeAssistant, finder: HomeIndex) -> None:
+    for area in ("Bedroom", "Kitchen"):
+        entry = er.async_get(hass).async_get_or_create("sensor", "test", area, suggested_object_id=f"{area}_climate")
+        found_area = ar.async_get(hass).async_get_area_by_name(area)
+        assert found_area
+        er.async_get(hass).async_update_entity(entry.entity_id, area_id=found_area.id)
+        hass.states.async_set(entry.entity_id, "17.5", {"device_class": "temperature", "unit_of_measurement": "°C"})
+        async_expose_entity(hass, ASSISTANT, entry.entity_id, True)
+    assert (await found(finder, "Is it cold in the bedroom?"))[0] == "sensor.bedroom_climate"
