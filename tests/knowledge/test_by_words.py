@@ -2,6 +2,7 @@
 
 import pytest
 
+from custom_components.home_agent.knowledge import by_words
 from custom_components.home_agent.knowledge.by_words import WordIndex
 
 TEXTS = {
@@ -40,6 +41,22 @@ def test_words_that_say_nothing_do_not_count() -> None:
     index = WordIndex({"wifi": TEXTS["wifi"]})
     assert index.find("what is the temperature in the garden", 5, {"is", "the", "in"}) == []
     assert index.find("is the in", 5, {"is", "the", "in"}) == []
+
+
+def test_what_changed_or_is_gone_is_not_found_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_words, "_SPARE", 2)
+    index = WordIndex(TEXTS)
+    now = {**TEXTS, "wifi": "The guest network is called Meadow."}
+    del now["coffee"]
+    gone, new = index.difference(now)
+    assert (gone, new) == (["coffee"], ["wifi"])
+    for _ in range(20):  # often enough for everything to be numbered anew
+        index.change(gone, {key: now[key] for key in new})
+    assert index.difference(now) == ([], [])
+    assert index.find("descaler steam button", 5) == []
+    assert index.find("garden", 5) == []
+    assert [key for key, _ in index.find("guest meadow", 5)] == ["wifi"]
+    assert [key for key, _ in index.find("Wann wird die Papiertonne geleert?", 5)] == ["waste"]
 
 
 def test_the_limit_holds() -> None:

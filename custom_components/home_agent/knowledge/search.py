@@ -1,5 +1,6 @@
 """The search in the owner's documents and in collections that others fill: one pool, the nearest first."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 import time
@@ -14,6 +15,8 @@ from ..retrieval.vectors import Vectors
 from .by_words import WordIndex
 from .document import passage_of_others
 from .passage import Passage
+
+_AT_ONCE = 200  # passages indexed until somebody else may search
 
 
 class Skipped:
@@ -46,7 +49,9 @@ class Search:
         """Those that can be found by their words, by id."""
         self._own: frozenset[str] = frozenset()
         """The owner's collections."""
-        self._words: WordIndex | None = None
+        self._words = WordIndex()
+        self._wording = asyncio.Lock()
+        """Held while the words are read or changed: both happen in the executor."""
         self._skipped = skipped
 
     @property
@@ -55,20 +60,25 @@ class Search:
         return not self._passages and not self._settings.additional_collections
 
     async def async_renew(self, hass: HomeAssistant, passages: Mapping[str, Passage], own: Collection[str]) -> None:
-        """Find these from now on; `own` are the owner's collections."""
-        texts = {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
-        words = await hass.async_add_executor_job(WordIndex, texts) if texts else None
-        self._passages, self._words = passages, words
-        self._own = frozenset(own)
+        """Find these from now on; `own` are the owner's collections. Who searches meanwhile finds what there is so far."""
+        self._passages, self._own = passages, frozenset(own)
+        texts = await hass.async_add_executor_job(_texts, passages)
+        async with self._wording:
+            gone, new = await hass.async_add_executor_job(self._words.difference, texts)
+            await hass.async_add_executor_job(self._words.change, gone, {})
+        for start in range(0, len(new), _AT_ONCE):
+            batch = {key: texts[key] for key in new[start : start + _AT_ONCE]}
+            async with self._wording:
+                await hass.async_add_executor_job(self._words.change, (), batch)
 
     async def async_find(self, hass: HomeAssistant, text: str, limit: int, fillers: Collection[str]) -> list[Passage]:
         """Return the nearest passages of all collections together, nearest first, each once."""
+        near = await self._async_near(hass, text, limit)
+        async with self._wording:
+            covered = await hass.async_add_executor_job(self._words.find, text, limit, fillers)
+        named = ((self._passages.get(key), 1 - share) for key, share in covered)
         pool: dict[str, Passage] = {}
-        passages, words = self._passages, self._words
-        for found in (
-            *await self._async_near(hass, text, limit),
-            *(await hass.async_add_executor_job(_by_words, words, passages, text, limit, fillers) if words else ()),
-        ):
+        for found in (*near, *(replace(item, distance=distance) for item, distance in named if item is not None)):
             if found.id not in pool or found.distance < pool[found.id].distance:
                 pool[found.id] = found
         return sorted(pool.values(), key=lambda item: item.distance)[:limit]
@@ -105,7 +115,6 @@ def _of_others(collection: str, match: Match) -> Passage:
     return passage_of_others(collection, match.id, match.text, match.metadata, match.distance)
 
 
-def _by_words(
-    words: WordIndex, passages: Mapping[str, Passage], text: str, limit: int, fillers: Collection[str]
-) -> list[Passage]:
-    return [replace(passages[key], distance=1 - covered) for key, covered in words.find(text, limit, fillers)]
+def _texts(passages: Mapping[str, Passage]) -> dict[str, str]:
+    """Return what is searched of each passage."""
+    return {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
