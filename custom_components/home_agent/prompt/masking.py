@@ -94,6 +94,7 @@ _DIGITS = re.compile(r"\d")
 _LONG_NUMBER = re.compile(r"\d(?:[ ./()-]{0,3}\d){5}")
 _IBAN_MOD = 97
 _IBAN_LENGTH = range(15, 35)
+_IBAN_DIGITS = 10  # at least; rooms are called EG01, too, and words stand behind their names
 _CARD_DIGITS = range(13, 20)
 
 
@@ -182,6 +183,8 @@ def _end_of_iban(found: str, behind: str) -> int:
         plain = found[:end].replace(" ", "").upper()
         following = (found + behind)[end : end + 1]
         if found[end - 1] == " " or following.isalnum() or len(plain) not in _IBAN_LENGTH:
+            continue
+        if sum(character.isdigit() for character in plain) < _IBAN_DIGITS:
             continue
         if int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % _IBAN_MOD == 1:
             return end
