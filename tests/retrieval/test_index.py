@@ -13,7 +13,9 @@ from homeassistant.helpers import (
 import pytest
 
 from custom_components.home_agent.const import ASSISTANT
+from custom_components.home_agent.errors import RetrievalError
 from custom_components.home_agent.home import HomeSnapshot
+from custom_components.home_agent.retrieval import index
 from custom_components.home_agent.retrieval.base import Query
 from custom_components.home_agent.retrieval.index import HomeIndex
 from tests.house import build_house, set_up
@@ -153,3 +155,19 @@ async def test_is_it_cold_in_the_bedroom(hass: HomeAssistant, finder: HomeIndex)
         hass.states.async_set(entry.entity_id, "17.5", {"device_class": "temperature", "unit_of_measurement": "°C"})
         async_expose_entity(hass, ASSISTANT, entry.entity_id, True)
     assert (await found(finder, "Is it cold in the bedroom?"))[0] == "sensor.bedroom_climate"
+
+
+async def test_without_numpy_what_is_named_is_found(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def missing(hass: HomeAssistant) -> None:
+        raise RetrievalError("numpy_missing", detail="RequirementsNotFound")
+
+    monkeypatch.setattr(index, "async_load_numpy", missing)
+    await build_house(hass)
+    entry = await set_up(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await found(entry.runtime_data.finder, "turn on the zeppelin") == ["light.bed_light"]
+    assert caplog.text.count("The home cannot be indexed") == 1

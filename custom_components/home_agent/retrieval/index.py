@@ -85,6 +85,8 @@ class HomeIndex:
         self._cancel_retry: CALLBACK_TYPE | None = None
         self._build_ms = 0
         self._anew = False
+        self._failed = False
+        """Whether it was said that there is no index."""
 
     @callback
     def async_start(self) -> None:
@@ -194,7 +196,9 @@ class HomeIndex:
             try:
                 await self._async_index_words(documents)
             except RetrievalError as err:  # numpy is missing: what is named word for word can be found all the same
-                LOGGER.warning("The home cannot be indexed: %s", err)
+                if not self._failed:
+                    LOGGER.warning("The home cannot be indexed: %s", err)
+                self._failed = True
             self._documents, self._read = documents, snapshot
             self._build_ms = round((time.perf_counter() - began) * 1000)
         if self._has_news_for_store:
