@@ -261,6 +261,17 @@ async def test_found_entities_are_introduced_where_the_map_does_not_name_them(
     assert (await conversation.tell(mode=FOUND, found=found, map_is_full=False))["states"] == {"light.hue_3": "off"}
 
 
+async def test_names_take_of_the_room_for_states(conversation: Conversation, add_entity: AddEntity) -> None:
+    for number in range(20):
+        add_entity(f"light.hue_{number}", "on", name=f"A lamp with a long name {number}", area="Attic")
+    without = await conversation.tell(budget=140)
+    introduced = await conversation.tell(budget=140, forget=True, map_is_full=False)
+    assert len(without["states"]) == 20
+    assert introduced["states"]["light.hue_0"] == "on (A lamp with a long name 0, Attic)"
+    assert len(json.dumps(introduced["states"])) // 4 <= 150
+    assert introduced["states_not_listed"] == 20 - len(introduced["states"])
+
+
 async def test_both_tells_the_list_and_what_a_request_is_about(
     hass: HomeAssistant, conversation: Conversation, add_entity: AddEntity
 ) -> None:

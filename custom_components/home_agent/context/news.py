@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homeassistant.core import HomeAssistant, State
-from homeassistant.util import slugify
 
 from ..home import HomeEntity
 from ..prompt.parts import StateLine
 from ..slices import in_slices
 from ..turn import Turn
-from .home_map import says_its_name
-from .selection import Selection, Told, attributes_of
+from .selection import Selection, Told, area_of, attributes_of, what_the_id_does_not_say
 from .view import View
 
 GONE = "gone"
@@ -108,11 +106,10 @@ class News:
         return state
 
     def _line(self, entity: HomeEntity, now: Told) -> StateLine:
-        area = self.view.snapshot.areas.get(entity.area_id) if entity.area_id else None
-        area_name = area.names[0] if area else None
+        area = area_of(self.view.snapshot, entity)
         introduced = self.names and entity.entity_id not in self.known
-        note = _what_the_id_does_not_say(entity, area_name) if introduced else ""
-        return StateLine(entity.entity_id, now.text, entity.names[0], area_name, note)
+        note = what_the_id_does_not_say(entity, area) if introduced else ""
+        return StateLine(entity.entity_id, now.text, entity.names[0], area, note)
 
     def _tell(self, now: Told, line: StateLine) -> None:
         """Remember what the model knows now; a line only where it reads differently."""
@@ -123,12 +120,3 @@ class News:
 
     def _tokens(self, line: StateLine) -> int:
         return self.estimate(f'"{line.entity_id}":"{line.text} ({line.note})",')
-
-
-def _what_the_id_does_not_say(entity: HomeEntity, area: str | None) -> str:
-    """Return name, other names and area of an entity, as far as its id does not contain them."""
-    object_id = entity.entity_id.partition(".")[2]
-    words = [] if says_its_name(entity) else [" | ".join(entity.names)]
-    if area and slugify(area) not in object_id:
-        words.append(area)
-    return ", ".join(words)

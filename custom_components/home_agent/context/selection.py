@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from homeassistant.core import HomeAssistant, State
+from homeassistant.util import slugify
 
 from ..home import HomeEntity, HomeSnapshot
 from ..slices import in_slices
 from ..turn import Turn
 from .describe import describe
+from .home_map import NAME_SEPARATOR, says_its_name
 
 SHORT_LINE = 25  # characters; most ids and states are longer
 MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
@@ -68,18 +70,20 @@ async def async_select(
     descriptions: Descriptions,
     budget: int,
     estimate: Callable[[str], int],
+    *,
+    names: bool = False,
 ) -> Selection:
-    """Return what a turn tells of the home; `budget` is in tokens."""
+    """Return what a turn tells of the home; `budget` is in tokens. `names`: each entity is introduced, which takes room."""
     entities, attributes = await _async_candidates(turn, snapshot)
     full = 0
     if len(entities) * SHORT_LINE <= budget * MAX_CHARS_PER_TOKEN:
         everything = Selection(entities, attributes)
-        lines = await _async_lines(hass, descriptions, everything, budget)
+        lines = await _async_lines(hass, snapshot, descriptions, everything, budget, names=names)
         full = estimate(",".join(lines.values()))
         if full <= budget:
             return Selection(entities, attributes, tokens=full)
     short = Selection(entities, attributes, detailed=False)
-    lines = await _async_lines(hass, descriptions, short, budget)
+    lines = await _async_lines(hass, snapshot, descriptions, short, budget, names=names)
     tokens = estimate(",".join(lines.values()))
     fitting = len(lines) if tokens <= budget else len(lines) * budget // tokens
     selected = [snapshot.entities[entity_id] for entity_id in list(lines)[:fitting]]
@@ -99,8 +103,29 @@ def attributes_of(turn: Turn, entity_id: str) -> tuple[str, ...]:
     return next((names for pattern, names in reversed(rows_of(turn)) if fnmatchcase(entity_id, pattern)), ())
 
 
+def what_the_id_does_not_say(entity: HomeEntity, area: str | None) -> str:
+    """Return name, other names and area of an entity, as far as its id does not contain them."""
+    object_id = entity.entity_id.partition(".")[2]
+    words = [] if says_its_name(entity) else [NAME_SEPARATOR.join(entity.names)]
+    if area and slugify(area) not in object_id:
+        words.append(area)
+    return ", ".join(words)
+
+
+def area_of(snapshot: HomeSnapshot, entity: HomeEntity) -> str | None:
+    """Return the name of an entity's area."""
+    area = snapshot.areas.get(entity.area_id) if entity.area_id else None
+    return area.names[0] if area else None
+
+
 async def _async_lines(
-    hass: HomeAssistant, descriptions: Descriptions, selection: Selection, budget: int
+    hass: HomeAssistant,
+    snapshot: HomeSnapshot,
+    descriptions: Descriptions,
+    selection: Selection,
+    budget: int,
+    *,
+    names: bool,
 ) -> dict[str, str]:
     """Return the lines by entity id, until they are longer than the budget can be."""
     lines: dict[str, str] = {}
@@ -110,7 +135,8 @@ async def _async_lines(
         if (state := hass.states.get(entity_id)) is None:
             continue
         told = descriptions.of(state, selection.attributes.get(entity_id, ()), detailed=selection.detailed)
-        line = lines[entity_id] = f'"{entity_id}":"{told.text}"'
+        note = what_the_id_does_not_say(entity, area_of(snapshot, entity)) if names else ""
+        line = lines[entity_id] = f'"{entity_id}":"{told.text} ({note})"' if note else f'"{entity_id}":"{told.text}"'
         room -= len(line)
         if room < 0:
             break

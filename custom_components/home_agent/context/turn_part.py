@@ -106,7 +106,12 @@ async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) ->
         news.add_gone()
     if telling.mode.lists and due:
         selection = await async_selection(
-            telling.hass, telling.turn, telling.view, telling.budget.states, telling.estimate
+            telling.hass,
+            telling.turn,
+            telling.view,
+            telling.budget.states,
+            telling.estimate,
+            map_is_full=telling.map_is_full,
         )
         await news.async_add_selection(selection)
         left_out.attributes = not selection.detailed
@@ -126,15 +131,25 @@ async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) ->
 
 
 async def async_selection(
-    hass: HomeAssistant, turn: Turn, view: View, budget: int, estimate: Callable[[str], int]
+    hass: HomeAssistant,
+    turn: Turn,
+    view: View,
+    budget: int,
+    estimate: Callable[[str], int],
+    *,
+    map_is_full: bool = True,
 ) -> Selection:
-    """Return what a turn tells without being asked; remembered while the home stays the same."""
-    if turn.context_entities is not None:
-        return await async_select(hass, turn, view.snapshot, view.descriptions, budget, estimate)
-    key = (turn.profile.subentry_id, turn.area_id, budget)
-    if (selection := view.selections.get(key)) is None:
-        selection = await async_select(hass, turn, view.snapshot, view.descriptions, budget, estimate)
-        view.selections[key] = selection
+    """Return what a turn tells without being asked; remembered while the home stays the same.
+
+    Where the home map or the format has no names besides, they are counted.
+    """
+    names = not map_is_full or turn.profile.context_format != "json"
+    key = (turn.profile.subentry_id, turn.area_id, budget, names)
+    selection = view.selections.get(key) if turn.context_entities is None else None
+    if selection is None:
+        selection = await async_select(hass, turn, view.snapshot, view.descriptions, budget, estimate, names=names)
+        if turn.context_entities is None:
+            view.selections[key] = selection
     return selection
 
 
