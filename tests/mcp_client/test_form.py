@@ -8,6 +8,7 @@ from typing import Any
 from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.requirements import RequirementsNotFound
 import pytest
 
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
@@ -111,6 +112,19 @@ async def test_what_is_wrong(
     assert (form["step_id"], form["errors"]) == ("user", errors)
     assert "token" not in shown(form)
     assert ("use_anyway" in fields(form)) is ("base" in errors)
+
+
+async def test_the_library_cannot_be_had(
+    hass: HomeAssistant, library: McpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_arguments: object) -> None:
+        raise RequirementsNotFound("mcp", ["mcp==1"])
+
+    monkeypatch.setattr(sdk, "async_process_requirements", refuse)
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **access(library))
+    assert form["errors"] == {"base": "no_sdk"}
+    assert library.requests == 0
 
 
 @pytest.mark.parametrize(

@@ -121,20 +121,18 @@ async def bomb(request: web.Request) -> web.StreamResponse:
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "timeout", "said"),
     [
-        pytest.param(answer("x" * 70_000), "longer than 65536 bytes", id="too long"),
-        pytest.param(endless, "longer than 65536 bytes", id="endless"),
-        pytest.param(bomb, "longer than 65536 bytes", id="small only as long as it is packed"),
-        pytest.param(drip, "did not answer within 0.5 seconds", id="drop by drop"),
+        pytest.param(answer("x" * 70_000), 30, "longer than 65536 bytes", id="too long"),
+        pytest.param(endless, 30, "longer than 65536 bytes", id="endless"),
+        pytest.param(bomb, 30, "longer than 65536 bytes", id="small only as long as it is packed"),
+        pytest.param(drip, 0.5, "did not answer within 0.5 seconds", id="drop by drop"),
     ],
 )
-async def test_answers_are_cut(server: RestServer, http: Http, sent: Any, said: str) -> None:
+async def test_answers_are_cut(server: RestServer, http: Http, sent: Any, timeout: float, said: str) -> None:
     server.answers["/v1"] = sent
-    started = time.monotonic()
     with pytest.raises(ToolRefusal, match=said):
-        await http.async_send(get(server, timeout=0.5))
-    assert time.monotonic() - started < 2
+        await http.async_send(get(server, timeout=timeout))
 
 
 async def test_a_write_that_was_cut_off_leaves_a_doubt(server: RestServer, http: Http) -> None:

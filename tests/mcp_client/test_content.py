@@ -1,0 +1,94 @@
+"""What comes from a server, made fit for a model."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.mcp_client.content import (
+    answer_of,
+    cleaned,
+    name_from,
+    schema_from,
+    text_of,
+    wrong_arguments,
+)
+
+DEEP = "[" * 30 + "]" * 30
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        pytest.param("Fine.", "Fine.", id="text"),
+        pytest.param('{"a": [1, "b\\u202ec"]}', {"a": [1, "bc"]}, id="JSON"),
+        pytest.param(" [1, null, true]", [1, None, True], id="a list"),
+        pytest.param("{not JSON\x1b", "{not JSON", id="looks like JSON"),
+        pytest.param(DEEP, {"note": "The answer is nested too deeply."}, id="too deep"),
+        pytest.param("7", "7", id="a number is text"),
+    ],
+)
+def test_answers(text: str, answer: object) -> None:
+    assert answer_of(text) == answer
+
+
+def block(**members: Any) -> SimpleNamespace:
+    return SimpleNamespace(**members)
+
+
+@pytest.mark.parametrize(
+    ("content", "structured", "text"),
+    [
+        pytest.param([block(type="text", text="a"), block(type="text", text="b")], {"c": 1}, "a\nb", id="texts"),
+        pytest.param([], {"c": 1}, '{"c":1}', id="structure alone"),
+        pytest.param([], None, "", id="nothing"),
+        pytest.param([block(type="resource", resource=block(text="inside"))], None, "inside", id="text in a resource"),
+        pytest.param(
+            [block(type="resource", resource=block(blob="QUJD", mimeType="a/b"))],
+            None,
+            "[resource, a/b, 3 bytes: not shown]",
+            id="bytes in a resource",
+        ),
+        pytest.param([block(type="resource_link", uri="file:///x")], None, "[resource_link: file:///x]", id="a link"),
+    ],
+)
+def test_texts(content: list[Any], structured: object, text: str) -> None:
+    assert text_of(content, structured) == text
+
+
+@pytest.mark.parametrize(
+    ("schema", "args", "wrong"),
+    [
+        ({"required": ["a"]}, {}, "missing: a"),
+        ({"additionalProperties": False}, {"b": 1}, "unknown: b; there are: a"),
+        ({}, {"b": 1}, None),
+        ({}, {"a": "x" * 20_000}, "too long"),
+        ({"required": "a"}, {}, None),
+    ],
+)
+def test_arguments(schema: dict[str, Any], args: dict[str, Any], wrong: str | None) -> None:
+    assert wrong_arguments({"type": "object", "properties": {"a": {}}, **schema}, args) == wrong
+
+
+@pytest.mark.parametrize(
+    ("schema", "fit"),
+    [
+        ({"type": "object"}, {"type": "object", "properties": {}}),
+        (
+            {"properties": {"a": {"description": "x\u200by"}}},
+            {"properties": {"a": {"description": "xy"}}, "type": "object"},
+        ),
+        ({"type": "array"}, None),
+        ({"properties": []}, None),
+        ("object", None),
+    ],
+)
+def test_schemas(schema: object, fit: object) -> None:
+    assert schema_from(schema) == fit
+
+
+def test_names_and_texts() -> None:
+    assert name_from("knowledge/query") == "knowledge_query"
+    assert name_from("\u200b..") == ""
+    assert len(name_from("x" * 100)) == 64
+    assert cleaned("abcdef", 3) == "abc … (6 characters)"
