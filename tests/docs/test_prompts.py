@@ -1,5 +1,7 @@
 """The page about instructions names every placeholder, and says of languages what the code does."""
 
+import json
+
 from homeassistant.core import HomeAssistant
 import pytest
 
@@ -7,6 +9,9 @@ from custom_components.home_agent.prompt.history_text import HistoryOptions
 from custom_components.home_agent.prompt.placeholders import NAMES, SAMPLE_VALUES
 from custom_components.home_agent.prompt.template import fill
 from custom_components.home_agent.prompt.words import words_for
+from tests.conversations.conftest import restart, say_all
+from tests.house import build_house, set_up
+from tests.llm_server import LLMServer
 
 from .pages import CODE, examples, rows, section
 
@@ -29,8 +34,23 @@ def test_limits_of_history() -> None:
 
 
 async def test_example_is_filled_in(hass: HomeAssistant) -> None:
-    [example] = [item for item in examples("jinja") if item.page.endswith("PROMPTS.md")]
+    example, _ = [item for item in examples("jinja") if item.page.endswith("PROMPTS.md")]
     filled = fill(hass, example.code, SAMPLE_VALUES | {"event_context": ""})
     assert not filled.unknown
     assert "{" not in filled.text
     assert "You are the butler of Home." in filled.text
+
+
+async def test_prompt_with_everything_reaches_the_model(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    """S1-88, S1-89: the comprehensive prompt, with the home and the history where it has a place for them."""
+    _, example = [item for item in examples("jinja") if item.page.endswith("PROMPTS.md")]
+    await build_house(hass)
+    entry = await set_up(hass, llm_server, profile={"use_default_prompt": False, "custom_prompt": example.code})
+    ids = await say_all(hass, llm_server, None, "Is the door locked?")
+    await restart(hass, entry)
+    await say_all(hass, llm_server, ids[-1], "And now?")
+    system = llm_server.request.body["messages"][0]["content"]
+    home = system.partition("## Current Home Context\n\n")[2].partition("\n\n## Conversation History\n\n")[0]
+    assert json.loads(home)["lock.front_door"] == "locked"
+    assert "## Conversation History\n\nUser: Is the door locked?\nAssistant: ok\n\nNow respond" in system
+    assert "states" not in llm_server.request.body["messages"][-1]["content"]
