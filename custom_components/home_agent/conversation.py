@@ -57,6 +57,8 @@ from .turn import Origin, Turn, current_turn
 from .turn_api import llm_context_of, turn_api
 
 PARALLEL_UPDATES = 0
+MAX_MESSAGE = 100_000  # characters; no window of a model holds more, and looking for a PIN in it takes long
+MAX_SENTENCE = 500  # characters that the house looks for a sentence in: that takes longer with the square of them
 QUESTION_MARKS = ("?", "？", "؟", ";", "⸮", "՞")
 CLOSING = " \t\n*_\"'”’»)]"
 
@@ -112,7 +114,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         self, turn: Turn, session: Session, user_input: ConversationInput, chat_log: ChatLog
     ) -> ConversationResult:
         """Return an answer, which is kept, or a sentence that says what went wrong."""
-        heard = listen(self.runtime.policy.confirmations, turn)
+        heard = listen(self.runtime.policy.confirmations, turn) if len(turn.text) <= MAX_MESSAGE else None
         user_input = masked(user_input, chat_log, turn)
         question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
         recall(turn, session, self.runtime.conversations, user_input.conversation_id, question)
@@ -134,13 +136,15 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         """Return the answer of the house or of the model. Raises `HomeAssistantError`."""
         if not turn.text.strip():
             raise HomeAgentError("text_empty")
+        endpoint = self.runtime.endpoint_of(self.profile)
+        if len(turn.text) > (limit := MAX_MESSAGE if endpoint else MAX_SENTENCE):
+            raise HomeAgentError("text_too_long", limit=str(limit))
         self.runtime.throttle.admit(turn)
         if heard is not None:
             return await self._async_settle(turn, chat_log, heard)
         if asks_to_undo(turn.text, turn.language):
             return await self._async_undo(turn, chat_log)
-        endpoint = self.runtime.endpoint_of(self.profile)
-        if (endpoint is None or self.profile.local_first) and (
+        if (endpoint is None or (self.profile.local_first and len(turn.text) <= MAX_SENTENCE)) and (
             result := await self._async_answer_locally(turn, user_input, chat_log, final=endpoint is None)
         ):
             return result

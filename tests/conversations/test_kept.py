@@ -219,14 +219,27 @@ async def test_a_conversation_is_bounded(hass: HomeAssistant, llm_server: LLMSer
     assert (len(messages), messages[0]["content"], messages[0]["role"]) == (MAX_MESSAGES, "number 3", "user")
 
 
-async def test_long_and_broken_text(hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]) -> None:
-    entry = await set_up(hass, llm_server, llm={"context_window": 100_000_000}, profile={"context_mode": "retrieved"})
-    await say_all(hass, llm_server, "a", "x" * 10_000_000, "half of an emoji \ud83d")
+async def test_long_and_broken_text(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    profile = {"context_mode": "retrieved", "local_first": True}
+    entry = await set_up(hass, llm_server, llm={"context_window": 1_000_000}, profile=profile)
+    await say_all(hass, llm_server, "a", "was " * 24_000, "half of an emoji \ud83d")
     await restart(hass, entry)
     messages = stored(entry)
     assert [len(item["content"]) for item in messages[:2]] == [MAX_TEXT, 2]
     assert messages[2]["content"] == "half of an emoji ?"
-    assert f"{DOMAIN}.conversations.{entry.entry_id}" in hass_storage
+
+
+@pytest.mark.parametrize("pins", [{}, {"unlock": "8361"}])
+async def test_ten_megabytes_are_refused_and_not_kept(
+    hass: HomeAssistant, llm_server: LLMServer, pins: dict[str, str]
+) -> None:
+    entry = await set_up(hass, llm_server, options={"pins": pins})
+    answer = await say(hass, "12 " * 3_500_000, "a")
+    assert "100000 characters" in speech(answer)
+    assert answer.response.error_code is not None
+    assert store(entry).counts()["conversations"] == 0
+    await say_all(hass, llm_server, "a", "hello")
+    assert words(llm_server) == ["user: hello"]
 
 
 async def test_whoever_talks_all_the_time_drives_nobody_out(

@@ -44,13 +44,15 @@ class Pins:
         others = {item for index, run in enumerate(runs) if index not in hidden for item in self._numbers(run)}
         if not self._may_tell(len(others)):
             hidden = set(range(len(runs)))
-        for index in sorted(hidden, reverse=True):
-            text = text[: runs[index][0].begin] + MASK + text[runs[index][-1].end :]
-        return text
+        pieces, end = [], 0
+        for index in sorted(hidden):
+            pieces += [text[end : runs[index][0].begin], MASK]
+            end = runs[index][-1].end
+        return "".join([*pieces, text[end:]])
 
     def _numbers(self, run: Sequence[Digits]) -> list[str]:
         """Return what of a run is as long as a PIN."""
-        return [number for number in _parts(run) if len(number) in self._lengths]
+        return [number for number in _parts(run, max(self._lengths)) if len(number) in self._lengths]
 
     def _has_secret(self, run: Sequence[Digits]) -> bool:
         """Return whether a run has a PIN, or two; it takes as long whichever that is."""
@@ -69,10 +71,12 @@ class Pins:
         return count == 0 or len(self._compared) <= COMPARED
 
 
-def _parts(run: Sequence[Digits]) -> Iterator[str]:
+def _parts(run: Sequence[Digits], longest: int) -> Iterator[str]:
     """Yield what neighbouring groups of a run are together: "47 11" is 47, 11 and 4711."""
     for first in range(len(run)):
         number = ""
-        for group in run[first:]:
+        for group in run[first : first + longest]:  # each has a digit at least
             number += group.value
+            if len(number) > longest:
+                break
             yield number
