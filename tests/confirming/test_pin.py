@@ -74,8 +74,13 @@ async def test_a_no_needs_no_pin(hass: HomeAssistant, llm_server: LLMServer, ali
 
 
 async def test_nobody_sees_it(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, caplog: pytest.LogCaptureFixture
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    alice: Context,
+    caplog: pytest.LogCaptureFixture,
+    freezer: FrozenDateTimeFactory,
 ) -> None:
+    freezer.move_to("2027-01-01 12:00:00+00:00")  # the time of day has digits as well
     caplog.set_level(logging.DEBUG, logger="custom_components.home_agent")
     seen: list[str] = []
 
