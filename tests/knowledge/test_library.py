@@ -1,6 +1,7 @@
 """The owner's documents are found, follow their files, and outlive a restart."""
 
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
@@ -9,7 +10,9 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge import library
+from custom_components.home_agent.knowledge.files import sections_of
 from custom_components.home_agent.knowledge.library import Knowledge
+from custom_components.home_agent.knowledge.passages import Section
 
 from .conftest import StartKnowledge
 
@@ -62,6 +65,23 @@ async def test_a_broken_file_costs_only_itself_and_is_told_once(
     await knowledge.async_refresh()
     assert caplog.text.count("broken.md") == 1
     assert knowledge.counts == {"documents": 2, "passages": 4, "failed": 1}
+
+
+async def test_a_file_that_takes_for_ever_keeps_no_other_waiting(
+    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = Event()
+
+    def endless(path: Path, name: str) -> list[Section]:
+        goes_on.wait(30 if name == "kitchen/coffee.md" else 0)
+        return sections_of(path, name)
+
+    monkeypatch.setattr(library, "READ_TIMEOUT", 0.7)
+    monkeypatch.setattr(library, "sections_of", endless)
+    knowledge = await start()
+    goes_on.set()
+    assert knowledge.counts == {"documents": 1, "passages": 1, "failed": 1}
+    assert "Garden" in (await knowledge.async_find("guest network"))[0].text
 
 
 async def test_a_refresh_that_is_broken_off_is_gone_on_with(

@@ -37,6 +37,7 @@ from .search import Search, Skipped
 FOLDER = ("home_agent", "knowledge")
 RESCAN = timedelta(minutes=5)
 MAX_PASSAGES = 50_000  # of all documents; they are kept in memory, about 1 kB each
+READ_TIMEOUT = 150  # seconds for one file; one page of a broken one can take for ever, and all others would wait
 VERSION = 1
 
 
@@ -211,7 +212,11 @@ class Knowledge:
             return [Section(entry.text)]
         if entry.path.casefold().endswith(PDF):
             await pdf.async_load(self._hass)
-        return await self._hass.async_add_executor_job(sections_of, self.folder, entry.path)
+        try:
+            async with asyncio.timeout(READ_TIMEOUT):
+                return await self._hass.async_add_executor_job(sections_of, self.folder, entry.path)
+        except TimeoutError as err:
+            raise KnowledgeError("knowledge_unreadable", path=entry.path, detail=type(err).__name__) from err
 
     async def _async_kept(self) -> dict[str, list[Document]]:
         """Return the passages by document as the embedded store has them; nobody else writes that one."""
