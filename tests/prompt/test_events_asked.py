@@ -161,6 +161,7 @@ def test_no_event_is_a_line_of_its_own() -> None:
         ("Рынок 1 500 руб.", "", ("1 500", "RUB", ()), "Рынок"),
         ("Dentist 14:30, room 12", "", ("", "", ()), "Dentist 14:30, room 12"),
         ("100 CHF", "", ("100", "CHF", ()), "100"),
+        ("Room #12, C#", "", ("", "", ()), "Room #12, C#"),
     ],
 )
 def test_amount_and_tags_as_people_write_them(

@@ -74,10 +74,9 @@ class HouseEvents:
         found: list[HouseEvent] = []
         for (entity_id, domain), rows in zip(asked, answers, strict=True):
             name = state.name if (state := self._hass.states.get(entity_id)) else entity_id
-            if domain == CALENDAR:
-                found += (_appointment(row, name, request.end) for row in rows or ())
-            else:
-                found += (task for row in rows or () if (task := _task(row, name, request)) is not None)
+            async for row in in_slices(rows or ()):
+                item = _appointment(row, name, request.end) if domain == CALENDAR else _task(row, name, request)
+                found += () if item is None else (item,)
         found.sort(key=lambda event: _moment(event, request.end))
         return found[-LIMIT:] if request.end <= dt_util.utcnow() else found[:LIMIT]
 

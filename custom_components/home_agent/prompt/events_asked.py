@@ -174,7 +174,7 @@ _NUMBER = r"\d{1,3}(?:[ .,]\d{3})*(?:[.,]\d{1,2})?|\d{1,9}(?:[.,]\d{1,2})?"
 _AMOUNT = re.compile(
     rf"(?<![\w.,])(?:(?P<first>[€$£¥]) ?)?(?P<number>{_NUMBER})(?: ?(?P<last>[€$£¥₽₴]|руб\.?|zł|{_CODES}))?(?![\w])"
 )
-_TAG = re.compile(r"(?<!\w)#(\w{2,40})")
+_TAG = re.compile(r"(?<!\w)#([^\W\d_]\w{1,39})")
 
 
 def event_from_text(when: date | None, title: str, notes: str = "", tags: Iterable[str] = ()) -> HouseEvent:
