@@ -252,7 +252,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
             guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
             names = frozenset(tool.name for tool in tools)
             written = await self.runtime.instructing.async_write(
-                turn, session, briefing, names, guides, looks_up=mode is Mode.RETRIEVED
+                turn, session, briefing, names, guides, looks_up=mode.looks_up
             )
             session.instructions, session.instructed = written.text, owner
             if written.error:

@@ -183,6 +183,25 @@ async def test_the_owners_list_limits_what_is_looked_up_but_not_with_both(
     )
 
 
+async def test_auto_tells_the_owners_list_in_any_house(
+    hass: HomeAssistant, llm_server: LLMServer, build: Build
+) -> None:
+    injected = async_capture_events(hass, events.CONTEXT_INJECTED)
+    await build(1000, {"context_entities": [{"entity_id": "climate.kitchen_*"}]})
+    await say(hass, "Turn on the ceiling light in the office")
+    assert injected[0].data["mode"] == "both"
+    assert {"climate.kitchen_thermostat", "light.office_ceiling_light"} <= set(parts(llm_server)[0]["states"])
+
+
+async def test_entities_of_one_request_are_told_whatever_it_is_about(
+    hass: HomeAssistant, llm_server: LLMServer, build: Build
+) -> None:
+    await build(200, RETRIEVED)
+    data = {"text": "Turn on the ceiling light in the office", "context_entities": ["climate.kitchen_thermostat"]}
+    await hass.services.async_call("home_agent", "process", data, blocking=True, return_response=True)
+    assert list(parts(llm_server)[0]["states"]) == ["climate.kitchen_thermostat"]
+
+
 class Broken:
     """A finder that fails, or never answers."""
 

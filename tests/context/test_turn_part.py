@@ -281,7 +281,11 @@ async def test_both_tells_the_list_and_what_a_request_is_about(
     told = await conversation.tell(mode=Mode.BOTH, found=["light.desk"], profile=profile)
     assert told["states"] == {"climate.hall": "on", "light.desk": "on"}
     hass.states.async_set("climate.hall", "off")
-    assert (await conversation.tell(mode=Mode.BOTH, profile=profile))["states"] == {"climate.hall": "off"}
+    hass.states.async_set("light.desk", "off")
+    assert (await conversation.tell(mode=Mode.BOTH, profile=profile))["states"] == {
+        "climate.hall": "off",
+        "light.desk": "off",
+    }
 
 
 async def test_found_entities_are_told_whatever_the_update_interval(

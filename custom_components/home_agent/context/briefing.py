@@ -153,15 +153,21 @@ class Briefing:
         return self._session.mode or Mode.DIRECT
 
     async def _async_mode(self) -> Mode:
-        """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up."""
-        if self._turn.profile.context_mode != AUTO:
-            return Mode(self._turn.profile.context_mode)
+        """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up.
+
+        A list of the owner's that fits is told in any case.
+        """
+        profile = self._turn.profile
+        if profile.context_mode != AUTO:
+            return Mode(profile.context_mode)
         home_map = await self._view.async_map(self._budget.home_map, self._estimate)
-        if not home_map.full:
+        if not home_map.full and not profile.context_entities:
             return Mode.RETRIEVED
         selection = await async_selection(self._hass, self._turn, self._view, self._budget.states, self._estimate)
         whole = selection.detailed and not selection.left_out
-        return Mode.DIRECT if whole and home_map.tokens + selection.tokens <= AUTO_TOKENS else Mode.RETRIEVED
+        if whole and home_map.full and home_map.tokens + selection.tokens <= AUTO_TOKENS:
+            return Mode.DIRECT
+        return Mode.BOTH if whole and profile.context_entities else Mode.RETRIEVED
 
     async def _async_write_stable_part(self) -> None:
         text = None

@@ -104,7 +104,7 @@ async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) ->
     due = _states_due(telling)
     if due:
         news.add_gone()
-    if telling.mode.lists and due:
+    if (telling.mode.lists or telling.turn.context_entities is not None) and due:
         selection = await async_selection(
             telling.hass,
             telling.turn,
@@ -115,8 +115,9 @@ async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) ->
         )
         await news.async_add_selection(selection)
         left_out.attributes = not selection.detailed
-        if selection.left_out:
+        if not telling.mode.looks_up:
             await news.async_add_known()
+        if selection.left_out:
             left_out.states = selection.left_out if first and not telling.mode.looks_up else 0
             left_out.full_tokens = selection.full_tokens
     if telling.mode.looks_up:
@@ -124,7 +125,7 @@ async def _async_tell_states(telling: Telling, news: News, left_out: LeftOut) ->
         before = len(news.lines)
         left_out.states += news.add_found(telling.found, budget)
         spent = telling.estimate("".join(line.text + line.entity_id for line in news.lines[before:]))
-        if due and telling.mode is Mode.RETRIEVED:
+        if due:
             left_out.changes = news.add_changed(max(budget - spent, min(budget, CHANGES_TOKENS)))
     if due:
         telling.session.states_told_at = telling.hass.loop.time()
