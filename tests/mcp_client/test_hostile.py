@@ -6,15 +6,20 @@ from dataclasses import replace
 import json
 from typing import Any
 
+from aiohttp import web
 from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.mcp_client.content import MAX_ERROR
-from tests.custom.conftest import Run
-from tests.custom.rest_server import Answer, answer
+from custom_components.home_agent.safety.audit import MASK
+from tests.custom.conftest import Run, WriteYaml, server, write_yaml
+from tests.custom.rest_server import Answer, RestServer, answer
+from tests.custom.test_auth import serve_tokens
 
 from .conftest import server_of, set_up_servers, subentry, until
 from .hostile import TOOL, Hostile, stream
+
+__all__ = ["server", "write_yaml"]
 
 JSON = "application/json"
 
@@ -79,3 +84,34 @@ async def test_many_tools_are_not_all_taken(hass: HomeAssistant, hostile: Hostil
     hostile.tools = [{**TOOL, "name": f"tool_{number}"} for number in range(500)]
     entry = await set_up_servers(hass, subentry(hostile.url))
     assert len(server_of(entry).tools) == 200
+
+
+async def repeat_the_key(request: web.Request) -> web.StreamResponse:
+    """Say which key came with a call."""
+    asked = json.loads(await request.read())
+    text = {"type": "text", "text": f"You sent {request.headers['Authorization']}"}
+    return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [text]}})
+
+
+async def test_a_key_that_was_renewed_for_a_call_is_masked(
+    hass: HomeAssistant, hostile: Hostile, server: RestServer, run: Run
+) -> None:
+    serve_tokens(server, expires_in=0)  # another one for each request
+    oauth: dict[str, Any] = {"auth": "oauth2", "token_url": f"{server.url}/token", "client_id": "home"}
+    await set_up_servers(hass, subentry(hostile.url, client_secret="very-secret", **oauth))
+    hostile.called = repeat_the_key
+    before = len(server.asked)
+    answer = await run("ask")
+    assert len(server.asked) > before
+    assert answer["result"] == f"You sent Bearer {MASK}"
+
+
+async def test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked(
+    hass: HomeAssistant, hostile: Hostile, server: RestServer, write_yaml: WriteYaml, run: Run
+) -> None:
+    serve_tokens(server, expires_in=0)
+    oauth = f"{{type: oauth2, token_url: '{server.url}/token', client_id: home, client_secret: very-secret}}"
+    handler = f"{{type: mcp, server_url: '{hostile.url}', method: ask, auth: {oauth}}}"
+    await write_yaml(f"home_agent: {{custom_tools: [{{name: question, description: Asks., handler: {handler}}}]}}")
+    hostile.called = repeat_the_key
+    assert (await run("question"))["result"] == f"You sent Bearer {MASK}"

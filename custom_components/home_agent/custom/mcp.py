@@ -15,6 +15,7 @@ from ..errors import CustomToolError, McpAddressError, McpError
 from ..mcp_client.content import MAX_ERROR, MAX_RESULT, answer_of, cleaned, text_of
 from ..mcp_client.sdk import AUTO, SSE, STREAMABLE_HTTP, Address, RemoteTool
 from ..mcp_client.tool import refusal_of
+from ..outside.mask import Mask
 from ..safety.plan import ActionClass, Plan
 from ..safety.rules import DESTRUCTIVE
 from ..safety.tool import ToolRefusal
@@ -101,8 +102,6 @@ class McpHandlerTool(CustomTool):
         values = Values(args)
         arguments = self._arguments(values)
         self.check_reached(values, plan)
-        auth = self._address.auth
-        mask = self._kit.secrets.mask.also(*(auth.hidden if auth else ()))
         seconds, interval = self._seconds(turn), self._handler["min_interval"]
         try:
             async with (
@@ -113,11 +112,12 @@ class McpHandlerTool(CustomTool):
                 server = self._kit.servers.async_get(self._address, self)
                 answer = await server.async_call(remote.name, arguments, repeatable=plan.action is ActionClass.READ)
         except McpError as err:
-            raise refusal_of(err, self._host, mask) from err
+            raise refusal_of(err, self._host, self._mask) from err
         except TimeoutError as err:
             raise ToolRefusal(
                 f"{self._host} did not answer within {seconds:g} seconds. It is not known whether it did what it was asked."
             ) from err
+        mask = self._mask
         content, structured, failed = answer
         text = text_of(content, structured)
         if failed:
@@ -125,6 +125,12 @@ class McpHandlerTool(CustomTool):
                 cleaned(mask.text(text), MAX_ERROR) or "The tool failed, and its server does not say why."
             )
         return self._outcome.of(hass, turn, args, answer_of(text), OK, mask)
+
+    @property
+    def _mask(self) -> Mask:
+        """What takes secrets and the key of now out of texts; a call may have renewed it."""
+        auth = self._address.auth
+        return self._kit.secrets.mask.also(*(auth.hidden if auth else ()))
 
     def _arguments(self, values: Values) -> Mapping[str, JsonValueType]:
         """Return what is sent. Raises `ToolRefusal` when it is too long."""

@@ -55,12 +55,11 @@ class McpTool(HomeAgentTool):
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Call it and return what it says. Raises `ToolRefusal`."""
-        title, mask = self._server.config.title, self._server.mask
         try:
             answer = await self._server.async_call(self.remote.name, args, repeatable=self.remote.read_only)
         except McpError as err:
-            raise refusal_of(err, title, mask) from err
-        return told(*answer, mask)
+            raise refusal_of(err, self._server.config.title, self._server.mask) from err
+        return told(*answer, self._server.mask)  # of now: the key may have been renewed meanwhile
 
 
 def told(content: list[Any], structured: object, failed: bool, mask: Mask) -> JsonValueType:
