@@ -23,13 +23,14 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         "humidifier": "humidifier, dehumidifier", "alarm_control_panel": "alarm, alarm system, security system, burglar alarm", "siren": "siren, alarm",
         "camera": "camera, cameras, cam, webcam", "scene": "scene, scenes, mood", "script": "script, routine", "automation": "automation, automations, rule",
         "todo": "list, todo list, shopping list, tasks", "timer": "timer, countdown", "weather": "weather, forecast", "calendar": "calendar, agenda, appointments",
-        "person": "who", "button": "button", "input_boolean": "toggle, mode", "number": "number", "select": "option",
+        "person": "who, anyone, someone, anybody, somebody, people", "button": "button", "input_boolean": "toggle, mode", "number": "number", "select": "option",
         ".temperature": "temperature, temp, warm, cold, hot, degrees", ".humidity": "humidity, humid, moisture", ".power": "power, watts, consumption", ".energy": "energy, kwh, electricity, consumption",
         ".motion": "motion, movement", ".occupancy": "occupancy, presence, occupied", ".door": "door, doors", ".window": "window, windows", ".smoke": "smoke, fire",
         ".moisture": "leak, water leak, wet", ".battery": "battery, batteries, charge", ".illuminance": "brightness, lux, illuminance", ".carbon_dioxide": "co2, air quality", ".carbon_monoxide": "carbon monoxide",
         ".garage_door": "garage door", ".outlet": "outlet, plug, socket",
     },
     "de": {
+        "person": "wer, jemand",
         ".carbon_monoxide": "kohlenmonoxid, kohlenstoffmonoxid, co", ".carbon_dioxide": "co2, kohlendioxid, luftqualität", ".connectivity": "verbunden, verbindung, online, offline", ".plug": "eingesteckt, ausgesteckt", ".update": "update, updates, aktualisierung", ".vibration": "vibration, vibriert", ".battery_charging": "lädt, laden, geladen", ".problem": "problem, probleme, störung", ".safety": "sicher, unsicher", ".running": "läuft", ".sound": "geräusch, lärm, laut", ".heat": "heiß, überhitzt", ".cold": "kalt", ".tamper": "manipulation, sabotage",
         "light": "licht, lichter, lampe, lampen, leuchte, leuchten, beleuchtung, birne, glühbirne, strahler, spots, lichterkette, led, stehlampe, leuchtmittel",
         "switch": "schalter, steckdose, steckdosen, stecker, zwischenstecker",
@@ -48,6 +49,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".window": "fenster", ".smoke": "rauch, rauchmelder, feuer", ".moisture": "leck, nass, wasserleck", ".battery": "batterie, batterien, akku, akkus", ".illuminance": "helligkeit, lichtstärke", ".garage_door": "garagentor",
     },
     "fr": {
+        "person": "qui, quelqu'un",
         ".carbon_monoxide": "monoxyde de carbone", ".carbon_dioxide": "co2, qualité de l'air", ".connectivity": "connecté, connectés, déconnecté, connexion", ".plug": "branché, branchés, débranché", ".update": "mise à jour, mises à jour", ".vibration": "vibration, vibre", ".battery_charging": "charge, recharge", ".problem": "problème, panne", ".sound": "son, bruit", ".heat": "chaud, surchauffe", ".cold": "froid",
         "light": "lumière, lumières, lampe, lampes, ampoule, ampoules, éclairage, lustre, spot, spots, plafonnier, veilleuse, luminaire",
         "switch": "interrupteur, prise, prises, multiprise",
@@ -62,6 +64,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".door": "porte, portes", ".window": "fenêtre, fenêtres", ".smoke": "fumée, incendie", ".moisture": "fuite, mouillé", ".battery": "batterie, batteries, pile, piles", ".illuminance": "luminosité, éclairement",
     },
     "es": {
+        "person": "quién, alguien, gente",
         ".carbon_monoxide": "monóxido de carbono", ".carbon_dioxide": "co2, calidad del aire", ".connectivity": "conectado, conectados, desconectado, conexión", ".plug": "enchufado, enchufados, desenchufado", ".update": "actualización, actualizaciones", ".vibration": "vibración, vibra, vibrando", ".battery_charging": "cargando, carga", ".problem": "problema, avería", ".sound": "sonido, ruido", ".heat": "caliente", ".cold": "frío",
         "light": "luz, luces, lámpara, lámparas, bombilla, bombillas, foco, focos, iluminación, candelabro, alumbrado",
         "switch": "interruptor, enchufe, enchufes, toma, tomacorriente, regleta",
@@ -76,6 +79,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".door": "puerta, puertas", ".window": "ventana, ventanas", ".smoke": "humo, incendio", ".moisture": "fuga, mojado", ".battery": "batería, baterías, pila, pilas", ".illuminance": "luminosidad, brillo",
     },
     "it": {
+        "person": "chi, qualcuno",
         "light": "luce, luci, lampada, lampade, lampadina, lampadine, lampadario, faretto, faretti, illuminazione", "switch": "interruttore, presa, prese, ciabatta",
         "cover": "tapparella, tapparelle, tenda, tende, persiana, persiane, serranda, cancello", "cover.blind": "veneziana, veneziane, tenda", "cover.shutter": "tapparella, tapparelle, persiana, persiane, serranda", "cover.shade": "tenda a rullo, tenda",
         "cover.curtain": "tenda, tende", "cover.garage": "garage, basculante, porta del garage", "cover.gate": "cancello", "cover.awning": "tenda da sole, tendalino",
@@ -87,6 +91,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".motion": "movimento", ".occupancy": "presenza", ".door": "porta, porte", ".window": "finestra, finestre", ".smoke": "fumo", ".moisture": "perdita, allagamento", ".battery": "batteria, batterie, pila",
     },
     "nl": {
+        "person": "wie, iemand",
         "light": "licht, lichten, lamp, lampen, verlichting, spots, spotjes, kroonluchter, schemerlamp", "switch": "schakelaar, stekker, stopcontact, stekkerdoos",
         "cover": "rolluik, rolluiken, gordijn, gordijnen, jaloezie, jaloezieën, zonwering, scherm, luik, poort", "cover.blind": "jaloezie, jaloezieën, lamellen", "cover.shutter": "rolluik, rolluiken, luik", "cover.shade": "rolgordijn, rolgordijnen, scherm, screen",
         "cover.curtain": "gordijn, gordijnen", "cover.garage": "garagedeur, garage", "cover.gate": "poort, hek", "cover.awning": "zonnescherm, luifel, markies",
@@ -97,6 +102,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".motion": "beweging", ".occupancy": "aanwezigheid", ".door": "deur, deuren", ".window": "raam, ramen, venster", ".smoke": "rook, brand", ".moisture": "lek, lekkage", ".battery": "batterij, batterijen, accu",
     },
     "ru": {
+        "person": "кто",
         ".carbon_monoxide": "угарный газ, угарного газа", ".carbon_dioxide": "со2, углекислый газ", ".connectivity": "подключен, подключено, соединение, связь, онлайн", ".plug": "воткнут, вставлен", ".update": "обновление, обновления", ".vibration": "вибрация, вибрирует, трясется", ".battery_charging": "заряжается, зарядка", ".problem": "проблема, проблемы, неисправность", ".sound": "звук, шум", ".heat": "жар, перегрев, горячо", ".cold": "холод, холодно",
         "light": "свет, лампа, лампы, лампочка, лампочки, люстра, светильник, светильники, освещение, подсветка, торшер, ночник, бра, прожектор", "switch": "выключатель, розетка, розетки, реле",
         "cover": "шторы, штора, жалюзи, рольставни, ставни, занавески, ворота, рулонка", "cover.blind": "жалюзи", "cover.shutter": "рольставни, ставни", "cover.shade": "рулонная штора, рулонные шторы, шторка", "cover.curtain": "штора, шторы, занавеска, занавески, портьеры",
@@ -108,6 +114,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".smoke": "дым, пожар", ".moisture": "протечка, утечка", ".battery": "батарейка, батарея, заряд", ".illuminance": "освещенность, яркость",
     },
     "pt": {
+        "person": "quem, alguém, pessoas",
         "light": "luz, luzes, lâmpada, lâmpadas, abajur, candeeiro, luminária, lustre, iluminação", "switch": "interruptor, tomada, tomadas", "cover": "persiana, persianas, cortina, cortinas, estore, estores, toldo, portão", "cover.blind": "persiana, persianas, estore", "cover.shutter": "persiana, veneziana, estore",
         "cover.shade": "estore, cortina", "cover.curtain": "cortina, cortinas, cortinado", "cover.garage": "portão da garagem, garagem", "cover.gate": "portão, cancela", "cover.awning": "toldo", "climate": "termostato, termóstato, aquecimento, aquecedor, ar condicionado, ar, radiador",
         "fan": "ventilador, ventiladores, ventoinha, exaustor, purificador", "media_player": "música, canção, faixa, alto-falante, caixa de som, coluna, rádio, volume, tv, televisão, som", ".tv": "tv, televisão, televisor", ".speaker": "coluna, caixa de som, alto-falante",
@@ -116,6 +123,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".temperature": "temperatura, calor, quente, frio, graus", ".humidity": "umidade, humidade", ".power": "potência, consumo", ".energy": "energia, eletricidade", ".motion": "movimento", ".occupancy": "presença, ocupação", ".door": "porta, portas", ".window": "janela, janelas", ".smoke": "fumaça, fumo", ".moisture": "vazamento, fuga", ".battery": "bateria, baterias, pilha",
     },
     "pl": {
+        "person": "kto, ktoś",
         "light": "światło, światła, świateł, lampa, lampy, lampka, żarówka, żarówki, oświetlenie, żyrandol, kinkiet", "switch": "przełącznik, włącznik, gniazdko, kontakt, wtyczka", "cover": "roleta, rolety, żaluzja, żaluzje, zasłona, zasłony, brama, markiza", "cover.blind": "żaluzja, żaluzje", "cover.shutter": "roleta, rolety, okiennice",
         "cover.shade": "roleta, rolety", "cover.curtain": "zasłona, zasłony, firanka, firanki", "cover.garage": "brama garażowa, garaż", "cover.gate": "brama, furtka", "cover.awning": "markiza", "climate": "termostat, ogrzewanie, grzejnik, kaloryfer, klimatyzacja, klimatyzator, klima, pompa ciepła", "fan": "wentylator, wiatrak, wentylatory, oczyszczacz",
         "media_player": "muzyka, muzykę, piosenka, utwór, głośnik, radio, głośność, telewizor, telewizja, tv", ".tv": "telewizor, telewizja, tv", ".speaker": "głośnik, głośniki", "lock": "zamek, zamki, drzwi, kłódka", "vacuum": "odkurzacz, robot", "lawn_mower": "kosiarka", "valve": "zawór, kran, zraszacz, nawadnianie, podlewanie", "water_heater": "bojler, podgrzewacz, ciepła woda",
@@ -123,6 +131,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".energy": "energia, prąd", ".motion": "ruch", ".occupancy": "obecność", ".door": "drzwi", ".window": "okno, okna", ".smoke": "dym", ".moisture": "wyciek, zalanie", ".battery": "bateria, baterie",
     },
     "sv": {
+        "person": "vem, någon",
         ".carbon_monoxide": "kolmonoxid, kolos", ".connectivity": "ansluten, anslutna, anslutning", ".plug": "inkopplad", ".update": "uppdatering, uppdateringar", ".vibration": "vibration, vibrerar", ".battery_charging": "laddar, laddas", ".problem": "problem", ".sound": "ljud, oljud", ".heat": "varmt, hetta", ".cold": "kallt, kyla",
         "light": "ljus, ljuset, lampa, lampor, lampan, lamporna, belysning, taklampa, glödlampa, spotlight", "switch": "strömbrytare, uttag, kontakt, brytare", "cover": "rullgardin, persienn, persienner, gardin, gardiner, markis, jalusi", "cover.blind": "persienn, persienner, rullgardin", "cover.shutter": "jalusi, fönsterlucka", "cover.shade": "rullgardin, rullgardiner", "cover.curtain": "gardin, gardiner, gardinerna",
         "cover.garage": "garageport, garage", "cover.gate": "grind, port", "cover.awning": "markis", "climate": "termostat, värme, värmen, element, luftkonditionering, ac, värmepump", "fan": "fläkt, fläkten, fläktar", "media_player": "musik, musiken, låt, låten, högtalare, radio, volym, volymen, tv, teve", ".tv": "tv, teve, tvn", ".speaker": "högtalare, högtalaren", "lock": "lås, låset, dörr, dörren",
@@ -130,6 +139,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".temperature": "temperatur, varmt, kallt, grader", ".humidity": "luftfuktighet, fuktighet", ".power": "effekt, förbrukning", ".energy": "energi, el", ".motion": "rörelse", ".occupancy": "närvaro", ".door": "dörr, dörrar", ".window": "fönster", ".smoke": "rök, brand", ".moisture": "läcka, vattenläcka", ".battery": "batteri, batterier",
     },
     "cs": {
+        "person": "kdo, někdo",
         "light": "světlo, světla, lampa, lampy, lampička, žárovka, osvětlení, lustr", "switch": "vypínač, spínač, zásuvka, zásuvky", "cover": "roleta, rolety, žaluzie, závěs, závěsy, markýza, vrata, brána", "cover.blind": "žaluzie", "cover.shutter": "roleta, rolety, okenice", "cover.shade": "roleta, rolety",
         "cover.curtain": "závěs, závěsy, záclona, záclony", "cover.garage": "garážová vrata, garáž", "cover.gate": "brána, vrata", "cover.awning": "markýza", "climate": "termostat, topení, radiátor, klimatizace, klima", "fan": "ventilátor, větrák, digestoř, čistička",
         "media_player": "hudba, hudbu, písnička, skladba, reproduktor, rádio, hlasitost, televize, televizi, tv", ".tv": "televize, televizi, telka, tv", ".speaker": "reproduktor", "lock": "zámek, zámky, dveře", "vacuum": "vysavač, robot", "lawn_mower": "sekačka", "valve": "ventil, kohout, uzávěr, zavlažování", "water_heater": "bojler, ohřívač",
@@ -138,6 +148,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".plug": "zásuvka, zásuvky", ".connectivity": "připojeno, odpojeno, spojení", ".problem": "problém, závada", ".update": "aktualizace, aktualizovat", ".light": "světlo",
     },
     "da": {
+        "person": "hvem, nogen",
         ".carbon_monoxide": "kulilte, kulmonoxid, carbonmonoxid, kulos", ".connectivity": "forbundet, tilsluttet, forbindelse", ".plug": "tilsluttet", ".update": "opdatering, opdateringer", ".vibration": "vibration, vibrerer", ".battery_charging": "oplader, lader", ".problem": "problem, problemer", ".sound": "lyd, støj", ".heat": "varmt, hede", ".cold": "koldt, kulde",
         "light": "lys, lyset, lampe, lampen, lamper, lamperne, belysning, pære, loftslampe", "switch": "kontakt, stikkontakt, afbryder, stik", "cover": "gardin, gardiner, persienne, persienner, rullegardin, markise, skodde, port", "cover.blind": "persienne, persienner, rullegardin", "cover.shutter": "skodde, skodder", "cover.shade": "rullegardin, rullegardiner", "cover.curtain": "gardin, gardiner, gardinerne", "cover.garage": "garageport, garage",
         "cover.gate": "port, låge", "cover.awning": "markise", "climate": "termostat, varme, varmen, radiator, klimaanlæg, aircondition, varmepumpe", "fan": "ventilator, blæser, emhætte", "media_player": "musik, musikken, sang, højttaler, højtaler, radio, lydstyrke, tv, fjernsyn, fjernsynet", ".tv": "tv, fjernsyn, fjernsynet", ".speaker": "højttaler, højtaler", "lock": "lås, låsen, dør, døren",

@@ -129,6 +129,8 @@ def _spoken(
         alike = {number: how for number, how in alike.items() if how >= _FORM}
     item = Spoken(run, folded, alike, language.kinds_of(folded), is_noun=language.is_noun(folded))
     item.is_common = folded in language.common or folded in language.everything
+    if folded in language.everything:
+        item.kinds, item.is_noun = {}, False
     if run.isdigit():
         item.factor = _NUMBER
     elif phrase is not None:
