@@ -76,7 +76,7 @@ async def test_who_is_no_admin_clears_their_own(
         return_response=True,
         context=Context(user_id=hass_read_only_user.id),
     )
-    assert cleared == {"cleared": 1}
+    assert cleared == {"cleared": 1, "stored": 1}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, -(2**70)], ids=["nan", "inf", "huge", "big"])
