@@ -1,6 +1,6 @@
 """What of the states is new to the model: a line for each entity that reads differently from what it was told."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homeassistant.core import HomeAssistant, State
@@ -52,13 +52,12 @@ class News:
         """
         new = [(entity, state) for entity in entities if (state := self._state_if_new(entity)) is not None]
         new.sort(key=lambda item: item[0].entity_id not in self.known)
-        lines = self._described(new, detailed=True)
-        if sum(self._tokens(line) for _, line in lines) > budget:
-            lines[DETAILED:] = self._described(new[DETAILED:], detailed=False)
-        for number, (now, line) in enumerate(lines):
+        short = DETAILED if self._is_too_long(new, budget) else len(new)
+        for number, item in enumerate(new):
+            now, line = self._described(item, detailed=number < short)
             budget -= self._tokens(line)
             if budget < 0 and line.entity_id not in self.known:
-                return len(lines) - number
+                return len(new) - number
             self._tell(now, line)
         return 0
 
@@ -71,7 +70,8 @@ class News:
             and (state := self._state_if_new(entity)) is not None
         ]
         left_out = 0
-        for now, line in self._described(changed, detailed=True):
+        for item in changed:
+            now, line = self._described(item, detailed=True)
             if now.text == self.known[line.entity_id].text:
                 self.told[line.entity_id] = now
                 continue
@@ -88,13 +88,19 @@ class News:
         before = [entities[entity_id] for entity_id in self.known if entity_id in entities]
         await self.async_add_selection(Selection(before, detailed=False))
 
-    def _described(self, items: Iterable[tuple[HomeEntity, State]], *, detailed: bool) -> list[tuple[Told, StateLine]]:
-        described = []
-        for entity, state in items:
-            attributes = attributes_of(self.turn, entity.entity_id)
-            now = self.view.descriptions.of(state, attributes, detailed=detailed)
-            described.append((now, self._line(entity, now)))
-        return described
+    def _is_too_long(self, items: Sequence[tuple[HomeEntity, State]], budget: int) -> bool:
+        """Return whether entities with attributes pass the budget."""
+        for item in items:
+            budget -= self._tokens(self._described(item, detailed=True)[1])
+            if budget < 0:
+                return True
+        return False
+
+    def _described(self, item: tuple[HomeEntity, State], *, detailed: bool) -> tuple[Told, StateLine]:
+        entity, state = item
+        attributes = attributes_of(self.turn, entity.entity_id)
+        now = self.view.descriptions.of(state, attributes, detailed=detailed)
+        return now, self._line(entity, now)
 
     def _state_if_new(self, entity: HomeEntity) -> State | None:
         """Return the state of an entity, None where the model knows it or has just been told."""
@@ -108,8 +114,14 @@ class News:
     def _line(self, entity: HomeEntity, now: Told) -> StateLine:
         area = area_of(self.view.snapshot, entity)
         introduced = self.names and entity.entity_id not in self.known
-        note = what_the_id_does_not_say(entity, area) if introduced else ""
+        note = self._note(entity, area) if introduced else ""
         return StateLine(entity.entity_id, now.text, entity.names[0], area, note)
+
+    def _note(self, entity: HomeEntity, area: str | None) -> str:
+        notes = self.view.notes
+        if (note := notes.get(entity.entity_id)) is None:
+            note = notes[entity.entity_id] = what_the_id_does_not_say(entity, area)
+        return note
 
     def _tell(self, now: Told, line: StateLine) -> None:
         """Remember what the model knows now; a line only where it reads differently."""

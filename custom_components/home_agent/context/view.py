@@ -25,6 +25,8 @@ class View:
     """By budget."""
     selections: dict[tuple[object, ...], Selection] = field(default_factory=dict)
     descriptions: Descriptions = field(default_factory=Descriptions)
+    notes: dict[str, str] = field(default_factory=dict)
+    """What introduces an entity, by its id."""
 
     async def async_map(self, budget: int, estimate: Callable[[str], int]) -> HomeMap:
         """Return the home map; the same one for the same budget."""
