@@ -10,6 +10,7 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
 from .client.base import EndpointConfig
 from .const import ASSISTANT, DOMAIN
+from .mcp_client.server import Server
 from .retrieval.report import async_report
 from .retrieval.settings import RetrievalSettings
 from .runtime import HomeAgentConfigEntry
@@ -35,6 +36,10 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
         info["last_success"] = max(answered, default=None)
         info["documents"] = _async_documents(entry)
         info |= {endpoint.config.title: _async_reachable(hass, endpoint.config) for endpoint in endpoints}
+        info |= {
+            f"MCP: {server.config.title}": _connected(server)
+            for server in entry.runtime_data.mcp_tools.servers.values()
+        }
     return info
 
 
@@ -44,6 +49,11 @@ async def _async_documents(entry: HomeAgentConfigEntry) -> str | dict[str, str]:
     if report.store_error is not None:
         return {"type": "failed", "error": report.store_error.removeprefix("store_")}
     return f"{report.documents} ({report.store}, {report.embedding})"
+
+
+def _connected(server: Server) -> str | dict[str, str]:
+    """Return whether the tools of an MCP server can be called now."""
+    return "ok" if server.connected else {"type": "failed", "error": "unreachable"}
 
 
 async def _async_reachable(hass: HomeAssistant, config: EndpointConfig) -> str | dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cryptography import x509
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 
@@ -18,7 +19,7 @@ from custom_components.home_agent.mcp_client.server import Server
 from custom_components.home_agent.safety.audit import MASK
 from tests.client.conftest import write_certificate
 from tests.custom.conftest import Run, WriteYaml, issues, write_yaml
-from tests.house import say
+from tests.house import say, set_up
 from tests.llm_server import LLMServer, tool_call
 
 from .conftest import TOKEN, StartServer, until
@@ -344,3 +345,32 @@ def test_names_are_matched_with_tolerance() -> None:
     assert named([other, snake], "knowledge/query") is snake
     assert named([other, tool("Knowledge.Query"), snake], "knowledge/query") is None
     assert named([other], "knowledge/query") is None
+
+
+async def test_a_tool_that_was_added_in_the_ui(hass: HomeAssistant, library: McpServer, run: Run) -> None:
+    handler = {
+        "type": "mcp",
+        "server_url": library.url,
+        "method": "find_book",
+        "auth": {"type": "bearer", "token": TOKEN},
+    }
+    data = {
+        "name": "look_up",
+        "description": "Looks up.",
+        "parameters": {"properties": {"title": {"type": "string"}}},
+        "handler": handler,
+    }
+    entry = await set_up(
+        hass,
+        more=[
+            ConfigSubentryDataWithId(
+                subentry_type="custom_tool", data=data, title="look_up", unique_id=None, subentry_id="tool-1"
+            )
+        ],
+    )
+    assert (await run("look_up", title="Emil"))["success"]
+    [server] = connections(hass)
+    assert hass.config_entries.async_remove_subentry(entry, "tool-1")
+    await hass.async_block_till_done()
+    assert not server.connected
+    assert tools(hass).names == []

@@ -10,6 +10,7 @@ import pytest
 from custom_components.home_agent.mcp_client import server as server_module
 from tests.custom.conftest import Run, issues
 from tests.house import set_up
+from tests.test_system_health import health
 
 from .conftest import TOKEN, StartServer, server_of, set_up_servers, subentry, until, with_key
 from .mcp_server import McpServer
@@ -123,3 +124,13 @@ async def test_a_writing_call_is_never_made_twice(
     await until(lambda: server_of(entry).connected)
     assert [call["title"] for call in server.calls] == ["Emil"]
     assert (await run("lend_book", title="Ronja"))["success"]
+
+
+async def test_system_health_tells_which_servers_answer(hass: HomeAssistant, library: McpServer) -> None:
+    away = subentry("http://127.0.0.1:9/mcp", 2, title="Away")
+    entry = await set_up(hass, more=[with_key(library), away])
+    await until(lambda: server_of(entry).connected)
+    page = await health(hass)
+    assert page["MCP: Library"] == "ok"
+    assert page["MCP: Away"] == {"type": "failed", "error": "unreachable"}
+    await page["documents"]
