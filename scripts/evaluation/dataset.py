@@ -35,6 +35,8 @@ class Case:
     """Whether it means the same in a larger home."""
     area: str | None = None
     """Where the asking device is."""
+    doubtful: bool = False
+    """Whether a room is named and entities of other rooms are wanted too: the room was not recognised."""
     part: str
     """What the home or the sentence was hashed to: `a` was looked at while the ranking was written, `b` never."""
 
@@ -64,6 +66,13 @@ class Dataset:
         """Return what the versions of one home have in common: they are in the same half."""
         return str(self._module.root_of(home)) if self._module else home
 
+    def _is_doubtful(self, row: Mapping[str, Any]) -> bool:
+        if not row.get("slots", {}).get("area"):
+            return False
+        wanted = set(row["expected_entity_ids"])
+        home = self.home(row["home"], AS_IT_IS)
+        return len({item["area"] for item in home["entities"] if item["entity_id"] in wanted}) > 1
+
     def assist_cases(self) -> Iterator[Case]:
         """Yield the requests of people."""
         for row in _rows(self._folder / "assist_cases.jsonl"):
@@ -90,6 +99,7 @@ class Dataset:
                     ref=row["intent"],
                     explicit=False,
                     area=row.get("context_area"),
+                    doubtful=self._is_doubtful(row),
                     part=_half(row["group"]),
                 )
 
