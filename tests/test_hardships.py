@@ -3,7 +3,8 @@
 import logging
 from typing import Any
 
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.config_entries import ConfigEntryState
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import entity_registry as er
 import pytest
@@ -130,6 +131,18 @@ async def test_detailed_log_can_be_switched_off_again(hass: HomeAssistant) -> No
     hass.config_entries.async_update_entry(entry, options={})
     await hass.async_block_till_done()
     assert LOGGER.level == logging.NOTSET
+
+
+async def test_settings_that_change_while_they_are_taken_up_count(hass: HomeAssistant) -> None:
+    @callback
+    def change(_event: object) -> None:  # its first entity is there, its setup is not at its end
+        [entry] = hass.config_entries.async_entries(DOMAIN)
+        assert entry.state is ConfigEntryState.SETUP_IN_PROGRESS
+        hass.config_entries.async_update_entry(entry, options={"retrieval": {"collection": "other"}})
+
+    hass.bus.async_listen_once(er.EVENT_ENTITY_REGISTRY_UPDATED, change)
+    entry = await set_up(hass)
+    assert entry.runtime_data.finder._settings.collection == "other"
 
 
 async def test_assistant_that_is_disabled_is_refused(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -68,6 +68,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Build what the entry owns. Asks no endpoint: the computer of a local model is often asleep."""
+    entry.async_on_unload(entry.add_update_listener(_async_reload))  # first: settings may change while this runs
     LOGGER.setLevel(logging.DEBUG if entry.options.get(CONF_DEBUG_LOGGING) else logging.NOTSET)
     home, custom_tools = Home(hass, entry), CustomTools(hass, entry)
     mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
@@ -135,7 +136,6 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     entry.async_on_unload(mcp_tools.async_close)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     async_watch_pipelines(hass, entry, entry.runtime_data.profiles)
-    entry.async_on_unload(entry.add_update_listener(_async_reload))
     return True
 
 
