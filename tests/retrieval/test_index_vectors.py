@@ -223,6 +223,10 @@ async def test_reindex_makes_all_vectors_again_and_says_how_far_it_is(
         ("started", 6, 6),
         ("completed", 6, 6),
     ]
+    await settle(hass)
+    assert {text: embedding_server.texts.count(text) for text in set(embedding_server.texts)} == dict.fromkeys(
+        embedding_server.texts, 2
+    )
 
 
 async def test_reindex_says_what_went_wrong(

@@ -107,6 +107,10 @@ class Embedder(Protocol):
         """
         ...
 
+    async def async_forget(self) -> None:
+        """Make vectors again that were made before. Never raises."""
+        ...
+
     async def async_close(self) -> None:
         """Let go of files and connections. Never raises."""
         ...

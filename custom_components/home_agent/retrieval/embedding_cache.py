@@ -105,6 +105,12 @@ class EmbeddingCache:
             query = "DELETE FROM vectors WHERE model=? AND length(vector)!=?"
             connection.execute(query, (self._model, 4 * length))
 
+    def forget(self) -> None:
+        """Drop all vectors of the model."""
+        self._memory.clear()
+        with suppress(StoreError), self._database.writing() as connection:
+            connection.execute("DELETE FROM vectors WHERE model=?", (self._model,))
+
     def close(self) -> None:
         """Let go of the file, for good."""
         self._database.ended = True

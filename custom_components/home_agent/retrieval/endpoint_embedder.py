@@ -51,6 +51,10 @@ class EndpointEmbedder:
         found = await self._async_missing(by_digest, known, within)
         return _stacked([found[digest] for digest in digests])
 
+    async def async_forget(self) -> None:
+        """Ask for every text again: the endpoint may have another model under the same name by now."""
+        await self._hass.async_add_executor_job(self._cache.forget)
+
     async def async_close(self) -> None:
         """Give up what is still on its way, and let go of the cache."""
         for task in self._late:

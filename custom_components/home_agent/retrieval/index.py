@@ -245,6 +245,8 @@ class HomeIndex:
             wanted = entities.values() if self._embeds else ()
             documents = {item.entity_id: item.document() async for item in in_slices(wanted)}
             progress = events.IndexProgress(self._hass, self._settings.collection)
+            if anew:
+                await self._vectors.embedder.async_forget()
             try:
                 counts = await self._vectors.async_sync(
                     self._settings.collection, documents, progress.async_advance, anew=anew

@@ -42,6 +42,9 @@ class LexicalEmbedder:
             return vectors_of(texts)
         return await self._hass.async_add_executor_job(vectors_of, texts)
 
+    async def async_forget(self) -> None:
+        """Do nothing: nothing is kept."""
+
     async def async_close(self) -> None:
         """Do nothing: nothing is open."""
 
