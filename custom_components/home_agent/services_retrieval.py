@@ -84,13 +84,20 @@ async def _async_index_entity(call: ServiceCall) -> ServiceResponse:
 
 async def _async_add_document(call: ServiceCall) -> ServiceResponse:
     """Add a document, or replace the one of the same title; return how many passages it became."""
-    knowledge = _runtime(call.hass).knowledge
-    data: Mapping[str, Any] = call.data
-    if (ATTR_TEXT in data) == (ATTR_PATH in data):
+    if (ATTR_TEXT in call.data) == (ATTR_PATH in call.data):
         raise _invalid("document_text_or_path")
+    try:
+        return await _async_added(call.hass, call.data)
+    except KnowledgeError as err:  # what was given is wrong, not what Home Agent does
+        raise _invalid(str(err.translation_key), **(err.translation_placeholders or {})) from err
+
+
+async def _async_added(hass: HomeAssistant, data: Mapping[str, Any]) -> ServiceResponse:
+    """Add a document. Raises `KnowledgeError`."""
+    knowledge = _runtime(hass).knowledge
     path = ""
     if ATTR_PATH in data:
-        path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
+        path = await hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
     entry = Entry(
         collection=data[ATTR_COLLECTION],
         title=data[ATTR_TITLE] or _title(path or data[ATTR_TEXT]),

@@ -43,6 +43,12 @@ def test_words_that_say_nothing_do_not_count() -> None:
     assert index.find("is the in", 5, {"is", "the", "in"}) == []
 
 
+def test_a_word_of_all_passages_is_found_where_there_are_few() -> None:
+    index = WordIndex({"plumber": "Plumber\nThe plumber is Hans.", "invoice": "What the plumber charged: 120 euros."})
+    assert {key for key, _ in index.find("who is our plumber?", 5, {"is", "who"})} == {"plumber", "invoice"}
+    assert index.find("what is our weather?", 5, {"is", "what"}) == []
+
+
 def test_what_changed_or_is_gone_is_not_found_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_words, "_SPARE", 2)
     index = WordIndex(TEXTS)

@@ -5,7 +5,7 @@ from threading import Event
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from homeassistant.exceptions import ServiceValidationError, Unauthorized
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
@@ -183,7 +183,7 @@ async def test_what_cannot_be_added_is_refused_and_leaves_nothing(
 ) -> None:
     knowledge = await start()
     before = knowledge.counts
-    with pytest.raises(HomeAssistantError) as error:
+    with pytest.raises(ServiceValidationError) as error:
         await call(hass, "add_document", **data)
     assert error.value.translation_key == key
     assert knowledge.counts == before

@@ -14,6 +14,7 @@ LEAST = 0.4  # of the question, by weight: below it a passage is about something
 _ALIKE = 0.8  # from which likeness on two words are forms of one
 _FULL_LENGTH = 5  # letters from which on a word has its full weight
 _START = 3  # letters that forms of a word share
+_OTHERS = 10  # passages that could as well be there: where there are few, a word that most have still says something
 _SPARE = 1000  # passages that may be gone before everything is numbered anew
 
 
@@ -99,7 +100,7 @@ class WordIndex:
     def _rarity(self, forms: Mapping[int, float]) -> float:
         """Return how much a word says: what no passage has says as much as what one has."""
         has = max(len(forms), 1)
-        return log(1 + (len(self._numbers) - has + 0.5) / (has + 0.5))
+        return log(1 + (len(self._numbers) + _OTHERS - has + 0.5) / (has + 0.5))
 
 
 def _weight(word: str) -> float:
