@@ -53,9 +53,10 @@ def told() -> Told:
     return []
 
 
-async def opened(hass: HomeAssistant, told: Told) -> Conversations:
+async def opened(hass: HomeAssistant, told: Told, *profiles: Profile) -> Conversations:
     """Return the conversations of an entry as they are after a start."""
-    conversations = Conversations(hass, "e", {"p": PROFILE}, lambda trouble, name: told.append((trouble, name)))
+    known = {profile.subentry_id: profile for profile in (PROFILE, *profiles)}
+    conversations = Conversations(hass, "e", known, lambda trouble, name: told.append((trouble, name)))
     stop = await conversations.async_load()
     stop()
     return conversations
@@ -87,6 +88,27 @@ async def test_a_conversation_comes_back_as_it_was(hass: HomeAssistant, storage:
     assert [(item.role, item.text) for item in found.messages] == [("user", "hello"), ("assistant", "hello")]
     assert found.taints == {"search"}
     assert told == []
+
+
+async def test_what_was_cleared_leaves_the_disk(hass: HomeAssistant, storage: Path, told: Told) -> None:
+    await write(hass, told)
+    conversations = await opened(hass, told)
+    assert conversations.clear("a") == 1
+    await conversations.async_close()
+    assert "hello" not in (storage / f"{DOMAIN}.conversations.e").read_text()
+
+
+async def test_of_two_assistants_one_may_leave_nothing_on_the_disk(
+    hass: HomeAssistant, storage: Path, told: Told
+) -> None:
+    forgetful = Profile(subentry_id="f", name="Ben", history_persist=False)
+    conversations = await opened(hass, told, forgetful)
+    conversations.add(turn(), "a", a_round(), ())
+    conversations.add(replace(turn(), profile=forgetful), "a", a_round("marzipan"), ())
+    await conversations.async_close()
+    content = (storage / f"{DOMAIN}.conversations.e").read_text()
+    assert "hello" in content
+    assert "marzipan" not in content
 
 
 async def test_it_is_private_and_in_the_form_of_openai(hass: HomeAssistant, storage: Path, told: Told) -> None:
