@@ -31,6 +31,11 @@ def test_what_is_a_pin_is_taken_out(text: str, language: str, concealed: str) ->
     assert Pins(TWO).conceal(text, language) == concealed
 
 
+def test_several_pins_in_one_number_are_taken_out() -> None:
+    three = Pins({"unlock": "4711", "disarm": "908070", "open_door": "1234"})
+    assert three.conceal("12344711908070", "en") == MASK
+
+
 def test_a_house_without_pins_hears_everything() -> None:
     assert Pins().conceal("4711", "en") == "4711"
 

@@ -26,8 +26,8 @@ class Pins:
         """Take PINs by what they guard (`unlock`, `open_door`, ...)."""
         self._by_reason = dict(by_reason or {})
         single = tuple(dict.fromkeys(self._by_reason.values()))
-        both = tuple(first + second for first, second in permutations(single, 2))  # a yes to two things has two
-        self._secrets = tuple(pin.encode() for pin in (*single, *both))
+        said = ("".join(several) for size in range(1, len(single) + 1) for several in permutations(single, size))
+        self._secrets = tuple(dict.fromkeys(pin.encode() for pin in said))  # a yes to several things has several
         self._lengths = frozenset(len(pin) for pin in self._secrets)
         self._compared: deque[datetime] = deque()
 
@@ -55,7 +55,7 @@ class Pins:
         return [number for number in _parts(run, max(self._lengths)) if len(number) in self._lengths]
 
     def _has_secret(self, run: Sequence[Digits]) -> bool:
-        """Return whether a run has a PIN, or two; it takes as long whichever that is."""
+        """Return whether a run has PINs; it takes as long whichever they are."""
         found = False
         for number in self._numbers(run):
             for secret in self._secrets:
