@@ -2,14 +2,19 @@
 
 from typing import Any
 
+from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.client import connection
-from custom_components.home_agent.client.base import Reply
+from custom_components.home_agent.client.base import EndpointConfig, Reply
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
+from custom_components.home_agent.client.connection import Connection
+from custom_components.home_agent.client.error_map import ErrorMap
 from custom_components.home_agent.client.stream import MAX_TEXT
 from custom_components.home_agent.errors import LLMEndlessError
+from tests.custom.rest_server import RestServer
 from tests.llm_server import LLMServer, Piece, delta, endless, tool_call
+from tests.mcp_client.hostile import stream
 
 from .conftest import REQUEST, MakeClient
 
@@ -62,6 +67,18 @@ async def test_a_call_that_is_whole_is_kept(make_client: MakeClient, llm_server:
     heard = await listen(make_client())
     [calls] = [item["tool_calls"] for item in heard if "tool_calls" in item]
     assert calls[0].tool_args == {"a": 1}
+
+
+async def test_a_list_of_models_without_an_end(hass: HomeAssistant, socket_enabled: None) -> None:
+    server = RestServer()
+    await server.start()
+    server.answers["/v1/models"] = stream(b'{"data": [' + b" " * 60_000)
+    config = EndpointConfig(subentry_id="id", title="Model", base_url=f"{server.url}/v1", api_key="", model="m")
+    try:
+        with pytest.raises(LLMEndlessError):
+            await Connection(hass, config, ErrorMap("Model")).get("/models")
+    finally:
+        await server.stop()
 
 
 async def test_a_server_that_is_merely_busy_is_left_as_well(

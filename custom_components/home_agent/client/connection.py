@@ -13,6 +13,7 @@ from typing import Any, cast
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.httpx_client import get_async_client
 from openai import AsyncOpenAI, AsyncStream, OpenAIError, Timeout, omit
+import orjson
 
 from ..errors import LLMAuthError, LLMError
 from .base import EndpointConfig
@@ -20,10 +21,11 @@ from .error_map import ErrorMap
 from .presets import DEFAULT_API_VERSION, normalize_base_url
 
 CONNECT_TIMEOUT = 10.0  # seconds
-MAX_RESPONSE = (
-    32 * 2**20
-)  # bytes of one answer; with the frame around each token ten times the longest that models give
+MAX_RESPONSE = 32 * 2**20
+"""Bytes of one answer; with the frame around each token ten times the longest that models give."""
 MAX_SECONDS = 1800.0  # of one answer, however busily it is sent
+MAX_LIST = 8 * 2**20  # bytes of a list of models
+MAX_LIST_SECONDS = 60.0
 _DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end
 
 _ANONYMOUS = dict.fromkeys(
@@ -73,15 +75,26 @@ class Connection:
         """Send a question as JSON and return the answer like `get`. Raises `LLMError`."""
         return await self._answer(path, self._client.post, {"body": body})
 
-    async def _answer(self, path: str, method: Callable[..., Awaitable[object]], more: Mapping[str, Any]) -> object:
+    async def _answer(
+        self, path: str, method: Callable[..., Awaitable[AsyncStream[object]]], more: Mapping[str, Any]
+    ) -> object:
         await self._begin()
         options = {"headers": self._headers, "timeout": self._timeout}
-        try:
-            return await method(path, cast_to=object, options=options, **more)
+        try:  # as a stream: the library itself would read without end
+            response = await method(
+                path, cast_to=object, options=options, stream=True, stream_cls=AsyncStream[object], **more
+            )
         except OpenAIError as err:
             raise self._errors.from_exception(err) from err
-        except ValueError as err:  # it says it is JSON and is not
+        async with response, aclosing(read(response, self._errors, MAX_LIST, MAX_LIST_SECONDS)) as parts:
+            data = b"".join([part async for part in parts])
+        if "json" not in response.response.headers.get("Content-Type", "").lower():
+            return data.decode(errors="replace")
+        try:
+            found: object = orjson.loads(data)
+        except orjson.JSONDecodeError as err:  # it says it is JSON and is not
             raise self._errors.response_error(path) from err
+        return found
 
     async def post(self, path: str, content: bytes) -> AsyncStream[object]:
         """Send JSON and return the open response.
@@ -112,13 +125,16 @@ class Connection:
             self._prepared = True
 
 
-async def read(response: AsyncStream[object], errors: ErrorMap) -> AsyncGenerator[bytes]:
+async def read(
+    response: AsyncStream[object], errors: ErrorMap, most: int | None = None, seconds: float | None = None
+) -> AsyncGenerator[bytes]:
     """Yield a response's bytes as they arrive. Raises `LLMError`, also for a response that does not end."""
-    received, ends = 0, time.monotonic() + MAX_SECONDS
+    received, most = 0, MAX_RESPONSE if most is None else most
+    ends = time.monotonic() + (MAX_SECONDS if seconds is None else seconds)
     async with aclosing(_parts(response, errors)) as parts:
         async for data in parts:
             received += len(data)
-            if received > MAX_RESPONSE or time.monotonic() > ends:
+            if received > most or time.monotonic() > ends:
                 raise errors.endless()
             yield data
 
