@@ -92,6 +92,7 @@ async def test_a_quiet_server_that_stops_is_noticed_and_found_again(
     server.start()
     await until(lambda: server_of(entry).connected)
     assert (await run("find_book", title="Emil"))["success"]
+    assert await hass.config_entries.async_unload(entry.entry_id)  # leaving takes a moment
 
 
 async def test_a_restart_is_noticed_without_a_call(

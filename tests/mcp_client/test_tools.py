@@ -37,10 +37,11 @@ async def test_both_transports_with_a_key(
     hass: HomeAssistant, start_server: StartServer, run: Run, served: str, transport: str
 ) -> None:
     server = start_server(transport=served, token=TOKEN)
-    await set_up_servers(hass, with_key(server, transport=transport))
+    entry = await set_up_servers(hass, with_key(server, transport=transport))
     answer = await run("find_book", title="Emil")
     assert answer["result"] == "Found Emil: shelf 4.[31m"
     assert server.calls == [{"name": "find_book", "title": "Emil"}]
+    assert await hass.config_entries.async_unload(entry.entry_id)  # leaving takes a moment
 
 
 async def test_only_what_reads_is_offered(hass: HomeAssistant, library: McpServer) -> None:
