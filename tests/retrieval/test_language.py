@@ -36,6 +36,11 @@ async def test_words_for_kinds_inside_a_run_without_spaces(hass: HomeAssistant) 
     assert any("light" in kinds for _, kinds in language.inside("打开厨房的灯"))
 
 
+@pytest.mark.parametrize(("code", "text"), [("en", "厨房灯"), ("my", "မီးဖိုချောင်"), ("xx", "灯")])
+async def test_not_everything_is_meant_where_nobody_says_so(hass: HomeAssistant, code: str, text: str) -> None:
+    assert not (await Languages(hass).async_get(code)).has_everything([text])
+
+
 async def test_fillers_name_nothing(hass: HomeAssistant) -> None:
     language = await Languages(hass).async_get("en")
     assert {"turn", "the", "please"} <= language.fillers

@@ -240,21 +240,20 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
     fillers = (sentences.fillers - names) | set(_listed(FILLERS.get(base, "")))
     kinds = {word: known for word, known in kinds.items() if word in names or not fillers.issuperset(word.split())}
     nouns = (nouns | sentences.nouns) & kinds.keys()
-    for word, known in kinds.items():
-        if word in nouns and known.get("sensor", 0.0) > _BINARY:
-            known["binary_sensor"] = max(known.get("binary_sensor", 0.0), _BINARY)
+    for word in nouns:
+        if kinds[word].get("sensor", 0.0) > _BINARY:
+            _raise(kinds, word, {"binary_sensor": _BINARY})
     if base != "en":
         for word, kind in _rows(COLLOQUIAL["en"]):
-            if word not in sentences.fillers and kinds.get(word, {}).get(kind, 0) < _FALLBACK and word not in nouns:
+            if word not in nouns | sentences.fillers:
                 _raise(kinds, word, {kind: _FALLBACK})
-    everything = {word for words_ in (EVERYTHING.get(base, ""), EVERYTHING["en"]) for word in _listed(words_)}
     return Language(
         code=code,
         kinds=kinds,
         asking=sentences.asking,
         fillers=frozenset(fillers),
         common=frozenset(sentences.kinds) | frozenset(sentences.asking),
-        everything=frozenset(everything),
+        everything=frozenset((*_listed(EVERYTHING.get(base, "")), *_listed(EVERYTHING["en"]))),
         places=_places(base),
         nouns=frozenset(nouns),
     )
@@ -308,7 +307,7 @@ def _places(base: str) -> Mapping[str, frozenset[str]]:
 
 
 def _listed(listed: str) -> Iterator[str]:
-    return (_phrase(word) for word in listed.split(","))
+    return filter(None, map(_phrase, listed.split(",")))
 
 
 def _phrase(text: str) -> str:

@@ -115,13 +115,7 @@ def _spoken(
     run: str, folded: str, phrase: Mapping[str, float] | None, language: Language, lexicon: Lexicon
 ) -> Sequence[Spoken]:
     if is_unspaced(run):
-        named = [
-            Spoken(word, word, kinds=kinds, is_noun=word in language.nouns) for word, kinds in language.inside(run)
-        ]
-        for item in named:
-            item.alike = _with_synonyms({}, item, language, lexicon)
-        pairs = [Spoken(piece, fold(piece), lexicon.alike(piece)) for piece in pieces(run)]
-        return [*named, *(item for item in pairs if item.word not in {one.word for one in named})]
+        return _unspaced(run, language, lexicon)
     if folded in language.fillers and not phrase:
         return (Spoken(run, folded, lexicon.alike(run), factor=_FILLER),)
     alike = lexicon.alike(run)
@@ -163,6 +157,16 @@ def _call_rooms_otherwise(spoken: Sequence[Spoken], folded: list[str], language:
 def _telling(words: Sequence[str]) -> str:
     """Return the word that tells a room from others: "living" of "living room"."""
     return max((word for word in words if word not in ANY_ROOM), key=len, default=words[0])
+
+
+def _unspaced(run: str, language: Language, lexicon: Lexicon) -> Sequence[Spoken]:
+    """Return the words for kinds inside a run without spaces, and its pairs of characters."""
+    named = [Spoken(word, word, kinds=kinds, is_noun=word in language.nouns) for word, kinds in language.inside(run)]
+    for item in named:
+        item.alike = _with_synonyms({}, item, language, lexicon)
+    known = {item.word for item in named}
+    pairs = (Spoken(piece, fold(piece), lexicon.alike(piece)) for piece in pieces(run))
+    return [*named, *(pair for pair in pairs if pair.word not in known)]
 
 
 def _apart(word: str, language: Language, lexicon: Lexicon) -> tuple[str, str] | None:
