@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from homeassistant.components.conversation import ChatLog, Content, SystemContent, UserContent
 from homeassistant.core import HomeAssistant
+from homeassistant.util.async_ import create_eager_task
 
 from .. import events
 from ..client.base import Message
@@ -231,9 +232,10 @@ class Briefing:
     async def _async_look_up(self, query: Query, budget: Budget, known: Known) -> Mapping[str, Block]:
         """Find entities, and at the same time what the providers have; entities are asked for first, and told first."""
         asked = Asked(turn=self._turn, query=query, tokens=budget.blocks)
-        _, blocks = await asyncio.gather(
-            self._async_find(query), self._sources.providers.async_blocks(asked, known.items, self._estimate)
-        )
+        asking = self._sources.providers.async_blocks(asked, known.items, self._estimate)
+        if not self._mode.looks_up:
+            return await asking
+        _, blocks = await asyncio.gather(create_eager_task(self._async_find(query)), create_eager_task(asking))
         return blocks
 
     async def _async_find(self, query: Query) -> None:

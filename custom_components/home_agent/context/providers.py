@@ -1,8 +1,11 @@
 """Asks all providers at once, and keeps what they say within its room."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+
+from homeassistant.util.async_ import create_eager_task
 
 from ..client.wire import dump
 from .base import Asked, Block, Provider
@@ -32,7 +35,7 @@ class Providers:
         `known` are the keys (`told_key`) that the model still sees.
         """
         providers = tuple(self._providers)
-        answers = await asyncio.gather(
+        answers = await async_together(
             *(self._outages.async_answer(item.name, TIMEOUT, item.async_block(asked)) for item in providers)
         )
         room = asked.tokens
@@ -46,6 +49,14 @@ class Providers:
                 blocks[provider.name] = fitting
                 room -= spent
         return blocks
+
+
+async def async_together[T](*questions: Coroutine[Any, Any, T]) -> list[T]:
+    """Return the answers; what answers at once costs no turn of the event loop."""
+    tasks = [create_eager_task(question) for question in questions]
+    if waiting := [task for task in tasks if not task.done()]:
+        await asyncio.gather(*waiting)
+    return [task.result() for task in tasks]
 
 
 def told_key(provider: str, key: str) -> str:
