@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 import logging
 
 import pytest
@@ -79,6 +80,12 @@ async def test_one_that_fails_or_sleeps_is_left_out_and_logged_once_per_outage(
     failing.error = ValueError()
     await providers.async_blocks(asked, (), estimate)
     assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 3
+
+
+async def test_without_room_nobody_is_asked(asked: Asked) -> None:
+    sleeping = Says("memories", "one")
+    sleeping.comes = False
+    assert await Providers(sleeping).async_blocks(replace(asked, tokens=0), (), estimate) == {}
 
 
 async def test_registered_until_it_is_taken_back(asked: Asked) -> None:

@@ -34,7 +34,7 @@ class Providers:
 
         `known` are the keys (`told_key`) that the model still sees.
         """
-        providers = tuple(self._providers)
+        providers = tuple(self._providers) if asked.tokens > 0 else ()
         answers = await async_together(
             *(self._outages.async_answer(item.name, TIMEOUT, item.async_block(asked)) for item in providers)
         )
