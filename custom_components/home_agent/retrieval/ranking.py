@@ -22,6 +22,7 @@ _GROUP = 10.0  # a member of the group that was named comes before everything el
 _MEMBER = 0.3  # what that adds to its score
 _HERE = 0.1  # such a member in the area of the asking device
 _ASKER = 0.06  # anything else there
+_PLACE_BEFORE = 0.12  # in the place of the sentence before, where this one names none ("and the humidity there?")
 _SPOKEN_OF = 0.08  # the entity that was spoken of last
 _MEANT = 0.6  # the same when the request names nothing itself ("turn it off")
 _HABIT = 0.06
@@ -76,6 +77,10 @@ class Ranker:
         evidence = Evidence(table, request)
         score = _fit(evidence)
         _know_the_asker(score, evidence, query)
+        if query.previous and not evidence.places and not evidence.names:
+            before = Evidence(table, request_of(query.previous, language, table.lexicon))
+            if before.places:
+                score += np.float32(_PLACE_BEFORE) * before.at_place
         for place, entity_id in enumerate(vector_ranks):
             if (row := table.row_of.get(entity_id)) is not None:
                 score[row] += _VECTOR * _RANK / (_RANK + place)
