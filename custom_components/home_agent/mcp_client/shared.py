@@ -1,5 +1,7 @@
 """Servers that tools of the owner's own name: each is connected once, from the first call on."""
 
+import asyncio
+
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from yarl import URL
@@ -43,5 +45,4 @@ class SharedServers:
         servers = [*self._servers.values()]
         self._servers.clear()
         self._users.clear()
-        for server in servers:
-            await server.async_stop()
+        await asyncio.gather(*(server.async_stop() for server in servers))
