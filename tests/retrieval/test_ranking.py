@@ -160,9 +160,15 @@ def test_a_follow_up_is_read_with_the_sentence_before(ask: Ask) -> None:
     assert ask("and in the guest bedroom?", previous=before)[0] == "light.guest"
     assert set(ask("now off again", previous=before)[:2]) == {"light.kitchen_ceiling", "light.kitchen_counter"}
     assert ask("pause", previous=before)[0].startswith("media_player.")
-    assert ask("what is the temperature there?", previous=before)[0] == "sensor.kitchen_temperature"
-    assert "sensor.living_temperature" in ask("what is the temperature there?", previous="living room light")[:2]
-    assert ask("the temperature in the living room", previous=before)[0] == "sensor.living_temperature"
+
+
+def test_a_follow_up_that_names_no_place_is_about_the_one_before(ask: Ask, ranker: Ranker) -> None:
+    for area in ("guest", "kitchen", "living"):
+        ranker.add(entity(f"sensor.air_{area}", "Air", area, device_class="humidity", unit="%"))
+    for place, area in (("living room", "living"), ("kitchen", "kitchen"), ("guest bedroom", "guest")):
+        there = f"sensor.air_{area}"
+        assert ask("what about the humidity there?", previous=f"turn on the light in the {place}")[0] == there
+        assert ask(f"the humidity in the {place}?", previous="turn on the light in the master bedroom")[0] == there
 
 
 def test_habits_decide_between_equals(ask: Ask) -> None:
