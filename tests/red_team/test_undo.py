@@ -17,7 +17,7 @@ import pytest
 from custom_components.home_agent.const import ASSISTANT
 from tests.foreign.conftest import MadeAPI
 from tests.house import say
-from tests.llm_server import text, tool_call
+from tests.llm_server import Reply, text, tool_call
 
 from .conftest import SetUp
 from .world import DOOR, Witness
@@ -47,6 +47,16 @@ async def action_id(hass: HomeAssistant) -> str:
     return str(answer["actions"][0]["action_id"])  # type: ignore[index, call-overload]
 
 
+def lets(witness: Witness, name: str, arguments: dict[str, Any]) -> None:
+    """Have the model call a tool, if it is asked at all: some Home Assistants let nobody into somebody else's conversation."""
+
+    def respond(body: dict[str, Any]) -> Reply:
+        is_result = body["messages"][-1]["role"] == "tool"
+        return text("I see.") if is_result else tool_call(name, arguments)
+
+    witness.server.respond(respond)
+
+
 async def in_words(hass: HomeAssistant, witness: Witness, who: Context, conversation_id: str) -> None:
     await say(hass, "undo that", conversation_id, context=who)
 
@@ -56,13 +66,13 @@ async def elsewhere(hass: HomeAssistant, witness: Witness, who: Context, convers
 
 
 async def by_the_model(hass: HomeAssistant, witness: Witness, who: Context, conversation_id: str) -> None:
-    witness.server.plan(tool_call("ha_undo", {}))
+    lets(witness, "ha_undo", {})
     await say(hass, "I changed my mind", conversation_id, context=who)
 
 
 async def by_the_model_and_id(hass: HomeAssistant, witness: Witness, who: Context, conversation_id: str) -> None:
     more = {"force": True, "sees": "*", "user_id": "admin", "confirmed": True}
-    witness.server.plan(tool_call("ha_undo", {"action_id": await action_id(hass), **more}))
+    lets(witness, "ha_undo", {"action_id": await action_id(hass), **more})
     await say(hass, "I changed my mind", conversation_id, context=who)
 
 
@@ -102,7 +112,7 @@ class SelfServing(llm.Tool):
 
 
 async def by_a_tool(hass: HomeAssistant, witness: Witness, who: Context, conversation_id: str) -> None:
-    witness.server.plan(tool_call("self_serving", {}))
+    lets(witness, "self_serving", {})
     await say(hass, "undo it by yourself", "three", context=who)
 
 
