@@ -14,13 +14,20 @@ type Near = Callable[[str, int], Awaitable[Sequence[str]]]
 """Text and limit to entity ids, nearest first."""
 
 
+BATCH = 16  # texts in one request: a model on this machine has to answer within a minute
+
+
 class Nearest:
     """Embeds homes and requests; what was embedded once is kept while this runs."""
 
     def __init__(self, url: str, model: str, threshold: float) -> None:
         """Take the endpoint, and the least cosine of what is near."""
         self._settings = RetrievalSettings(
-            embedding=ENDPOINT, embedding_preset="custom", embedding_url=url, embedding_model=model
+            embedding=ENDPOINT,
+            embedding_preset="custom",
+            embedding_url=url,
+            embedding_model=model,
+            embedding_batch=BATCH,
         )
         self._threshold = threshold
         self._known: dict[str, np.ndarray[tuple[int], np.dtype[np.float32]]] = {}
