@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
     "en": {
+        "sensor": "sensor, sensors, detector, detectors",
         ".connectivity": "connected, disconnected, online, offline, connection", ".plug": "plugged, unplugged", ".update": "update, updates, upgrade", ".vibration": "vibration, vibrating, shaking", ".battery_charging": "charging", ".problem": "problem, problems, trouble", ".safety": "safe, unsafe, safety", ".running": "running", ".sound": "sound, noise, noisy", ".heat": "hot, overheated", ".cold": "cold, freezing", ".tamper": "tampering, tampered", ".presence": "away",
         "light": "light, lights, lamp, lamps, bulb, bulbs, lighting, chandelier, spotlight, spotlights, downlights, led strip, nightlight, sconce, lantern",
         "switch": "switch, plug, outlet, socket, power strip",
@@ -30,6 +31,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".garage_door": "garage door", ".outlet": "outlet, plug, socket",
     },
     "de": {
+        "sensor": "sensor, sensoren, melder, fühler",
         "person": "wer, jemand",
         ".carbon_monoxide": "kohlenmonoxid, kohlenstoffmonoxid, co", ".carbon_dioxide": "co2, kohlendioxid, luftqualität", ".connectivity": "verbunden, verbindung, online, offline", ".plug": "eingesteckt, ausgesteckt", ".update": "update, updates, aktualisierung", ".vibration": "vibration, vibriert", ".battery_charging": "lädt, laden, geladen", ".problem": "problem, probleme, störung", ".safety": "sicher, unsicher", ".running": "läuft", ".sound": "geräusch, lärm, laut", ".heat": "heiß, überhitzt", ".cold": "kalt", ".tamper": "manipulation, sabotage",
         "light": "licht, lichter, lampe, lampen, leuchte, leuchten, beleuchtung, birne, glühbirne, strahler, spots, lichterkette, led, stehlampe, leuchtmittel",
@@ -49,6 +51,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".window": "fenster", ".smoke": "rauch, rauchmelder, feuer", ".moisture": "leck, nass, wasserleck", ".battery": "batterie, batterien, akku, akkus", ".illuminance": "helligkeit, lichtstärke", ".garage_door": "garagentor",
     },
     "fr": {
+        "sensor": "capteur, capteurs, détecteur, détecteurs",
         "person": "qui, quelqu'un",
         ".carbon_monoxide": "monoxyde de carbone", ".carbon_dioxide": "co2, qualité de l'air", ".connectivity": "connecté, connectés, déconnecté, connexion", ".plug": "branché, branchés, débranché", ".update": "mise à jour, mises à jour", ".vibration": "vibration, vibre", ".battery_charging": "charge, recharge", ".problem": "problème, panne", ".sound": "son, bruit", ".heat": "chaud, surchauffe", ".cold": "froid",
         "light": "lumière, lumières, lampe, lampes, ampoule, ampoules, éclairage, lustre, spot, spots, plafonnier, veilleuse, luminaire",
@@ -64,6 +67,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".door": "porte, portes", ".window": "fenêtre, fenêtres", ".smoke": "fumée, incendie", ".moisture": "fuite, mouillé", ".battery": "batterie, batteries, pile, piles", ".illuminance": "luminosité, éclairement",
     },
     "es": {
+        "sensor": "sensor, sensores, detector",
         "person": "quién, alguien, gente",
         ".carbon_monoxide": "monóxido de carbono", ".carbon_dioxide": "co2, calidad del aire", ".connectivity": "conectado, conectados, desconectado, conexión", ".plug": "enchufado, enchufados, desenchufado", ".update": "actualización, actualizaciones", ".vibration": "vibración, vibra, vibrando", ".battery_charging": "cargando, carga", ".problem": "problema, avería", ".sound": "sonido, ruido", ".heat": "caliente", ".cold": "frío",
         "light": "luz, luces, lámpara, lámparas, bombilla, bombillas, foco, focos, iluminación, candelabro, alumbrado",
@@ -79,6 +83,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".door": "puerta, puertas", ".window": "ventana, ventanas", ".smoke": "humo, incendio", ".moisture": "fuga, mojado", ".battery": "batería, baterías, pila, pilas", ".illuminance": "luminosidad, brillo",
     },
     "it": {
+        "sensor": "sensore, sensori, rilevatore",
         "person": "chi, qualcuno",
         "light": "luce, luci, lampada, lampade, lampadina, lampadine, lampadario, faretto, faretti, illuminazione", "switch": "interruttore, presa, prese, ciabatta",
         "cover": "tapparella, tapparelle, tenda, tende, persiana, persiane, serranda, cancello", "cover.blind": "veneziana, veneziane, tenda", "cover.shutter": "tapparella, tapparelle, persiana, persiane, serranda", "cover.shade": "tenda a rullo, tenda",
@@ -91,6 +96,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".motion": "movimento", ".occupancy": "presenza", ".door": "porta, porte", ".window": "finestra, finestre", ".smoke": "fumo", ".moisture": "perdita, allagamento", ".battery": "batteria, batterie, pila",
     },
     "nl": {
+        "sensor": "sensor, sensoren, melder",
         "person": "wie, iemand",
         "light": "licht, lichten, lamp, lampen, verlichting, spots, spotjes, kroonluchter, schemerlamp", "switch": "schakelaar, stekker, stopcontact, stekkerdoos",
         "cover": "rolluik, rolluiken, gordijn, gordijnen, jaloezie, jaloezieën, zonwering, scherm, luik, poort", "cover.blind": "jaloezie, jaloezieën, lamellen", "cover.shutter": "rolluik, rolluiken, luik", "cover.shade": "rolgordijn, rolgordijnen, scherm, screen",
@@ -102,6 +108,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".motion": "beweging", ".occupancy": "aanwezigheid", ".door": "deur, deuren", ".window": "raam, ramen, venster", ".smoke": "rook, brand", ".moisture": "lek, lekkage", ".battery": "batterij, batterijen, accu",
     },
     "ru": {
+        "sensor": "датчик, датчики, датчиков, сенсор, сенсоры", ".light": "свет",
         "person": "кто",
         ".carbon_monoxide": "угарный газ, угарного газа", ".carbon_dioxide": "со2, углекислый газ", ".connectivity": "подключен, подключено, соединение, связь, онлайн", ".plug": "воткнут, вставлен", ".update": "обновление, обновления", ".vibration": "вибрация, вибрирует, трясется", ".battery_charging": "заряжается, зарядка", ".problem": "проблема, проблемы, неисправность", ".sound": "звук, шум", ".heat": "жар, перегрев, горячо", ".cold": "холод, холодно",
         "light": "свет, лампа, лампы, лампочка, лампочки, люстра, светильник, светильники, освещение, подсветка, торшер, ночник, бра, прожектор", "switch": "выключатель, розетка, розетки, реле",
@@ -114,6 +121,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".smoke": "дым, пожар", ".moisture": "протечка, утечка", ".battery": "батарейка, батарея, заряд", ".illuminance": "освещенность, яркость",
     },
     "pt": {
+        "sensor": "sensor, sensores, detector",
         "person": "quem, alguém, pessoas",
         "light": "luz, luzes, lâmpada, lâmpadas, abajur, candeeiro, luminária, lustre, iluminação", "switch": "interruptor, tomada, tomadas", "cover": "persiana, persianas, cortina, cortinas, estore, estores, toldo, portão", "cover.blind": "persiana, persianas, estore", "cover.shutter": "persiana, veneziana, estore",
         "cover.shade": "estore, cortina", "cover.curtain": "cortina, cortinas, cortinado", "cover.garage": "portão da garagem, garagem", "cover.gate": "portão, cancela", "cover.awning": "toldo", "climate": "termostato, termóstato, aquecimento, aquecedor, ar condicionado, ar, radiador",
@@ -123,6 +131,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".temperature": "temperatura, calor, quente, frio, graus", ".humidity": "umidade, humidade", ".power": "potência, consumo", ".energy": "energia, eletricidade", ".motion": "movimento", ".occupancy": "presença, ocupação", ".door": "porta, portas", ".window": "janela, janelas", ".smoke": "fumaça, fumo", ".moisture": "vazamento, fuga", ".battery": "bateria, baterias, pilha",
     },
     "pl": {
+        "sensor": "czujnik, czujniki, sensor",
         "person": "kto, ktoś",
         "light": "światło, światła, świateł, lampa, lampy, lampka, żarówka, żarówki, oświetlenie, żyrandol, kinkiet", "switch": "przełącznik, włącznik, gniazdko, kontakt, wtyczka", "cover": "roleta, rolety, żaluzja, żaluzje, zasłona, zasłony, brama, markiza", "cover.blind": "żaluzja, żaluzje", "cover.shutter": "roleta, rolety, okiennice",
         "cover.shade": "roleta, rolety", "cover.curtain": "zasłona, zasłony, firanka, firanki", "cover.garage": "brama garażowa, garaż", "cover.gate": "brama, furtka", "cover.awning": "markiza", "climate": "termostat, ogrzewanie, grzejnik, kaloryfer, klimatyzacja, klimatyzator, klima, pompa ciepła", "fan": "wentylator, wiatrak, wentylatory, oczyszczacz",
@@ -131,6 +140,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".energy": "energia, prąd", ".motion": "ruch", ".occupancy": "obecność", ".door": "drzwi", ".window": "okno, okna", ".smoke": "dym", ".moisture": "wyciek, zalanie", ".battery": "bateria, baterie",
     },
     "sv": {
+        "sensor": "sensor, sensorer, givare",
         "person": "vem, någon",
         ".carbon_monoxide": "kolmonoxid, kolos", ".connectivity": "ansluten, anslutna, anslutning", ".plug": "inkopplad", ".update": "uppdatering, uppdateringar", ".vibration": "vibration, vibrerar", ".battery_charging": "laddar, laddas", ".problem": "problem", ".sound": "ljud, oljud", ".heat": "varmt, hetta", ".cold": "kallt, kyla",
         "light": "ljus, ljuset, lampa, lampor, lampan, lamporna, belysning, taklampa, glödlampa, spotlight", "switch": "strömbrytare, uttag, kontakt, brytare", "cover": "rullgardin, persienn, persienner, gardin, gardiner, markis, jalusi", "cover.blind": "persienn, persienner, rullgardin", "cover.shutter": "jalusi, fönsterlucka", "cover.shade": "rullgardin, rullgardiner", "cover.curtain": "gardin, gardiner, gardinerna",
@@ -139,6 +149,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".temperature": "temperatur, varmt, kallt, grader", ".humidity": "luftfuktighet, fuktighet", ".power": "effekt, förbrukning", ".energy": "energi, el", ".motion": "rörelse", ".occupancy": "närvaro", ".door": "dörr, dörrar", ".window": "fönster", ".smoke": "rök, brand", ".moisture": "läcka, vattenläcka", ".battery": "batteri, batterier",
     },
     "cs": {
+        "sensor": "senzor, senzory, čidlo",
         "person": "kdo, někdo",
         "light": "světlo, světla, lampa, lampy, lampička, žárovka, osvětlení, lustr", "switch": "vypínač, spínač, zásuvka, zásuvky", "cover": "roleta, rolety, žaluzie, závěs, závěsy, markýza, vrata, brána", "cover.blind": "žaluzie", "cover.shutter": "roleta, rolety, okenice", "cover.shade": "roleta, rolety",
         "cover.curtain": "závěs, závěsy, záclona, záclony", "cover.garage": "garážová vrata, garáž", "cover.gate": "brána, vrata", "cover.awning": "markýza", "climate": "termostat, topení, radiátor, klimatizace, klima", "fan": "ventilátor, větrák, digestoř, čistička",
@@ -148,6 +159,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         ".plug": "zásuvka, zásuvky", ".connectivity": "připojeno, odpojeno, spojení", ".problem": "problém, závada", ".update": "aktualizace, aktualizovat", ".light": "světlo",
     },
     "da": {
+        "sensor": "sensor, sensorer, føler, detektor",
         "person": "hvem, nogen",
         ".carbon_monoxide": "kulilte, kulmonoxid, carbonmonoxid, kulos", ".connectivity": "forbundet, tilsluttet, forbindelse", ".plug": "tilsluttet", ".update": "opdatering, opdateringer", ".vibration": "vibration, vibrerer", ".battery_charging": "oplader, lader", ".problem": "problem, problemer", ".sound": "lyd, støj", ".heat": "varmt, hede", ".cold": "koldt, kulde",
         "light": "lys, lyset, lampe, lampen, lamper, lamperne, belysning, pære, loftslampe", "switch": "kontakt, stikkontakt, afbryder, stik", "cover": "gardin, gardiner, persienne, persienner, rullegardin, markise, skodde, port", "cover.blind": "persienne, persienner, rullegardin", "cover.shutter": "skodde, skodder", "cover.shade": "rullegardin, rullegardiner", "cover.curtain": "gardin, gardiner, gardinerne", "cover.garage": "garageport, garage",
