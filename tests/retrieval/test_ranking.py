@@ -186,6 +186,9 @@ def test_vectors_bring_what_no_word_does(ask: Ask) -> None:
 
 def test_small_talk_finds_nothing(ask: Ask) -> None:
     assert ask("tell me a joke about penguins") == []
+    assert ask("what did I do today?") == []
+    assert ask("Was habe ich heute gemacht?", language="de") == []
+    assert ask("Was gibt es Neues?", language="de") == []
 
 
 @pytest.mark.parametrize(
