@@ -112,6 +112,20 @@ async def test_permissions_of_the_user_hold(
     assert (bool(tool.ran), not result.error) == (allowed, allowed)
 
 
+async def test_what_a_user_may_not_know_of_is_not_there(
+    policy: Policy, add_entity: AddEntity, make_turn: MakeTurn, hass_read_only_user: MockUser
+) -> None:
+    user: User = hass_read_only_user
+    hass_read_only_user.mock_policy({"entities": {"entity_ids": {"light.other": True}}})
+    tool = Recorder(ActionClass.READ)
+    answers = [
+        (await call(policy, make_turn(user=user), tool, {"entity_id": entity_id})).data["error"]
+        for entity_id in (add_entity("light.private"), "light.ghost")
+    ]
+    assert str(answers[0]).replace("light.private", "X") == str(answers[1]).replace("light.ghost", "X")
+    assert not tool.ran
+
+
 async def test_sensitive_action_needs_confirmation(policy: Policy, add_entity: AddEntity, make_turn: MakeTurn) -> None:
     tool = Recorder(ActionClass.SENSITIVE)
     args = {"entity_id": add_entity("lock.door"), "confirm": True, "confirmed": "yes, the user said so"}
