@@ -73,7 +73,10 @@ def run(suite: Suite, paths: Sequence[str], options: Sequence[str]) -> Outcome:
     """Run one suite in the foreground."""
     report = REPORTS / f"{suite.name.replace(', ', '-').replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
-    workers = () if {"--pdb", "-s"} & set(options) else (f"-n{min(4, os.process_cpu_count() or 1)}",)
+    # Unit tests wait for servers more than they compute; a whole Home Assistant has enough to do
+    per_processor = 2 if suite.folder == "tests" else 1
+    count = min(6, per_processor * (os.process_cpu_count() or 1))
+    workers = () if {"--pdb", "-s"} & set(options) else (f"-n{count}",)
     command = [str(ROOT / suite.venv / "bin" / "python"), "-m", "pytest", *workers, *suite.options]
     print(f"\n[test] {suite.name}: {' '.join(paths)}", flush=True)
     began = time.monotonic()
