@@ -61,8 +61,8 @@ async def async_evaluate(chosen: argparse.Namespace) -> tuple[dict[str, list[Ans
         async for answer in async_ask(data.home(name, AS_IT_IS), cases, knowledge):
             results["intents"].append(answer)
     speed = None
-    if len(data.flavours) > 1 and not url:
-        name, cases = next((name, cases) for name, cases in assist.items() if len(cases) > QUICK)
+    if len(data.flavours) > 1 and assist and not url:
+        name, cases = max(assist.items(), key=lambda item: len(item[1]))
         speed = await async_speed(enlarged(data.home(name, LARGE_FLAVOUR), LARGE), cases)
     return results, speed
 
