@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import timedelta
 import json
 import logging
+import re
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -20,6 +21,8 @@ from .conftest import QUESTION, UNLOCK, services_of, state_of
 
 PIN = "4711"
 SPOKEN = "four seven one one"
+CLOCK = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
+"""The time of day has digits as well."""
 
 
 def log_of(hass: HomeAssistant, conversation_id: str) -> str:
@@ -78,9 +81,7 @@ async def test_nobody_sees_it(
     llm_server: LLMServer,
     alice: Context,
     caplog: pytest.LogCaptureFixture,
-    freezer: FrozenDateTimeFactory,
 ) -> None:
-    freezer.move_to("2027-01-01 12:00:00+00:00")  # the time of day has digits as well
     caplog.set_level(logging.DEBUG, logger="custom_components.home_agent")
     seen: list[str] = []
 
@@ -100,7 +101,7 @@ async def test_nobody_sees_it(
     sent = "".join(request.raw.decode() for request in llm_server.requests)
     ours = "".join(record.getMessage() for record in caplog.records if "home_agent" in record.name)
     assert len(seen) > 3
-    for place in (log, sent, ours, "".join(seen)):
+    for place in (CLOCK.sub("", place) for place in (log, sent, ours, "".join(seen))):
         assert PIN not in place
         assert "4 7 1" not in place
     assert "yes ••••" in log
