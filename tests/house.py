@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from homeassistant.components import conversation, demo
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigSubentryDataWithId
+from homeassistant.config_entries import ConfigEntryState, ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
@@ -80,8 +80,9 @@ async def set_up(
         domain=DOMAIN, title="Home Agent", data={}, options=dict(options or {}), subentries_data=[*subentries, *more]
     )
     entry.add_to_hass(hass)
-    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
+    assert entry.state is ConfigEntryState.LOADED
     return entry
 
 
