@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from .api import JSON, Api
+from .api import JSON, Api, ApiError
 from .process import HassProcess, problems_in
 
 DOMAIN = "home_agent"
@@ -213,10 +213,18 @@ class Hass(Api):
     async def say(
         self, text: str, *, agent: str | None = None, conversation_id: str | None = None, language: str = "en"
     ) -> Answer:
-        """Say something to an agent, over HTTP."""
+        """Say something to an agent, over HTTP; one that is being loaded anew is waited for."""
         message = {"text": text, "language": language, "agent_id": agent, "conversation_id": conversation_id}
         async with asyncio.timeout(ANSWER_TIMEOUT):
-            return Answer(await self.post("/api/conversation/process", **{k: v for k, v in message.items() if v}))
+            while True:
+                try:
+                    return Answer(
+                        await self.post("/api/conversation/process", **{k: v for k, v in message.items() if v})
+                    )
+                except ApiError as err:
+                    if "invalid agent ID" not in err.text:
+                        raise
+                await asyncio.sleep(0.1)
 
     async def create_pipeline(self, agent: str, name: str = "Home Agent", *, preferred: bool = False) -> str:
         """Make an assistant with this agent; return its id."""
