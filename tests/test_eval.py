@@ -5,7 +5,6 @@ import json
 import os
 from pathlib import Path
 import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -15,6 +14,8 @@ from scripts.evaluation.groups import group_cases
 from scripts.evaluation.measure import NOWHERE, Answer, shares
 
 ROOT = Path(__file__).parents[1]
+PYTHON = ROOT / ".venv" / "bin" / "python"
+"""What scripts/eval runs with, whichever release the tests run on."""
 
 
 def case(*wanted: str) -> Case:
@@ -73,7 +74,7 @@ def test_the_command_reports_and_writes_figures(tmp_path: Path) -> None:
     (tmp_path / "assist_cases.jsonl").write_text(json.dumps(row))
     figures = tmp_path / "figures.json"
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.evaluation", "retrieval", "--data", str(tmp_path), "--json", str(figures)],
+        [str(PYTHON), "-m", "scripts.evaluation", "retrieval", "--data", str(tmp_path), "--json", str(figures)],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
