@@ -25,6 +25,7 @@ LAYERS = (
     ("custom",),
     ("runtime", "turn_api"),
     ("confirming", "offered"),
+    ("assembly",),
     ("agent", "entity"),
     ("flows",),
     ("services_retrieval",),

@@ -36,6 +36,8 @@ class RuntimeData:
     home: Home
     policy: Policy
     tools: Tools
+    own_tools: Tools
+    """Those of `tools` that are ours or the owner's; they can be lent to other programs."""
     throttle: Throttle
     custom_tools: CustomTools
     mcp_tools: McpTools
