@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scripts.benchmark import telling_report
+from scripts.benchmark.__main__ import arguments
 from scripts.benchmark.driver import dialogue_figures
 from scripts.benchmark.report import TOOLS, Figures, aims, insert, render, render_tools, tool_aims
 from scripts.benchmark.requests import Laid, estimate_tokens, lay_out, steps
@@ -146,6 +147,15 @@ def test_figures_replace_those_of_the_last_run_in_the_document() -> None:
     assert document == f"before\n{begin}\n\nnew\n\n{end}\nafter\n"
     with pytest.raises(ValueError, match="has no"):
         insert("no marks", "new")
+
+
+def test_a_document_that_is_not_there_is_said_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["scripts/bench", "--markdown", str(tmp_path / "none.md")])
+    with pytest.raises(SystemExit):
+        arguments()
+    assert "none.md" in capsys.readouterr().err
 
 
 def test_the_document_has_its_marks() -> None:

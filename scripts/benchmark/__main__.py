@@ -33,6 +33,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
     chosen = parser.parse_args()
+    if chosen.markdown and not chosen.markdown.is_file():  # said now, not when everything is measured
+        parser.error(f"there is no {chosen.markdown} to put tables into")
     sizes, rounds, turns = ("50,200", 1, 3) if chosen.quick else (SIZES, 6, 5)
     chosen.sizes = chosen.sizes or sizes
     chosen.rounds = chosen.rounds or rounds
@@ -96,6 +98,8 @@ def main() -> None:
     plan = plan_from(chosen)
     facts = about(plan)
     results = run(plan)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(as_json(facts, results), indent=2) + "\n")
     renderers = {TURNS: render, TOOLS: render_tools, CONTEXT: render_context}
     if plan.tools_only or plan.context_only:
         del renderers[TURNS]
@@ -106,8 +110,6 @@ def main() -> None:
         if chosen.markdown:
             figures = f"{sentence}\n\n{renderers[part](results, markdown=True)}"
             chosen.markdown.write_text(insert(chosen.markdown.read_text(), figures, part))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(as_json(facts, results), indent=2) + "\n")
 
 
 if __name__ == "__main__":
