@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "custom_components" / "home_agent"
 
 LAYERS = (
-    ("const", "errors", "slices"),
+    ("const", "errors", "slices", "storage"),
     ("profiles",),
     ("client", "learned", "speech", "texts"),
     ("turn", "home"),

@@ -8,15 +8,17 @@ from homeassistant.helpers.typing import ConfigType
 
 from .assembly import async_assemble, async_start
 from .const import CONF_DEBUG_LOGGING, LOGGER
-from .conversations.file import store_of as conversation_file_of
+from .conversations.store import file_of as conversation_file_of
 from .custom import configuration
-from .journal.store import store_of
-from .knowledge.library import storage_of as knowledge_storage_of
-from .learned import store_of as learned_file_of
+from .issues import async_clear
+from .journal.store import file_of as journal_file_of
+from .knowledge.library import FILE as KNOWLEDGE_FILE
+from .learned import file_of as learned_file_of
 from .pipelines import async_watch_pipelines
 from .retrieval import embedded_store, embedding_cache
 from .runtime import HomeAgentConfigEntry
 from .services import async_register_services
+from .storage import async_remove_file
 
 PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
 CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
@@ -47,10 +49,10 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Delete the journal, what was said, the documents that were added, and the index; the owner's folder stays."""
-    await store_of(hass, entry.entry_id).async_remove()
-    await conversation_file_of(hass, entry.entry_id).async_remove()
-    await learned_file_of(hass, entry.entry_id).async_remove()
-    await knowledge_storage_of(hass).async_remove()
+    for file_of in (journal_file_of, conversation_file_of, learned_file_of):
+        await async_remove_file(hass, file_of(entry.entry_id))
+    await async_remove_file(hass, KNOWLEDGE_FILE)
+    async_clear(hass)  # what was only noticed when it was unloaded
     for delete_file in (embedded_store.delete_file, embedding_cache.delete_file):
         await hass.async_add_executor_job(delete_file, hass)
 

@@ -47,8 +47,10 @@ from .tools.registry import NativeTools, Tools
 
 async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> RuntimeData:
     """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
-    journal = ActionJournal(hass, entry.entry_id)
-    learned = Learned(hass, entry.entry_id)
+    issue_registry.async_clear(hass)
+    report = partial(issue_registry.async_file_trouble, hass)
+    journal = ActionJournal(hass, entry.entry_id, report)
+    learned = Learned(hass, entry.entry_id, report)
     for kept in (journal, learned):
         await kept.async_load()
         entry.async_on_unload(kept.async_close)
@@ -61,7 +63,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
     vectors = _vectors(hass, settings)
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
-    knowledge = Knowledge(hass, entry, vectors, settings, languages)
+    knowledge = Knowledge(hass, entry, vectors, settings, languages, report)
     happenings = Happenings(hass)
     return RuntimeData(
         endpoints=endpoints,
@@ -78,7 +80,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         finder=finder,
         knowledge=knowledge,
         sessions=hass.data.setdefault(SESSIONS, Sessions()),
-        conversations=Conversations(hass, entry.entry_id, profiles, partial(issue_registry.async_file_unusable, hass)),
+        conversations=Conversations(hass, entry.entry_id, profiles, report),
         sources=Sources(
             lookup=Lookup(finder=finder, habits=Habits(journal)),
             providers=Providers(happenings, KnowledgeProvider(knowledge)),

@@ -12,9 +12,9 @@ from homeassistant.helpers import issue_registry as ir
 
 from .client.base import EndpointConfig
 from .const import DOMAIN, LLM_DEFAULT, LLM_NONE
-from .conversations.file import Trouble
 from .errors import LLMCertificateError, LLMConnectionError, LLMTimeoutError, PromptTemplateError, RetrievalError
 from .profiles.profile import Profile
+from .storage import Trouble
 from .texts import async_error_text
 
 UNREACHABLE = "endpoint_unreachable"
@@ -39,9 +39,10 @@ COLLECTION_FOREIGN = "collection_foreign"
 DOCUMENTS_DAMAGED = "documents_damaged"
 DOCUMENTS_EMPTY = "documents_empty"
 DOCUMENTS_NEWER = "documents_newer"
-CONVERSATIONS_BROKEN = Trouble.BROKEN.value
-CONVERSATIONS_NEWER = Trouble.NEWER.value
-CONVERSATIONS_UNREADABLE = Trouble.UNREADABLE.value
+FILE_BROKEN = Trouble.BROKEN.value
+FILE_NEWER = Trouble.NEWER.value
+FILE_UNREADABLE = Trouble.UNREADABLE.value
+FILE_UNWRITABLE = Trouble.UNWRITABLE.value
 
 _OF_ENDPOINT = (UNREACHABLE, SILENT, CERTIFICATE, MODEL_MISSING)
 _BELONGS_TO_ENTRY = "config_entry_id" in signature(ir.async_create_issue).parameters
@@ -206,15 +207,17 @@ class RetrievalIssues:
 
 
 @callback
-def async_file_unusable(hass: HomeAssistant, trouble: Trouble, file: str) -> None:
-    """Say that a file of ours cannot be read, and what became of it."""
-    _raise(hass, trouble.value, file, file=file)
+def async_file_trouble(hass: HomeAssistant, trouble: Trouble, file: str, holds: bool) -> None:
+    """Say that a file of ours cannot be read or written, and what becomes of it, or take that back."""
+    if holds:
+        _raise(hass, trouble.value, file, file=file)
+    else:
+        ir.async_delete_issue(hass, DOMAIN, _issue_id(trouble.value, file))
 
 
 @callback
 def async_check_profiles(hass: HomeAssistant, profiles: Iterable[Profile], endpoints: Container[str]) -> None:
-    """Start afresh: take everything back, then say which assistants lost their endpoint and so answer without a model."""
-    async_clear(hass)
+    """Say which assistants lost their endpoint and so answer without a model."""
     for profile in profiles:
         if profile.llm not in (LLM_DEFAULT, LLM_NONE) and profile.llm not in endpoints:
             _raise(hass, WITHOUT_ENDPOINT, profile.subentry_id, profile=profile.name)

@@ -4,11 +4,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers.storage import Store
 
-from .const import DOMAIN
+from .storage import Report, StoredFile
 
-VERSION = 1
 SAVE_DELAY = 300  # seconds; nothing is lost that is not learned again
 NOTEWORTHY = 0.03  # change of the factor that is worth a write to a memory card
 
@@ -26,23 +24,18 @@ class Facts:
 class Learned:
     """The facts by model; owned by the config entry."""
 
-    def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
-        """Start with nothing; `async_load` reads what there is."""
-        self._store: Store[dict[str, Any]] = store_of(hass, entry_id)
+    def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
+        """Start with nothing; `async_load` reads what there is. `report` is told of a file that cannot be used."""
+        self._file = StoredFile(hass, file_of(entry_id), self._data, report, delay=SAVE_DELAY)
         self._facts: dict[str, Facts] = {}
-        self._dirty = False
 
     async def async_load(self) -> None:
-        """Read the file; what is no fact in it is left out."""
-        for key, item in (await self._store.async_load() or {}).items():
-            match item:
-                case {"factor": float(factor), "window": int() | None as window} if 0.1 < factor < 10:
-                    self._facts[key] = Facts(factor, window)
+        """Read the file; what is no fact in it is left out. Never raises."""
+        self._facts = await self._file.async_load(_read) or {}
 
     async def async_close(self) -> None:
         """Write down what is not yet written."""
-        if self._dirty:
-            await self._store.async_save(self._data())
+        await self._file.async_close()
 
     @callback
     def of(self, key: str) -> Facts:
@@ -57,14 +50,21 @@ class Learned:
         if new.window == before.window and abs(new.factor - before.factor) < NOTEWORTHY:
             return
         self._facts[key] = new
-        self._dirty = True
-        self._store.async_delay_save(self._data, SAVE_DELAY)
+        self._file.async_changed()
 
     def _data(self) -> dict[str, Any]:
-        self._dirty = False
-        return {key: asdict(facts) for key, facts in self._facts.items()}
+        return {key: asdict(facts) for key, facts in dict(self._facts).items()}
 
 
-def store_of(hass: HomeAssistant, entry_id: str) -> Store[dict[str, Any]]:
-    """Return the file of an entry."""
-    return Store(hass, VERSION, f"{DOMAIN}.models.{entry_id}", private=True, atomic_writes=True)
+def file_of(entry_id: str) -> str:
+    """Return what the file of an entry is called."""
+    return f"models.{entry_id}"
+
+
+def _read(content: dict[str, Any]) -> dict[str, Facts]:
+    found: dict[str, Facts] = {}
+    for key, item in content.items():
+        match item:
+            case {"factor": float(factor), "window": int() | None as window} if 0.1 < factor < 10:
+                found[key] = Facts(factor, window)
+    return found

@@ -218,7 +218,7 @@ async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
     runtime, conversation_id = _runtime(call.hass), call.data.get(ATTR_CONVERSATION_ID)
     return {
         "cleared": runtime.sessions.async_clear(conversation_id, user_id=own),
-        "stored": runtime.conversations.clear(conversation_id, user_id=own),
+        "stored": await runtime.conversations.async_clear(conversation_id, user_id=own),
     }
 
 

@@ -74,6 +74,6 @@ async def say_all(
 
 def stored(entry: MockConfigEntry) -> Messages:
     """Return the messages of the only conversation as they would be written."""
-    [conversation] = entry.runtime_data.conversations._persistent()
-    messages: Messages = conversation.as_dict()["messages"]
+    [conversation] = entry.runtime_data.conversations._data()["conversations"]
+    messages: Messages = conversation["messages"]
     return messages

@@ -14,9 +14,9 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversations.base import Role, StoredCall, StoredMessage
-from custom_components.home_agent.conversations.file import Trouble
 from custom_components.home_agent.conversations.store import MAX_CONVERSATIONS, MAX_OF_OWNER, Conversations
 from custom_components.home_agent.profiles.profile import Profile
+from custom_components.home_agent.storage import Trouble
 from custom_components.home_agent.turn import Turn
 from tests.house import set_up
 from tests.llm_server import LLMServer
@@ -24,7 +24,7 @@ from tests.llm_server import LLMServer
 from .conftest import restart, say_all, words
 
 PROFILE = Profile(subentry_id="p", name="Anna")
-type Told = list[tuple[Trouble, str]]
+type Told = list[tuple[Trouble, str, bool]]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def told() -> Told:
 async def opened(hass: HomeAssistant, told: Told, *profiles: Profile) -> Conversations:
     """Return the conversations of an entry as they are after a start."""
     known = {profile.subentry_id: profile for profile in (PROFILE, *profiles)}
-    conversations = Conversations(hass, "e", known, lambda trouble, name: told.append((trouble, name)))
+    conversations = Conversations(hass, "e", known, lambda *trouble: told.append(trouble))
     stop = await conversations.async_load()
     stop()
     return conversations
@@ -93,8 +93,7 @@ async def test_a_conversation_comes_back_as_it_was(hass: HomeAssistant, storage:
 async def test_what_was_cleared_leaves_the_disk(hass: HomeAssistant, storage: Path, told: Told) -> None:
     await write(hass, told)
     conversations = await opened(hass, told)
-    assert conversations.clear("a") == 1
-    await conversations.async_close()
+    assert await conversations.async_clear("a") == 1
     assert "hello" not in (storage / f"{DOMAIN}.conversations.e").read_text()
 
 
@@ -144,7 +143,7 @@ async def test_other_json_is_set_aside_and_reported(
 ) -> None:
     (storage / f"{DOMAIN}.conversations.e").write_text(content)
     await write(hass, told)
-    [(trouble, name)] = told
+    [(trouble, name, _)] = told
     assert trouble is Trouble.BROKEN
     assert (storage / name).read_text() == content
     assert (await opened(hass, told)).counts()["messages"] == 2
@@ -156,7 +155,7 @@ async def test_file_of_a_newer_version_is_left_as_it_is(hass: HomeAssistant, sto
     file.write_text(content)
     await write(hass, told)
     assert file.read_text() == content
-    assert told == [(Trouble.NEWER, file.name)]
+    assert told == [(Trouble.NEWER, file.name, True)]
 
 
 async def test_file_that_the_disk_does_not_give_is_left_as_it_is(
@@ -166,7 +165,7 @@ async def test_file_that_the_disk_does_not_give_is_left_as_it_is(
     folder.mkdir()
     await write(hass, told)
     assert folder.is_dir()
-    assert told == [(Trouble.UNREADABLE, folder.name)]
+    assert told == [(Trouble.UNREADABLE, folder.name, True)]
 
 
 @pytest.mark.parametrize(
@@ -215,8 +214,10 @@ async def test_full_disk_costs_neither_the_old_file_nor_what_is_in_memory(
     assert "new" not in (storage / f"{DOMAIN}.conversations.e").read_text()
     assert (await opened(hass, told)).counts()["messages"] == 2
     assert conversations.counts()["messages"] == 4
+    assert told == [(Trouble.UNWRITABLE, f"{DOMAIN}.conversations.e", True)]
     conversations.add(turn(), "a", a_round("newer"), ())
     await conversations.async_close()
+    assert told[1:] == [(Trouble.UNWRITABLE, f"{DOMAIN}.conversations.e", False)]
     assert (await opened(hass, told)).counts()["messages"] == 6
 
 

@@ -11,13 +11,19 @@ from pytest_homeassistant_custom_component.common import MockUser, async_fire_ti
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.journal.action import Action, Snapshot
-from custom_components.home_agent.journal.store import MAX_ACTIONS, MAX_ENTITIES, MAX_WORDS, SAVE_DELAY, ActionJournal
+from custom_components.home_agent.journal.store import MAX_ACTIONS, MAX_ENTITIES, MAX_WORDS, ActionJournal
 from custom_components.home_agent.profiles.profile import Profile
 from custom_components.home_agent.safety.plan import ActionClass, Plan, ServiceCall
 from custom_components.home_agent.safety.write import Written
+from custom_components.home_agent.storage import SAVE_DELAY
 from custom_components.home_agent.turn import Effect, Turn
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
+
+
+def nobody(*_: object) -> None:
+    """Be told of a file that cannot be used, which these tests have none of."""
+    pytest.fail("the file of a test is usable")
 
 
 def written(*entity_ids: str, hass: HomeAssistant, **fields: Any) -> Written:
@@ -54,11 +60,11 @@ def everything(action: Action) -> bool:
 
 
 async def test_an_action_comes_back_from_the_disk_as_it_was(hass: HomeAssistant) -> None:
-    journal = ActionJournal(hass, "e")
+    journal = ActionJournal(hass, "e", nobody)
     journal.async_add(written("light.a", hass=hass))
     journal.async_mark_undone(journal.newest_first(everything))
     await journal.async_close()
-    again = ActionJournal(hass, "e")
+    again = ActionJournal(hass, "e", nobody)
     await again.async_load()
     assert again.newest_first(everything) == journal.newest_first(everything)
     [action] = again.newest_first(everything)
@@ -68,7 +74,7 @@ async def test_an_action_comes_back_from_the_disk_as_it_was(hass: HomeAssistant)
 
 
 async def test_codes_are_not_kept(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
-    journal = ActionJournal(hass, "e")
+    journal = ActionJournal(hass, "e", nobody)
     journal.async_add(written("lock.a", hass=hass))
     await journal.async_close()
     assert "1234" not in str(hass_storage[f"{DOMAIN}.journal.e"])
@@ -78,7 +84,7 @@ async def test_codes_are_not_kept(hass: HomeAssistant, hass_storage: dict[str, A
 async def test_it_is_written_a_while_later(
     hass: HomeAssistant, hass_storage: dict[str, Any], freezer: FrozenDateTimeFactory
 ) -> None:
-    journal = ActionJournal(hass, "e")
+    journal = ActionJournal(hass, "e", nobody)
     journal.async_add(written("light.a", hass=hass))
     assert f"{DOMAIN}.journal.e" not in hass_storage
     freezer.tick(SAVE_DELAY + 1)
@@ -88,7 +94,7 @@ async def test_it_is_written_a_while_later(
 
 
 async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    journal = ActionJournal(hass, "e")
+    journal = ActionJournal(hass, "e", nobody)
     journal.async_add(written(*(f"light.l{n}" for n in range(MAX_ENTITIES + 3)), hass=hass, words="w" * 2 * MAX_WORDS))
     [action] = journal.newest_first(everything)
     assert (len(action.before), action.left_out, len(action.words)) == (MAX_ENTITIES, 3, MAX_WORDS)
@@ -105,11 +111,11 @@ async def test_it_is_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory
 async def test_entry_that_is_none_is_left_out(
     hass: HomeAssistant, hass_storage: dict[str, Any], broken: object
 ) -> None:
-    journal = ActionJournal(hass, "e")
+    journal = ActionJournal(hass, "e", nobody)
     journal.async_add(written("light.a", hass=hass))
     await journal.async_close()
     hass_storage[f"{DOMAIN}.journal.e"]["data"]["actions"].insert(0, broken)
-    again = ActionJournal(hass, "e")
+    again = ActionJournal(hass, "e", nobody)
     await again.async_load()
     assert len(again.newest_first(everything)) == 1
 

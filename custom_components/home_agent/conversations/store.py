@@ -6,6 +6,8 @@ A conversation is found by its owner and an id. Whose it is not gets nothing, an
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
@@ -14,9 +16,9 @@ from homeassistant.util.ulid import ulid_to_bytes
 
 from ..const import LOGGER
 from ..profiles.profile import Profile
+from ..storage import Report, StoredFile
 from ..turn import Turn
 from .base import Conversation, Owner, StoredMessage, device_of
-from .file import ConversationFile, Trouble
 
 KEPT_FOR = timedelta(days=7)
 MAX_CONVERSATIONS = 1_000
@@ -36,30 +38,31 @@ class Conversations:
         hass: HomeAssistant,
         entry_id: str,
         profiles: Mapping[str, Profile],
-        report: Callable[[Trouble, str], None],
+        report: Report,
     ) -> None:
         """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
         self._hass = hass
         self._profiles = profiles
-        self._file = ConversationFile(hass, entry_id, report)
+        self._file = StoredFile(hass, file_of(entry_id), self._data, report)
         self._conversations: dict[Key, Conversation] = {}
         """The one that was talked in last is last."""
         self._aliases: dict[Key, str] = {}
 
     async def async_load(self) -> Callable[[], None]:
         """Read the file, begin to forget what is old, and return what ends that. Never raises."""
-        found = await self._file.async_load()
+        read = partial(Conversation.from_dict, now=dt_util.utcnow())
+        found = [item for item in await self._file.async_load_items("conversations", read) if item.messages]
         for conversation in sorted(found, key=lambda item: item.last_at)[-MAX_CONVERSATIONS:]:
             profile = self._profiles.get(conversation.owner.profile_id)
             if profile is not None and profile.history_enabled and profile.history_persist:
                 self._put(conversation)
         if self._tidy() or len(self._conversations) != len(found):
-            self._file.changed(self._persistent)
+            await self._file.async_write()  # at once: of an assistant that is gone nothing may come back
         return async_track_time_interval(self._hass, self._tidy_now, TIDY_INTERVAL, cancel_on_shutdown=True)
 
     async def async_close(self) -> None:
         """Write down what is not yet written."""
-        await self._file.async_close(self._persistent)
+        await self._file.async_close()
 
     @callback
     def find(self, turn: Turn, conversation_id: str | None, *, anew: bool = False) -> Conversation | None:
@@ -101,12 +104,14 @@ class Conversations:
         self._put(conversation)
         self._tidy()
         if conversation.persists:
-            self._file.changed(self._persistent)
+            self._file.async_changed()
         return conversation
 
-    @callback
-    def clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
-        """Forget one conversation, or all; with `user_id` only those of this user. Return how many there were."""
+    async def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
+        """Forget one conversation, or all; with `user_id` only those of this user. Return how many there were.
+
+        They are off the disk then.
+        """
         gone = [
             item
             for item in self._conversations.values()
@@ -114,7 +119,7 @@ class Conversations:
         ]
         self._drop(gone)
         if gone:
-            self._file.changed(self._persistent)
+            await self._file.async_write()
         return len(gone)
 
     def counts(self) -> dict[str, int]:
@@ -155,7 +160,7 @@ class Conversations:
     @callback
     def _tidy_now(self, _now: datetime) -> None:
         if self._tidy():
-            self._file.changed(self._persistent)
+            self._file.async_changed()
 
     def _tidy(self) -> bool:
         """Forget what is too old or too much, the oldest first; return whether there was anything."""
@@ -178,9 +183,14 @@ class Conversations:
         self._drop(gone)
         return shortened or bool(gone)
 
-    def _persistent(self) -> list[Conversation]:
+    def _data(self) -> dict[str, Any]:
         """Return what is written. Called in a worker thread: the dict is read in one step, its values never change."""
-        return [item for item in list(self._conversations.values()) if item.persists]
+        return {"conversations": [item.as_dict() for item in list(self._conversations.values()) if item.persists]}
+
+
+def file_of(entry_id: str) -> str:
+    """Return what the file of an entry is called."""
+    return f"conversations.{entry_id}"
 
 
 def _is_given(conversation_id: str | None) -> bool:

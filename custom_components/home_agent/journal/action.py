@@ -111,7 +111,7 @@ class Action:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Action:
-        """Return the entry. Raises `KeyError`, `TypeError` or `ValueError` when it is not one."""
+        """Return the entry. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is not one."""
         return cls(
             id=str(data["id"]),
             when=_moment(data["when"]),
@@ -134,7 +134,7 @@ class Action:
 
 
 def _moment(text: str) -> datetime:
-    if (found := dt_util.parse_datetime(text)) is None:
+    if (found := dt_util.parse_datetime(text)) is None or found.tzinfo is None:
         raise ValueError(text)
     return found
 

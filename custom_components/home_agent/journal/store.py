@@ -9,23 +9,20 @@ from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.json import json_bytes
-from homeassistant.helpers.storage import Store
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import json_loads_object
 from homeassistant.util.ulid import ulid_now
 
-from ..const import DOMAIN, LOGGER
 from ..safety.audit import masked
 from ..safety.plan import ServiceCall
 from ..safety.write import Written
+from ..storage import Report, StoredFile
 from .action import Action, Snapshot
 
-VERSION = 1
 KEPT_FOR = timedelta(days=7)
 MAX_ACTIONS = 500
 MAX_ENTITIES = 100  # of one action
 MAX_WORDS = 500  # characters
-SAVE_DELAY = 10  # seconds
 
 type Sees = Callable[[Action], bool]
 """Whether somebody may know of an action."""
@@ -34,30 +31,22 @@ type Sees = Callable[[Action], bool]
 class ActionJournal:
     """The actions of an entry, oldest first."""
 
-    def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
-        """Start empty; `async_load` reads what there was."""
+    def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
+        """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
         self._hass = hass
-        self._store = store_of(hass, entry_id)
+        self._file = StoredFile(hass, file_of(entry_id), self._data, report)
         self._actions: dict[str, Action] = {}
-        self._dirty = False
         self.revision = 0
         """Grows with each change."""
 
     async def async_load(self) -> None:
-        """Read the file. One that cannot be read is put aside by Home Assistant, an entry that is none is left out."""
-        for item in (await self._store.async_load() or {}).get("actions", ()):
-            try:
-                action = Action.from_dict(item)
-            except KeyError, TypeError, ValueError, AttributeError:
-                LOGGER.warning("An entry of the journal cannot be read and is left out")
-                continue
-            self._actions[action.id] = action
+        """Read the file; an entry that is none is left out. Never raises."""
+        self._actions = {action.id: action for action in await self._file.async_load_items("actions", Action.from_dict)}
         self._prune()
 
     async def async_close(self) -> None:
         """Write down what is not yet written: nothing of the entry may be left to do when it is gone."""
-        if self._dirty:
-            await self._store.async_save(self._data())
+        await self._file.async_close()
 
     @callback
     def async_add(self, written: Written) -> None:
@@ -104,8 +93,7 @@ class ActionJournal:
     def _changed(self) -> None:
         self.revision += 1
         self._prune()
-        self._dirty = True
-        self._store.async_delay_save(self._data, SAVE_DELAY)
+        self._file.async_changed()
 
     def _prune(self) -> None:
         begin = dt_util.utcnow() - KEPT_FOR
@@ -114,13 +102,12 @@ class ActionJournal:
             self._actions = {action.id: action for action in kept}
 
     def _data(self) -> dict[str, Any]:
-        self._dirty = False
-        return {"actions": [action.as_dict() for action in self._actions.values()]}
+        return {"actions": [action.as_dict() for action in list(self._actions.values())]}
 
 
-def store_of(hass: HomeAssistant, entry_id: str) -> Store[dict[str, Any]]:
-    """Return the file of an entry."""
-    return Store(hass, VERSION, f"{DOMAIN}.journal.{entry_id}", private=True, atomic_writes=True)
+def file_of(entry_id: str) -> str:
+    """Return what the file of an entry is called."""
+    return f"journal.{entry_id}"
 
 
 def _without_secrets(call: ServiceCall, entity_ids: frozenset[str]) -> ServiceCall:

@@ -16,16 +16,16 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
-from homeassistant.helpers.storage import Store as Storage
 
 from .. import events
-from ..const import DOMAIN, LOGGER
+from ..const import LOGGER
 from ..errors import KnowledgeError, RetrievalError
 from ..retrieval.base import Document
 from ..retrieval.index import FOLLOW_UP
 from ..retrieval.language import Languages
 from ..retrieval.settings import EMBEDDED, RetrievalSettings, is_collection_name
 from ..retrieval.vectors import Counts, Vectors
+from ..storage import Report, StoredFile
 from . import pdf
 from .document import ORIGIN, Entry, documents_of, entry_of_file, file_key, in_order, is_whole, mark_of, passages_of
 from .files import PDF, files_in, sections_of
@@ -38,12 +38,8 @@ FOLDER = ("home_agent", "knowledge")
 RESCAN = timedelta(minutes=5)
 MAX_PASSAGES = 50_000  # of all documents; they are kept in memory, about 1 kB each
 READ_TIMEOUT = 150  # seconds for one file; one page of a broken one can take for ever, and all others would wait
-VERSION = 1
-
-
-def storage_of(hass: HomeAssistant) -> Storage[dict[str, Any]]:
-    """Return where documents are kept that an action added."""
-    return Storage(hass, VERSION, f"{DOMAIN}.knowledge", private=True, atomic_writes=True)
+FILE = "knowledge"
+"""What the file is called with the documents that actions added."""
 
 
 class Knowledge:
@@ -56,14 +52,15 @@ class Knowledge:
         vectors: Vectors,
         settings: RetrievalSettings,
         languages: Languages,
+        report: Report,
     ) -> None:
-        """Start empty."""
+        """Start empty. `report` is told of a file that cannot be used."""
         self._hass = hass
         self._entry = entry
         self._vectors = vectors
         self._settings = settings
         self._languages = languages
-        self._storage = storage_of(hass)
+        self._file = StoredFile(hass, FILE, self._data, report)
         self._entries: dict[str, Entry] | None = None
         """What actions added, by key; None: not read yet."""
         self._marks: dict[str, str] = {}
@@ -133,7 +130,7 @@ class Knowledge:
                 entries[entry.key] = before
             await self.async_refresh()
             raise error
-        await self._async_save()
+        await self._file.async_write()
         return self._documents[entry.key]
 
     async def async_remove(self, key: str) -> int:
@@ -142,7 +139,7 @@ class Knowledge:
         if key not in entries:
             raise KnowledgeError("knowledge_no_document", path=key)
         del entries[key]
-        await self._async_save()
+        await self._file.async_write()
         passages = len(self._documents.get(key, ()))
         await self.async_refresh()
         return passages
@@ -264,17 +261,10 @@ class Knowledge:
 
     async def _async_entries(self) -> dict[str, Entry]:
         if self._entries is None:
-            entries: dict[str, Entry] = {}
-            for item in (await self._storage.async_load() or {}).get("documents", ()):
-                try:
-                    entry = Entry.from_dict(item)
-                except KeyError, TypeError, ValueError, AttributeError:
-                    LOGGER.warning("A document that was added cannot be read and is left out")
-                    continue
-                entries[entry.key] = entry
-            self._entries = entries
+            found = await self._file.async_load_items("documents", Entry.from_dict)
+            if self._entries is None:  # nobody else read it meanwhile
+                self._entries = {entry.key: entry for entry in found}
         return self._entries
 
-    async def _async_save(self) -> None:
-        entries = await self._async_entries()
-        await self._storage.async_save({"documents": [asdict(entry) for entry in entries.values()]})
+    def _data(self) -> dict[str, Any]:
+        return {"documents": [asdict(entry) for entry in list((self._entries or {}).values())]}
