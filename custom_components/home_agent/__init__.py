@@ -8,7 +8,7 @@ from homeassistant.helpers.typing import ConfigType
 
 from .assembly import async_assemble, async_start
 from .const import CONF_DEBUG_LOGGING, LOGGER
-from .conversations.store import file_of as conversation_file_of
+from .conversations.store import async_remove_conversations
 from .custom import configuration
 from .issues import async_clear
 from .journal.store import file_of as journal_file_of
@@ -49,7 +49,8 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Delete the journal, what was said, the documents that were added, and the index; the owner's folder stays."""
-    for file_of in (journal_file_of, conversation_file_of, learned_file_of):
+    await async_remove_conversations(hass, entry.entry_id)
+    for file_of in (journal_file_of, learned_file_of):
         await async_remove_file(hass, file_of(entry.entry_id))
     await async_remove_file(hass, KNOWLEDGE_FILE)
     async_clear(hass)  # what was only noticed when it was unloaded

@@ -20,7 +20,7 @@ from .context.knowledge import KnowledgeProvider
 from .context.providers import Providers
 from .context.retrieved import Lookup
 from .context.session import SESSIONS, Sessions
-from .conversations.store import Conversations
+from .conversations.store import conversations_of
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
 from .foreign.provider import ForeignTools
@@ -80,7 +80,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         finder=finder,
         knowledge=knowledge,
         sessions=hass.data.setdefault(SESSIONS, Sessions()),
-        conversations=Conversations(hass, entry.entry_id, profiles, report),
+        conversations=conversations_of(hass, entry.entry_id),
         sources=Sources(
             lookup=Lookup(finder=finder, habits=Habits(journal)),
             providers=Providers(happenings, KnowledgeProvider(knowledge)),
@@ -102,7 +102,8 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.sessions.async_renew_instructions()
     channels.async_start(hass, entry)
     issue_registry.async_check_profiles(hass, runtime.profiles.values(), runtime.endpoints)
-    entry.async_on_unload(await runtime.conversations.async_load())
+    report = partial(issue_registry.async_file_trouble, hass)
+    entry.async_on_unload(await runtime.conversations.async_open(runtime.profiles, report))
     entry.async_on_unload(runtime.conversations.async_close)
     await runtime.custom_tools.async_load()
     entry.async_on_unload(runtime.custom_tools.async_close)

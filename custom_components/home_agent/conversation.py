@@ -99,7 +99,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         token = current_turn.set(turn)
         try:
             with self.runtime.sessions.turn(turn.conversation_id, self.profile.subentry_id) as session:
-                turn.taints, session.user_id = session.taints, turn.context.user_id
+                turn.taints = session.taints
                 events.async_conversation_started(self.hass, turn)
                 try:
                     return await self._async_answer(turn, session, user_input, chat_log)

@@ -108,6 +108,16 @@ class StoredFile:
 
         return await self.async_load(read_all) or []
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether it could be read, so that it is written as well."""
+        return self._usable
+
+    @property
+    def is_written(self) -> bool:
+        """Whether nothing is left to write."""
+        return self._written == self._changes
+
     @callback
     def async_changed(self) -> None:
         """Write soon."""

@@ -11,6 +11,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.context.session import SESSIONS
+from custom_components.home_agent.conversations.store import CONVERSATIONS
 from tests.house import build_house, say
 from tests.llm_server import LLMServer, text
 
@@ -37,7 +38,8 @@ async def restart(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     await hass.config_entries.async_unload(entry.entry_id)
     for key in (DATA_CHAT_LOGS, DATA_CHAT_SESSION):
         hass.data.get(key, {}).clear()
-    hass.data.pop(SESSIONS, None)
+    for kept in (SESSIONS, CONVERSATIONS):
+        hass.data.pop(kept, None)
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
 

@@ -56,8 +56,8 @@ def told() -> Told:
 async def opened(hass: HomeAssistant, told: Told, *profiles: Profile) -> Conversations:
     """Return the conversations of an entry as they are after a start."""
     known = {profile.subentry_id: profile for profile in (PROFILE, *profiles)}
-    conversations = Conversations(hass, "e", known, lambda *trouble: told.append(trouble))
-    stop = await conversations.async_load()
+    conversations = Conversations(hass, "e")
+    stop = await conversations.async_open(known, lambda *trouble: told.append(trouble))
     stop()
     return conversations
 

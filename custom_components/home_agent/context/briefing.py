@@ -14,6 +14,7 @@ from ..client.base import Message
 from ..client.messages import messages_from_content
 from ..client.tokens import TokenEstimator
 from ..const import LOGGER
+from ..conversations.base import Owner
 from ..home import HomeEntity, HomeSnapshot
 from ..prompt.default import NOTHING_DONE
 from ..prompt.parts import masked_part, render_note
@@ -72,6 +73,7 @@ class Briefing:
         self._question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
         self._past: Sequence[Content] = ()
         self._view = View(snapshot=HomeSnapshot(), base=HomeSnapshot())
+        self._mode = Mode.DIRECT
         self._words = ""
         self._map = HomeMap("")
         self._found: Sequence[HomeEntity] = ()
@@ -81,13 +83,15 @@ class Briefing:
         """Begin with what was said before this session; `tools` are the names of those that are offered."""
         limit = self._turn.profile.history_max_messages
         self._past = self._session.past.restore(limit, self._budget.history, self._estimate, tools)
+        for item in self._past:
+            if isinstance(item, UserContent):
+                self._session.speakers.heard(item, Owner.of(self._turn))
 
     async def async_open(self, snapshot: HomeSnapshot) -> Mode:
         """Return how this conversation tells states: decided with its first turn, so that what was sent stays as it is."""
         self._view = await self._sources.views.async_of(snapshot, self._turn.user)
-        if self._session.mode is None:
-            self._session.mode = await self._async_mode()
-        return self._session.mode
+        self._mode = self._session.mode = self._session.mode or await self._async_mode()
+        return self._mode
 
     async def async_prepare(self, words: str) -> None:
         """Write the system message into the chat log and the turn part into the session."""
@@ -148,10 +152,6 @@ class Briefing:
         query = self._query("")
         await self._async_find(query)
         return await async_states(self._telling(Known(), budget, {}))
-
-    @property
-    def _mode(self) -> Mode:
-        return self._session.mode or Mode.DIRECT
 
     async def _async_mode(self) -> Mode:
         """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up.

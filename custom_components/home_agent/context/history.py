@@ -74,7 +74,7 @@ class Limits:
     def halved(self) -> Limits:
         """Return what is kept when the limits are passed."""
         return Limits(
-            messages=max(2, int(self.messages * TRIM_TO)),
+            messages=min(self.messages, max(2, int(self.messages * TRIM_TO))),
             words=int(self.words * TRIM_TO),
             tokens=int(self.tokens * TRIM_TO),
         )

@@ -29,7 +29,7 @@ def recall(
         past = session.pasts[owner] = Past(conversation_id=turn.conversation_id)
         found = None
         if turn.profile.history_enabled:
-            found = conversations.find(turn, conversation_id, anew=session.cleared != BEGINNING)
+            found = conversations.find(turn, conversation_id, anew=session.cleared_at(owner) != BEGINNING)
         if found is not None:
             begin = dt_util.utcnow() - timedelta(hours=turn.profile.history_max_age_hours)
             past.conversation_id = found.id
@@ -47,7 +47,12 @@ def keep(
     conversations: Conversations,
     said: Sequence[Content],
 ) -> None:
-    """Keep a round that was answered: the user's message and what follows it in the chat log."""
+    """Keep a round that was answered: the user's message and what follows it in the chat log.
+
+    Not when the history was cleared while it was answered.
+    """
+    if said[0].created < session.cleared_at(Owner.of(turn)):
+        return
     messages = kept_messages(said)
     if messages and (kept := conversations.add(turn, session.past.conversation_id, messages, session.taints)):
         events.async_history_saved(hass, turn, len(messages), len(kept.messages), persists=kept.persists)

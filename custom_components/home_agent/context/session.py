@@ -15,11 +15,12 @@ from homeassistant.helpers import chat_session
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
-from ..conversations.base import Owner
+from ..conversations.base import Owner, is_given
 from ..errors import ConversationBusy
 from .mode import Mode
 from .past import Past
 from .selection import Told
+from .speakers import Speakers
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 MAX_SPOKEN_OF = 12  # entities
@@ -67,9 +68,9 @@ class Session:
     starts: dict[Owner, datetime] = field(default_factory=dict)
     """The same for those who talked before in this conversation."""
     cleared: datetime = BEGINNING
-    """When the history was cleared."""
-    user_id: str | None = None
-    """Who talks; None: nobody is known."""
+    """When the history of everybody was cleared."""
+    cleared_by: dict[str, datetime] = field(default_factory=dict)
+    """When a user cleared their own."""
     failed: list[UserContent] = field(default_factory=list)
     """Messages that got an error instead of an answer: neither is sent again."""
     instructions: str | None = None
@@ -102,8 +103,8 @@ class Session:
     """Tools whose results brought text from outside into the conversation."""
     owner: Owner | None = None
     """Who talks now."""
-    owners: dict[int, Owner] = field(default_factory=dict)
-    """Who said each message, by its `id()`; nobody is sent what another said."""
+    speakers: Speakers = field(default_factory=Speakers)
+    """Who said each message; nobody is sent what another said."""
     past: Past = field(default_factory=lambda: Past(conversation_id=""))
     """What whoever talks now said before this session."""
     pasts: dict[Owner, Past] = field(default_factory=dict)
@@ -113,17 +114,17 @@ class Session:
 
     def hear(self, owner: Owner, question: UserContent) -> None:
         """Take note of who talks. Home Assistant 2026.10 lets others into a conversation; they begin one of their own."""
-        self.owners[id(question)] = owner
+        self.speakers.heard(question, owner)
         if self.owner is not None and self.owner != owner:
             self.dropped.clear()
             self.summary = ""
             self.starts[self.owner] = self.start
-            self.start = self.starts.get(owner, self.cleared)
+            self.start = self.starts.get(owner, self.cleared_at(owner))
         self.owner = owner
 
     def is_for_others(self, question: Content) -> bool:
         """Return whether a message is none of whoever talks now."""
-        return self.owners.get(id(question), self.owner) != self.owner
+        return self.owner is not None and not self.speakers.is_of(question, self.owner)
 
     def texts(self) -> dict[int, str]:
         """Return the turn parts by `id()` of their user content, as the wire wants them."""
@@ -141,7 +142,6 @@ class Session:
         self.notes = [note for note in self.notes if id(note.content) in kept]
         self.failed = [item for item in self.failed if id(item) in kept]
         self.said = [pair for pair in self.said if id(pair[0]) in kept]
-        self.owners = {key: owner for key, owner in self.owners.items() if key in kept}
 
     def known_from(self, sent: Sequence[Content]) -> Known:
         """Return what the model knows from the parts that hang on these messages."""
@@ -181,6 +181,33 @@ class Session:
             self.summing_up.cancel()
             self.summing_up = None
 
+    def cleared_at(self, owner: Owner) -> datetime:
+        """Return when the history of whoever talks was cleared last."""
+        return max(self.cleared, self.cleared_by.get(owner.user_id or "", BEGINNING))
+
+    def forget(self, user_id: str | None) -> bool:
+        """Let the next message be the first one, of everybody or of one user; return whether they talk here."""
+        talking = {owner.user_id for owner in (*self.pasts, self.owner) if owner is not None}
+        if user_id is None or talking == {user_id}:
+            self.start_anew()
+            return True
+        if user_id in talking:
+            self._forget_user(user_id)
+        return user_id in talking
+
+    def _forget_user(self, user_id: str) -> None:
+        self.cleared_by[user_id] = dt_util.utcnow()
+        self.pasts = {owner: past for owner, past in self.pasts.items() if owner.user_id != user_id}
+        self.starts = {owner: start for owner, start in self.starts.items() if owner.user_id != user_id}
+        self.spoken_of.clear()
+        if self.owner is not None and self.owner.user_id == user_id:
+            self.leave_off_summing_up()
+            self.start = self.cleared_by[user_id]
+            self.dropped.clear()
+            self.summary = ""
+        if self.instructed is not None and self.instructed.user_id == user_id:
+            self.renew_instructions()
+
     def start_anew(self) -> None:
         """Let the next message be the first one."""
         self.leave_off_summing_up()
@@ -211,6 +238,7 @@ class Sessions:
     def __init__(self) -> None:
         """Start with none."""
         self._sessions: dict[tuple[str, str], Session] = {}
+        self._speakers: dict[str, Speakers] = {}
 
     @contextmanager
     def turn(self, conversation_id: str, profile_id: str) -> Generator[Session]:
@@ -220,8 +248,12 @@ class Sessions:
         """
         key = (conversation_id, profile_id)
         if (session := self._sessions.get(key)) is None:
-            session = self._sessions[key] = Session()
-            if chat := chat_session.current_session.get():
+            chat = chat_session.current_session.get()
+            # From 2026.11 on a session knows its user; before, whoever knows its id gets in, and names can be guessed.
+            guarded = hasattr(chat, "user_id") or is_given(conversation_id)
+            speakers = self._speakers.setdefault(conversation_id, Speakers(guarded=guarded))
+            session = self._sessions[key] = Session(speakers=speakers)
+            if chat:
                 chat.async_on_cleanup(lambda: self._forget(key))
         if session.busy:
             raise ConversationBusy
@@ -239,14 +271,8 @@ class Sessions:
         With `user_id` only those of this user. Home Assistant keeps its chat log until the session ends; nothing in it is
         sent any more.
         """
-        sessions = [
-            item
-            for key, item in self._sessions.items()
-            if conversation_id in (None, key[0]) and user_id in (None, item.user_id)
-        ]
-        for session in sessions:
-            session.start_anew()
-        return len(sessions)
+        meant = [session for key, session in self._sessions.items() if conversation_id in (None, key[0])]
+        return sum([session.forget(user_id) for session in meant])
 
     @callback
     def async_renew_instructions(self) -> None:
@@ -256,6 +282,7 @@ class Sessions:
 
     @callback
     def _forget(self, key: tuple[str, str]) -> None:
+        self._speakers.pop(key[0], None)
         if (session := self._sessions.pop(key, None)) is not None:
             session.leave_off_summing_up()
 

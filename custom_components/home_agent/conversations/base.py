@@ -9,6 +9,7 @@ from typing import Any, Self
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
+from homeassistant.util.ulid import ulid_to_bytes
 
 from ..turn import Turn
 
@@ -51,6 +52,17 @@ class Owner:
 def device_of(turn: Turn) -> str | None:
     """Return the device that a turn came from."""
     return turn.device_id or turn.satellite_id
+
+
+def is_given(conversation_id: str | None) -> bool:
+    """Return whether an id is Home Assistant's own or missing, not a name that the caller chose."""
+    if conversation_id is None:
+        return True
+    try:
+        ulid_to_bytes(conversation_id)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +174,10 @@ class Conversation:
             taints=self.taints | frozenset(taints),
             messages=from_first_round([*self.messages, *said][-MAX_MESSAGES:]),
         )
+
+    def kept(self, persists: bool) -> Self:
+        """Return the conversation on the disk, or only in memory."""
+        return replace(self, persists=persists)
 
     def since(self, begin: datetime) -> Self:
         """Return the conversation without what was said before a moment."""

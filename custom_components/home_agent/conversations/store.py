@@ -12,13 +12,13 @@ from typing import Any
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.util import dt as dt_util
-from homeassistant.util.ulid import ulid_to_bytes
+from homeassistant.util.hass_dict import HassKey
 
 from ..const import LOGGER
 from ..profiles.profile import Profile
-from ..storage import Report, StoredFile
+from ..storage import Report, StoredFile, async_remove_file
 from ..turn import Turn
-from .base import Conversation, Owner, StoredMessage, device_of
+from .base import Conversation, Owner, StoredMessage, device_of, is_given
 
 KEPT_FOR = timedelta(days=7)
 MAX_CONVERSATIONS = 1_000
@@ -33,36 +33,45 @@ type Key = tuple[Owner, str]
 class Conversations:
     """What was said, by whom, in which conversation."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        entry_id: str,
-        profiles: Mapping[str, Profile],
-        report: Report,
-    ) -> None:
-        """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
+    def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
+        """Start empty; `async_open` reads what there was."""
         self._hass = hass
-        self._profiles = profiles
-        self._file = StoredFile(hass, file_of(entry_id), self._data, report)
+        self._entry_id = entry_id
+        self._profiles: Mapping[str, Profile] = {}
+        self._file: StoredFile | None = None
         self._conversations: dict[Key, Conversation] = {}
         """The one that was talked in last is last."""
         self._aliases: dict[Key, str] = {}
 
-    async def async_load(self) -> Callable[[], None]:
-        """Read the file, begin to forget what is old, and return what ends that. Never raises."""
-        read = partial(Conversation.from_dict, now=dt_util.utcnow())
-        found = [item for item in await self._file.async_load_items("conversations", read) if item.messages]
-        for conversation in sorted(found, key=lambda item: item.last_at)[-MAX_CONVERSATIONS:]:
-            profile = self._profiles.get(conversation.owner.profile_id)
-            if profile is not None and profile.history_enabled and profile.history_persist:
-                self._put(conversation)
-        if self._tidy() or len(self._conversations) != len(found):
-            await self._file.async_write()  # at once: of an assistant that is gone nothing may come back
+    async def async_open(self, profiles: Mapping[str, Profile], report: Report) -> Callable[[], None]:
+        """Take up the assistants as they are now, begin to forget what is old, and return what ends that. Never raises.
+
+        The file is read the first time, and again when it could not be used then. `report` is told of its troubles.
+        """
+        earlier, file = self._file, StoredFile(self._hass, file_of(self._entry_id), self._data, report)
+        self._profiles, self._file = profiles, file
+        found: list[Conversation] = []
+        if earlier is None or not earlier.is_usable:
+            read = partial(Conversation.from_dict, now=dt_util.utcnow())
+            found = await file.async_load_items("conversations", read)
+        before = {(item.owner, item.id): item for item in found} | self._conversations
+        self._take([item for item in found if self._persists(item)])
+        if self._tidy() or before != self._conversations or not (earlier is None or earlier.is_written):
+            await file.async_write()  # at once: of an assistant that is gone nothing may come back
         return async_track_time_interval(self._hass, self._tidy_now, TIDY_INTERVAL, cancel_on_shutdown=True)
 
     async def async_close(self) -> None:
-        """Write down what is not yet written."""
-        await self._file.async_close()
+        """Write down what is not yet written. A turn that still runs may add to it all the same."""
+        if self._file is not None:
+            await self._file.async_close()
+
+    async def async_remove(self) -> None:
+        """Forget everything, for ever: what a turn adds that still runs is not kept."""
+        self._profiles = {}
+        self._conversations.clear()
+        self._aliases.clear()
+        await self.async_close()
+        await async_remove_file(self._hass, file_of(self._entry_id))
 
     @callback
     def find(self, turn: Turn, conversation_id: str | None, *, anew: bool = False) -> Conversation | None:
@@ -78,7 +87,7 @@ class Conversations:
         if conversation_id is not None:
             key = (owner, self._aliases.get((owner, conversation_id), conversation_id))
             found = self._conversations.get(key)
-        if found is None and not anew and owner.is_known and _is_given(conversation_id):
+        if found is None and not anew and owner.is_known and is_given(conversation_id):
             found = self._left_off(turn, owner)
         found = found.since(begin) if found else None
         return found if found and found.messages else None
@@ -91,11 +100,12 @@ class Conversations:
 
         `conversation_id` is that of the conversation it goes on with; the turn's own becomes an alias.
         """
-        if not turn.direct or not turn.profile.history_enabled:
-            return None
         owner = Owner.of(turn)
+        profile = self._profiles.get(owner.profile_id)  # which may have changed since the turn began
+        if not turn.direct or profile is None or not profile.history_enabled:
+            return None
         known = self._conversations.get((owner, conversation_id)) or Conversation(
-            id=conversation_id, owner=owner, persists=turn.profile.history_persist
+            id=conversation_id, owner=owner, persists=profile.history_persist
         )
         conversation = known.going_on(turn.conversation_id, device_of(turn), taints, said)
         if not conversation.can_be_written:  # it would keep all others from being written
@@ -104,7 +114,7 @@ class Conversations:
         self._put(conversation)
         self._tidy()
         if conversation.persists:
-            self._file.async_changed()
+            self._changed()
         return conversation
 
     async def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
@@ -118,7 +128,7 @@ class Conversations:
             if user_id in (None, item.owner.user_id) and conversation_id in (None, item.id, *item.aliases)
         ]
         self._drop(gone)
-        if gone:
+        if gone and self._file is not None:
             await self._file.async_write()
         return len(gone)
 
@@ -160,6 +170,10 @@ class Conversations:
     @callback
     def _tidy_now(self, _now: datetime) -> None:
         if self._tidy():
+            self._changed()
+
+    def _changed(self) -> None:
+        if self._file is not None:
             self._file.async_changed()
 
     def _tidy(self) -> bool:
@@ -183,6 +197,20 @@ class Conversations:
         self._drop(gone)
         return shortened or bool(gone)
 
+    def _take(self, read: Iterable[Conversation]) -> None:
+        """Take up what was read, and what is in memory as far as its assistant still remembers anything."""
+        known = {(item.owner, item.id): item for item in read} | self._conversations
+        self._conversations, self._aliases = {}, {}
+        for item in sorted((item for item in known.values() if item.messages), key=lambda item: item.last_at):
+            profile = self._profiles.get(item.owner.profile_id)
+            if profile is not None and profile.history_enabled:
+                self._put(item if item.persists == profile.history_persist else item.kept(profile.history_persist))
+
+    def _persists(self, conversation: Conversation) -> bool:
+        """Return whether a conversation belongs on the disk."""
+        profile = self._profiles.get(conversation.owner.profile_id)
+        return profile is not None and profile.history_enabled and profile.history_persist
+
     def _data(self) -> dict[str, Any]:
         """Return what is written. Called in a worker thread: the dict is read in one step, its values never change."""
         return {"conversations": [item.as_dict() for item in list(self._conversations.values()) if item.persists]}
@@ -193,12 +221,19 @@ def file_of(entry_id: str) -> str:
     return f"conversations.{entry_id}"
 
 
-def _is_given(conversation_id: str | None) -> bool:
-    """Return whether an id is Home Assistant's own or missing, not a name that the caller chose."""
-    if conversation_id is None:
-        return True
-    try:
-        ulid_to_bytes(conversation_id)
-    except ValueError:
-        return False
-    return True
+CONVERSATIONS: HassKey[dict[str, Conversations]] = HassKey("home_agent_conversations")
+"""By entry id, while Home Assistant runs: a turn outlives a reload of the entry, and so does what is only in memory."""
+
+
+def conversations_of(hass: HomeAssistant, entry_id: str) -> Conversations:
+    """Return the conversations of an entry."""
+    known = hass.data.setdefault(CONVERSATIONS, {})
+    if entry_id not in known:
+        known[entry_id] = Conversations(hass, entry_id)
+    return known[entry_id]
+
+
+async def async_remove_conversations(hass: HomeAssistant, entry_id: str) -> None:
+    """Forget what was said, in memory and on the disk."""
+    await conversations_of(hass, entry_id).async_remove()
+    hass.data[CONVERSATIONS].pop(entry_id)

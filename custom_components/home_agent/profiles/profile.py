@@ -74,7 +74,7 @@ class Profile:
     history_max_age_hours: int = 24
     """Older messages of an earlier session are not sent again."""
     history_persist: bool = True
-    """Whether conversations are kept on the disk; otherwise until Home Agent is loaded anew."""
+    """Whether conversations are kept on the disk; otherwise until Home Assistant restarts."""
     continue_conversation: str = "off"
     """Whose last conversation a new one goes on with: `user`, `device`, or `off`."""
     continue_minutes: int = 60
