@@ -135,7 +135,8 @@ async def _async_confirm(call: ServiceCall) -> ServiceResponse:
     runtime, request, user = await _async_question(call)
     settled = await async_answer(call.hass, runtime, request, user, yes=True, pin=call.data.get(ATTR_PIN, ""))
     if settled is None:
-        raise _invalid("request_pin_wrong")
+        locked = runtime.policy.confirmations.locks_out(request)
+        raise _invalid("request_pin_locked" if locked else "request_pin_wrong")
     return {"answer": settled.text, "success": settled.done}
 
 

@@ -17,7 +17,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
-from .conftest import QUESTION, UNLOCK, services_of, state_of
+from .conftest import QUESTION, UNLOCK, Add, services_of, state_of
 
 PIN = "4711"
 SPOKEN = "four seven one one"
@@ -69,6 +69,32 @@ async def test_three_wrong_ones_drop_the_request(hass: HomeAssistant, llm_server
     await say(hass, f"yes {PIN}", conversation_id, context=alice)
     assert state_of(hass) == "locked"
     assert len(llm_server.requests) == asked  # no model hears a PIN, not even one that comes too late
+
+
+async def test_asking_again_and_again_does_not_find_it(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    alice: Context,
+    person: Add,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    conversation_id = await ask(hass, llm_server, alice)
+    for question in range(3):
+        if question:
+            llm_server.plan(tool_call("ha_control", UNLOCK))
+            await say(hass, "let me in", conversation_id, context=alice)
+        for wrong in range(3):
+            answer = speech(await say(hass, f"yes {question}00{wrong}", conversation_id, context=alice))
+    assert answer.startswith("There were too many wrong PINs.")
+    assert "Too many wrong PINs" in caplog.text
+    llm_server.plan(tool_call("ha_control", UNLOCK))
+    await say(hass, "let me in", conversation_id, context=alice)
+    assert speech(await say(hass, f"yes {PIN}", conversation_id, context=alice)) == answer
+    assert state_of(hass) == "locked"
+    bob = person("Bob")  # has got none wrong
+    llm_server.plan(tool_call("ha_control", UNLOCK))
+    result = await say(hass, "let me in", context=bob)
+    assert "is unlocked" in speech(await say(hass, PIN, result.conversation_id, context=bob))
 
 
 async def test_a_no_needs_no_pin(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:

@@ -51,6 +51,30 @@ def test_yes(text: str, language: str) -> None:
 @pytest.mark.parametrize(
     ("text", "language"),
     [
+        ("Sure?", "en"),
+        ("OK ?", "en"),
+        ("Yes, certainly?", "en"),
+        ("Sicher?", "de"),
+        ("¿Sí?", "es"),
+        ("Да?", "ru"),
+        ("はい？", "ja"),
+        ("نعم؟", "ar"),
+        ("ναι;", "el"),
+    ],
+)
+def test_who_asks_back_has_not_said_yes(text: str, language: str) -> None:
+    assert read(text, language).kind is Kind.OTHER
+
+
+def test_a_pin_is_one_however_it_is_said() -> None:
+    assert read("4711?", "en", with_pin=True).kind is Kind.YES
+    assert read("No?", "en").kind is Kind.NO
+    assert read("Yes; thanks", "en").kind is Kind.YES
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
         ("no", "en"),
         ("No thanks", "en"),
         ("yes... no wait", "en"),

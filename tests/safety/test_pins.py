@@ -6,7 +6,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 
 from custom_components.home_agent.safety.answers import MASK
-from custom_components.home_agent.safety.pins import COMPARED, Pins
+from custom_components.home_agent.safety.pins import COMPARED, LOCKED, WRONG, Pins
 
 TWO = {"unlock": "4711", "disarm": "908070"}
 
@@ -55,3 +55,15 @@ def test_trying_one_after_the_other_ends_as_well(freezer: FrozenDateTimeFactory)
     freezer.tick(timedelta(minutes=11))
     assert pins.conceal("1999", "en") == "1999"
     assert pins.conceal("50 percent and 21 degrees", "en") == "50 percent and 21 degrees"
+
+
+def test_whoever_gets_too_many_wrong_is_locked_out_for_a_while(freezer: FrozenDateTimeFactory) -> None:
+    pins = Pins(TWO)
+    for _ in range(WRONG):
+        assert not pins.locks_out("alice")
+        assert not pins.accepts("alice", "4711", "4712")
+    assert pins.locks_out("alice")
+    assert not pins.accepts("alice", "4711", "4711")
+    assert pins.accepts("bob", "4711", "4711")
+    freezer.tick(LOCKED)
+    assert pins.accepts("alice", "4711", "4711")

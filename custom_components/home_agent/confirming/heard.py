@@ -87,5 +87,7 @@ async def async_settle(
             return Settled(text=await async_text(hass, turn.language, "confirm_pin_missing"))
         if not confirmations.accepts_pin(request, heard.answer.digits):
             key = "confirm_pin_wrong" if request.tries_left else "confirm_pin_cancelled"
+            if confirmations.locks_out(request):
+                key = "confirm_pin_locked"
             return Settled(text=await async_text(hass, turn.language, key))
     return await async_run(hass, runtime, request, turn, answered_by=turn.user, chat_log=chat_log)

@@ -1,7 +1,8 @@
 """Yes or no, by tables: what somebody answered to a question of ours, decided before any model sees it.
 
 Every word of an answer has to be a known one: yes, no, a courtesy, and a PIN where one was asked for. "Yes, and turn on the
-light" is no yes but a new request, and one word of refusal among the others makes the whole a no.
+light" is no yes but a new request, one word of refusal among the others makes the whole a no, and who asks back ("sure?")
+has not said yes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,8 @@ PIN_WORDS = frozenset(
     {"pin", "code", "the", "is", "my", "and", "der", "die", "das", "ist", "lautet", "mein", "meine", "und"}
 )
 
+_ASKS = re.compile(r"[?？؟⸮՞\u037e]")
+_GREEK_ASKS = re.compile(r";\s*$")
 _APOSTROPHES = re.compile(r"['’`´]")
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"\d+|[^\W\d]+")
@@ -67,7 +70,7 @@ def read(text: str, language: str, *, with_pin: bool = False) -> Answer:
         return Answer(kind=Kind.OTHER, digits=digits)
     if Kind.NO in kinds:
         return Answer(kind=Kind.NO, digits=digits)
-    if Kind.YES in kinds or digits:
+    if digits or (Kind.YES in kinds and not _asks_back(text, language)):
         return Answer(kind=Kind.YES, digits=digits)
     return Answer(kind=Kind.OTHER, digits=digits)
 
@@ -99,6 +102,12 @@ def digit_runs(text: str, language: str) -> Iterator[list[Digits]]:
             run = []
     if run:
         yield run
+
+
+def _asks_back(text: str, language: str) -> bool:
+    """Return whether a text is a question itself; who listens writes the mark of a raised voice."""
+    is_greek = language.partition("-")[0].casefold() == "el"
+    return _ASKS.search(text) is not None or (is_greek and _GREEK_ASKS.search(text) is not None)
 
 
 def _words(text: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-import hmac
 from typing import Any, NoReturn, override
 
 from homeassistant.auth.models import User
@@ -18,6 +17,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from .. import events
+from ..const import LOGGER
 from ..errors import ToolError
 from ..turn import Turn
 from .pins import Pins
@@ -112,6 +112,12 @@ class Request:
     def place(self) -> Place:
         """Where it was asked."""
         return (self.turn.conversation_id, self.turn.profile.subentry_id)
+
+    @property
+    def asked(self) -> tuple[str | None, ...]:
+        """Whose yes it waits for: a user, else a device."""
+        turn = self.turn
+        return (turn.context.user_id,) if turn.context.user_id else (turn.device_id, turn.satellite_id)
 
     @property
     def seconds(self) -> int | None:
@@ -260,12 +266,19 @@ class Confirmations:
     @callback
     def accepts_pin(self, request: Request, given: str) -> bool:
         """Return whether a PIN is right; the last wrong one ends the question."""
-        if hmac.compare_digest(self.pin_for(request).encode(), given.encode()):
+        if self.pins.accepts(request.asked, self.pin_for(request), given):
             return True
         request.tries_left -= 1
+        if self.locks_out(request):
+            LOGGER.warning("Too many wrong PINs in conversations with %s", request.turn.profile.name)
+            request.tries_left = 0
         if request.tries_left <= 0:
             self.end(request, Outcome.CANCELLED)
         return False
+
+    def locks_out(self, request: Request) -> bool:
+        """Return whether whoever asked got too many PINs wrong lately; no PIN is right then."""
+        return self.pins.locks_out(request.asked)
 
     def _is_open(self, request: Request) -> bool:
         if request.question and dt_util.utcnow() >= request.expires:

@@ -4,11 +4,12 @@ A mask that appears only for a PIN would tell which one it is to whoever tries n
 there are more, every number as long as a PIN is masked, whichever it is.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 import hmac
 from itertools import permutations
+from secrets import token_bytes
 
 from homeassistant.util import dt as dt_util
 
@@ -17,6 +18,9 @@ from .answers import MASK, Digits, digit_runs
 COMPARED = 5
 """Numbers that are no PIN, of which it is shown that they are none, within `WINDOW`."""
 WINDOW = timedelta(minutes=10)
+WRONG = 9
+"""PINs that one person may get wrong within `LOCKED`: each question allows a few, and there is no end of questions."""
+LOCKED = timedelta(hours=1)
 
 
 class Pins:
@@ -30,10 +34,30 @@ class Pins:
         self._secrets = tuple(dict.fromkeys(pin.encode() for pin in said))  # a yes to several things has several
         self._lengths = frozenset(len(pin) for pin in self._secrets)
         self._compared: deque[datetime] = deque()
+        self._wrong: defaultdict[Hashable, deque[datetime]] = defaultdict(lambda: deque(maxlen=WRONG))
+        self._key = token_bytes(16)
 
     def needed(self, reasons: Iterable[str]) -> str:
         """Return what has to be said with a yes: the PINs of all reasons, one after the other, each once; "" for none."""
         return "".join(dict.fromkeys(self._by_reason[reason] for reason in reasons if reason in self._by_reason))
+
+    def accepts(self, who: Hashable, needed: str, given: str) -> bool:
+        """Return whether somebody gave what was needed; nothing is right from whoever is locked out."""
+        if self.locks_out(who):
+            return False
+        if hmac.compare_digest(self._digest(needed), self._digest(given)):
+            return True
+        self._wrong[who].append(dt_util.utcnow())
+        return False
+
+    def locks_out(self, who: Hashable) -> bool:
+        """Return whether somebody got too many wrong lately."""
+        wrong = self._wrong.get(who, ())
+        return len(wrong) == WRONG and wrong[0] > dt_util.utcnow() - LOCKED
+
+    def _digest(self, pin: str) -> bytes:
+        """Return something of one length for every PIN: the time of a comparison shall not tell how long it is."""
+        return hmac.digest(self._key, pin.encode(), "sha256")
 
     def conceal(self, text: str, language: str) -> str:
         """Return a text without what is a PIN, written or spoken."""
