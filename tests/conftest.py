@@ -1,6 +1,6 @@
 """What every test needs: our integration found, the house's own basics set up, a scripted endpoint."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 import logging
 from pathlib import Path
 
@@ -16,6 +16,14 @@ from tests.llm_server import LLMServer
 
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
 logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let every report be sent from one process to another: with `-v` the log holds what tests put into states."""
+    report = yield
+    report.sections = [(name, text.encode(errors="replace").decode()) for name, text in report.sections]
+    return report
 
 
 @pytest.fixture

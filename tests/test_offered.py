@@ -15,6 +15,7 @@ from pytest_homeassistant_custom_component.common import CLIENT_ID, MockConfigEn
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 from yarl import URL
 
+from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.errors import McpAuthError
 from custom_components.home_agent.flows.choices import selectable_apis
 from custom_components.home_agent.mcp_client.sdk import Address, Session, async_connect
@@ -36,14 +37,18 @@ def admin(hass: HomeAssistant) -> MockUser:
 
 
 @pytest.fixture
-async def port(hass: HomeAssistant, hass_client_no_auth: ClientSessionGenerator, house: None) -> int:
-    """The port of a Home Assistant with a house."""
+async def port(hass: HomeAssistant, hass_client_no_auth: ClientSessionGenerator, house: None) -> AsyncGenerator[int]:
+    """The port of a Home Assistant with a house; the server is closed when nobody is on the way to it."""
     await build_house(hass)
     pytest.importorskip("aiohttp_sse", reason="of Home Assistant's MCP server; scripts/setup brings it")
     for component in ("http", "ai_task", "mcp_server"):  # whoever has pages has to be there before the server starts
         assert await async_setup_component(hass, component, {})
     client = await hass_client_no_auth()
-    return int(client.server.port or 0)
+    yield int(client.server.port or 0)
+    for entry in hass.config_entries.async_loaded_entries(DOMAIN):  # ours may be among those who ask
+        await hass.config_entries.async_unload(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    await client.get("/")  # connections are taken in turn: this one is the last
 
 
 async def lend(hass: HomeAssistant, **choice: Any) -> None:

@@ -1,6 +1,7 @@
 """A house with a locked door, and people who may open it."""
 
 from collections.abc import Callable
+from typing import Any
 
 from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -9,8 +10,9 @@ from homeassistant.core import Context, Event, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
-from custom_components.home_agent.const import ASSISTANT
-from tests.house import build_house
+from custom_components.home_agent.const import ASSISTANT, DOMAIN
+from tests.house import build_house, say, speech
+from tests.llm_server import LLMServer, tool_call
 
 type Add = Callable[[str], Context]
 
@@ -59,3 +61,28 @@ def state_of(hass: HomeAssistant, entity_id: str = "lock.front_door") -> str:
 def services_of(events: list[Event]) -> list[str]:
     """Return the names of the actions that were called."""
     return [f"{event.data['domain']}.{event.data['service']}" for event in events]
+
+
+async def process(
+    hass: HomeAssistant, server: LLMServer, *confirm_via: str, context: Context | None = None
+) -> dict[str, Any]:
+    """Have the model unlock the front door in an automation; return the response."""
+    server.plan(tool_call("ha_control", UNLOCK))
+    response = await hass.services.async_call(
+        DOMAIN,
+        "process",
+        {"text": "somebody rings", "confirm_via": list(confirm_via)},
+        blocking=True,
+        return_response=True,
+        context=context or Context(),
+    )
+    return dict(response or {})
+
+
+async def ask(hass: HomeAssistant, server: LLMServer, context: Context, **fields: Any) -> str:
+    """Have the model unlock the front door; return the conversation in which that is asked about."""
+    server.plan(tool_call("ha_control", UNLOCK))
+    result = await say(hass, "let me in", context=context, **fields)
+    assert (speech(result), result.continue_conversation) == (QUESTION, True)
+    assert state_of(hass) == "locked"
+    return str(result.conversation_id)

@@ -13,55 +13,14 @@ from pytest_homeassistant_custom_component.common import (
     MockConfigEntry,
     MockUser,
     async_capture_events,
-    async_fire_time_changed,
 )
 
-from custom_components.home_agent.const import DOMAIN
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
-QUICK = {"verify_seconds": 0.05}
+from .steps import QUICK, ByHand, call, control, do, look, restore, ticks
 
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
-
-
-async def ticks(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: int) -> None:
-    """Let time pass, second by second, as slow covers move."""
-    for _ in range(seconds):
-        freezer.tick(1)
-        async_fire_time_changed(hass)
-        await hass.async_block_till_done()
-
-
-async def do(hass: HomeAssistant, service: str, entity_id: str, **data: Any) -> None:
-    """Do something by hand."""
-    domain, name = service.split(".")
-    await hass.services.async_call(domain, name, {"entity_id": entity_id, **data}, blocking=True)
-
-
-async def call(hass: HomeAssistant, service: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
-    response = await hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context
-    )
-    return dict(response or {})
-
-
-async def control(hass: HomeAssistant, user: MockUser, action: str, entity_id: str, **parameters: Any) -> Any:
-    """Let the tool do something for a user."""
-    data = {
-        "tool_name": "ha_control",
-        "parameters": {"action": action, "entity_id": entity_id, "parameters": parameters},
-    }
-    result = await call(hass, "execute_tool", Context(user_id=user.id), **data)
-    assert result["success"], result
-    return result["result"]
-
-
-def look(hass: HomeAssistant, entity_id: str, *names: str) -> list[object]:
-    """Return the state and some attributes."""
-    state = hass.states.get(entity_id)
-    assert state is not None
-    return [state.state, *(state.attributes.get(name) for name in names)]
 
 
 @pytest.mark.parametrize(
@@ -84,20 +43,13 @@ async def test_what_was_done_is_restored(
     hass: HomeAssistant,
     hass_admin_user: MockUser,
     entity_id: str,
-    by_hand: tuple[str, dict[str, Any]],
+    by_hand: ByHand,
     action: str,
     parameters: dict[str, Any],
     names: tuple[str, ...],
 ) -> None:
     await set_up(hass, options={"never_confirm": ["lock"]})
-    await do(hass, by_hand[0], entity_id, **by_hand[1])
-    before = look(hass, entity_id, *names)
-    await control(hass, hass_admin_user, action, entity_id, **parameters)
-    assert look(hass, entity_id, *names) != before
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
-    assert [row["entity_id"] for row in result["restored"]] == [entity_id]
-    assert set(result) == {"restored"}
-    assert look(hass, entity_id, *names) == before
+    await restore(hass, hass_admin_user, entity_id, by_hand, action, parameters, names)
 
 
 async def test_slow_shutter_is_as_it_was_wanted_when_it_arrives(

@@ -10,7 +10,7 @@ from custom_components.home_agent.const import DOMAIN
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 
-from .test_undo import call, control, do, look
+from .steps import call, control, do, look
 
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
 

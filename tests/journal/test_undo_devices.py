@@ -3,7 +3,7 @@
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
@@ -11,7 +11,7 @@ from custom_components.home_agent.const import ASSISTANT
 from tests import house as house_module
 from tests.house import build_house, set_up
 
-from .test_undo import call, control, do, look
+from .steps import ByHand, restore
 
 PLATFORMS = [
     "climate", "cover", "date", "datetime", "fan", "humidifier", "light", "lock", "media_player", "number",
@@ -57,19 +57,10 @@ async def test_what_was_done_is_restored(
     hass: HomeAssistant,
     hass_admin_user: MockUser,
     entity_id: str,
-    by_hand: tuple[str, dict[str, Any]],
+    by_hand: ByHand,
     action: str,
     parameters: dict[str, Any],
     names: tuple[str, ...],
 ) -> None:
     await set_up(hass, options={"never_confirm": ["valve"]})
-    await do(hass, by_hand[0], entity_id, **by_hand[1])
-    await hass.async_block_till_done(wait_background_tasks=True)
-    before = look(hass, entity_id, *names)
-    await control(hass, hass_admin_user, action, entity_id, **parameters)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert look(hass, entity_id, *names) != before
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert [row["entity_id"] for row in result["restored"]] == [entity_id]
-    assert look(hass, entity_id, *names) == before
+    await restore(hass, hass_admin_user, entity_id, by_hand, action, parameters, names)

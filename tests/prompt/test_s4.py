@@ -1,18 +1,13 @@
 """The requirement lines of the prompt context service, S4-1 to S4-73: each is a row of the table and a test."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import MISSING, dataclass, fields
-from datetime import datetime
+from dataclasses import MISSING, fields
 import itertools
 import logging
-from typing import Any
-from zoneinfo import ZoneInfo
 
-from freezegun.api import FrozenDateTimeFactory
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.client.base import EndpointConfig
 from custom_components.home_agent.client.endpoint_config import endpoint_from_data
@@ -30,97 +25,13 @@ from custom_components.home_agent.prompt.history_text import HistoryMessage, His
 from custom_components.home_agent.prompt.masking import mask
 from custom_components.home_agent.prompt.placeholders import NAMES, PromptTask, async_zone
 from custom_components.home_agent.prompt.service import PerformanceMetrics, PromptContextService, PromptMetadata
-from custom_components.home_agent.prompt.words import words_for
 from custom_components.home_agent.turn import Turn
 from tests.context.calendars import NOW, Calendar, add, event
 from tests.conversations.conftest import restart, say_all
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text
 
-MOMENT = datetime(2026, 11, 21, 15, 30, tzinfo=ZoneInfo("Europe/Berlin"))
-RU = words_for("ru")
-KNOWN = PromptTask(
-    agent_name="Anna",
-    task_id="c",
-    language="ru",
-    user_id="u1",
-    user_name="Ann",
-    household_id="Home",
-    timezone="Europe/Berlin",
-    current_time=MOMENT,
-)
-THREE = "User: {{userId}}, Time: {{currentTime}}, History: {{messageHistory}}"
-AGENTS = ("EventProcessor", "EventAnalyzer", "GeneralAssistant")
-MANY = 7  # turns; with their answers more messages than a prompt holds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """What a row looks at."""
-
-    hass: HomeAssistant
-    server: LLMServer
-    log: pytest.LogCaptureFixture
-    request: pytest.FixtureRequest
-    admin: MockUser
-
-    @property
-    def freezer(self) -> FrozenDateTimeFactory:
-        """Stop the clock, and return how to move it."""
-        clock: FrozenDateTimeFactory = self.request.getfixturevalue("freezer")
-        return clock
-
-    @property
-    def service(self) -> PromptContextService:
-        """Return a service that remembers nothing."""
-        return PromptContextService(self.hass)
-
-    @property
-    def system(self) -> str:
-        """Return the newest system message."""
-        return str(self.server.request.body["messages"][0]["content"])
-
-    async def set_up(self, prompt: str = THREE, **profile: Any) -> MockConfigEntry:
-        """Set up a house with one assistant and this prompt."""
-        await build_house(self.hass)
-        own = {"use_default_prompt": False, "custom_prompt": prompt}
-        return await set_up(self.hass, self.server, profile=own | profile)
-
-    async def after_a_restart(self, *said: str, prompt: str = THREE, **profile: Any) -> str:
-        """Return the system message of a conversation that goes on after these messages."""
-        entry = await self.set_up(prompt, **profile)
-        ids = await say_all(self.hass, self.server, None, *said)
-        await restart(self.hass, entry)
-        await say_all(self.hass, self.server, ids[-1], "again")
-        return self.system
-
-
-type Check = Callable[[World], Awaitable[None]]
-ROWS: dict[str, Check] = {}
-
-
-def row(*lines: int) -> Callable[[Check], Check]:
-    """Put a check into the table as the row of these lines."""
-
-    def put(check: Check) -> Check:
-        ROWS.update({f"S4-{line}": check for line in lines})
-        return check
-
-    return put
-
-
-def said(count: int) -> tuple[HistoryMessage, ...]:
-    """Return so many messages."""
-    return tuple(
-        HistoryMessage(id=f"m{n}", role="assistant" if n % 2 else "user", text=f"word {n}") for n in range(count)
-    )
-
-
-def period(words: str) -> tuple[str, str]:
-    """Return the period that words ask for, on an afternoon in Berlin."""
-    request = detect_event_request(words, MOMENT)
-    assert request is not None
-    return request.start.isoformat(), request.end.isoformat()
+from .s4 import AGENTS, KNOWN, MANY, MOMENT, ROWS, RU, THREE, World, period, row, said
 
 
 @row(1, 2, 3, 4, 5, 6, 27)

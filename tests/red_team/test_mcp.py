@@ -17,8 +17,19 @@ from tests.mcp_client.conftest import is_connected, until
 from tests.mcp_client.hostile import TOOL, Hostile, said, stream
 
 from .conftest import SetUp
-from .test_injection import ORDER
-from .world import ALARM, DOOR, GARAGE, HIDDEN_DOOR, HIDDEN_LIGHT, HIDDEN_STATE, REST_SECRET, UNLOCK, Witness, answers
+from .world import (
+    ALARM,
+    DOOR,
+    GARAGE,
+    HIDDEN_DOOR,
+    HIDDEN_LIGHT,
+    HIDDEN_STATE,
+    ORDER,
+    REST_SECRET,
+    UNLOCK,
+    Witness,
+    answers,
+)
 
 LEND = {"name": "lend", "inputSchema": {"type": "object", "properties": {"book": {"type": "string"}}}}
 API = "home_agent-profile-1"

@@ -27,8 +27,7 @@ from tests.mcp_client.hostile import TOOL, Hostile, stream
 from tests.mcp_client.test_hostile import JSON
 
 from .conftest import SetUp
-from .test_injection import ORDER, rest
-from .world import DOOR, HIDDEN_LIGHT, UNLOCK, Witness, answers
+from .world import DOOR, HIDDEN_LIGHT, ORDER, UNLOCK, Witness, answers, rest
 
 NO_QUESTIONS = {"never_confirm": ["lock"]}
 

@@ -1,0 +1,108 @@
+"""The table of the requirement lines of the prompt context service, and the house that its rows look at."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.core import HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+
+from custom_components.home_agent.prompt.events_asked import (
+    detect_event_request,
+)
+from custom_components.home_agent.prompt.history_text import HistoryMessage
+from custom_components.home_agent.prompt.placeholders import PromptTask
+from custom_components.home_agent.prompt.service import PromptContextService
+from custom_components.home_agent.prompt.words import words_for
+from tests.conversations.conftest import restart, say_all
+from tests.house import build_house, set_up
+from tests.llm_server import LLMServer
+
+MOMENT = datetime(2026, 11, 21, 15, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+RU = words_for("ru")
+KNOWN = PromptTask(
+    agent_name="Anna",
+    task_id="c",
+    language="ru",
+    user_id="u1",
+    user_name="Ann",
+    household_id="Home",
+    timezone="Europe/Berlin",
+    current_time=MOMENT,
+)
+THREE = "User: {{userId}}, Time: {{currentTime}}, History: {{messageHistory}}"
+AGENTS = ("EventProcessor", "EventAnalyzer", "GeneralAssistant")
+MANY = 7  # turns; with their answers more messages than a prompt holds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What a row looks at."""
+
+    hass: HomeAssistant
+    server: LLMServer
+    log: pytest.LogCaptureFixture
+    request: pytest.FixtureRequest
+    admin: MockUser
+
+    @property
+    def freezer(self) -> FrozenDateTimeFactory:
+        """Stop the clock, and return how to move it."""
+        clock: FrozenDateTimeFactory = self.request.getfixturevalue("freezer")
+        return clock
+
+    @property
+    def service(self) -> PromptContextService:
+        """Return a service that remembers nothing."""
+        return PromptContextService(self.hass)
+
+    @property
+    def system(self) -> str:
+        """Return the newest system message."""
+        return str(self.server.request.body["messages"][0]["content"])
+
+    async def set_up(self, prompt: str = THREE, **profile: Any) -> MockConfigEntry:
+        """Set up a house with one assistant and this prompt."""
+        await build_house(self.hass)
+        own = {"use_default_prompt": False, "custom_prompt": prompt}
+        return await set_up(self.hass, self.server, profile=own | profile)
+
+    async def after_a_restart(self, *said: str, prompt: str = THREE, **profile: Any) -> str:
+        """Return the system message of a conversation that goes on after these messages."""
+        entry = await self.set_up(prompt, **profile)
+        ids = await say_all(self.hass, self.server, None, *said)
+        await restart(self.hass, entry)
+        await say_all(self.hass, self.server, ids[-1], "again")
+        return self.system
+
+
+type Check = Callable[[World], Awaitable[None]]
+ROWS: dict[str, Check] = {}
+
+
+def row(*lines: int) -> Callable[[Check], Check]:
+    """Put a check into the table as the row of these lines."""
+
+    def put(check: Check) -> Check:
+        ROWS.update({f"S4-{line}": check for line in lines})
+        return check
+
+    return put
+
+
+def said(count: int) -> tuple[HistoryMessage, ...]:
+    """Return so many messages."""
+    return tuple(
+        HistoryMessage(id=f"m{n}", role="assistant" if n % 2 else "user", text=f"word {n}") for n in range(count)
+    )
+
+
+def period(words: str) -> tuple[str, str]:
+    """Return the period that words ask for, on an afternoon in Berlin."""
+    request = detect_event_request(words, MOMENT)
+    assert request is not None
+    return request.start.isoformat(), request.end.isoformat()
