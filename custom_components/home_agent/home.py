@@ -29,6 +29,7 @@ from .const import ASSISTANT
 from .slices import in_slices
 
 MAX_NAME = 200  # characters; one name must not take the room of all others
+MAX_READINGS = 2  # in a row, for one who asks, while the home keeps changing
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
 
 _FIRST = (
@@ -137,18 +138,32 @@ class Home:
         self._mark()
 
     async def async_get(self) -> HomeSnapshot:
-        """Return the home as it is now, reading it first when something changed."""
-        if self._snapshot is not None:
-            return self._snapshot
+        """Return the home as it is now, reading it first when something changed.
+
+        While thousands of names change in a row it is the home as it was a moment ago, which nobody else gets: who waits
+        for the last change waits for minutes.
+        """
+        snapshot = self._snapshot
+        if snapshot is not None:
+            return snapshot
         async with self._lock:
-            while self._snapshot is None:  # again when something changed while it was being read
+            readings = 0
+            while (snapshot := self._snapshot) is None:  # again when something changed while it was being read
                 changes = self._changes
                 snapshot = await _async_read(self._hass)
+                readings += 1
                 if changes == self._changes:
-                    self._snapshot = snapshot
-                    for listener in self._listeners:
-                        listener(snapshot)
-            return self._snapshot
+                    self._keep(snapshot)
+                elif readings == MAX_READINGS:
+                    break
+            return snapshot
+
+    @callback
+    def _keep(self, snapshot: HomeSnapshot) -> None:
+        """Return this one from now on."""
+        self._snapshot = snapshot
+        for listener in self._listeners:
+            listener(snapshot)
 
     @callback
     def _mark(self, _event: Event[Any] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+import itertools
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
@@ -84,6 +85,29 @@ async def test_change_while_it_is_read_is_not_lost(hass: HomeAssistant, home: Ho
     await asyncio.sleep(0)
     add_entity("light.late")
     assert "light.late" in (await reading).entities
+    home._stop_timer()
+
+
+async def test_changes_that_do_not_end_keep_nobody_waiting(
+    hass: HomeAssistant, home: Home, add_entity: AddEntity
+) -> None:
+    add_entity("light.desk", name="Desk lamp")
+    for number in range(3000):
+        hass.states.async_set(f"light.l{number}", "on")
+
+    async def rename_for_ever() -> None:
+        for number in itertools.count():
+            er.async_get(hass).async_update_entity("light.desk", name=f"Lamp {number}")
+            await asyncio.sleep(0)
+
+    renaming = asyncio.ensure_future(rename_for_ever())
+    async with asyncio.timeout(30):
+        assert (await home.async_get()).entities["light.desk"].names[0].startswith("Lamp")
+    renaming.cancel()
+    await hass.async_block_till_done()
+    last = er.async_get(hass).async_get("light.desk")
+    assert last is not None
+    assert (await home.async_get()).entities["light.desk"].names == (last.name,)
     home._stop_timer()
 
 

@@ -85,6 +85,8 @@ class HomeIndex:
         self._cancel_retry: CALLBACK_TYPE | None = None
         self._build_ms = 0
         self._anew = False
+        self._asked = False
+        """Whether the words are to be brought up to date."""
         self._failed = False
         """Whether it was said that there is no index."""
 
@@ -182,7 +184,8 @@ class HomeIndex:
 
     @callback
     def _update(self) -> asyncio.Task[None]:
-        """Start bringing the words up to date, unless that is going on."""
+        """Have the words brought up to date: now, or once more when that is going on."""
+        self._asked = True
         if self._words_task is None or self._words_task.done():
             self._words_task = self._entry.async_create_background_task(
                 self._hass, self._async_update_words(), "home_agent index of the home"
@@ -190,7 +193,10 @@ class HomeIndex:
         return self._words_task
 
     async def _async_update_words(self) -> None:
-        while (snapshot := await self._home.async_get()) is not self._read:
+        while self._asked:
+            self._asked = False
+            if (snapshot := await self._home.async_get()) is self._read:
+                continue
             began = time.perf_counter()
             documents = await async_entity_documents(self._hass, snapshot)
             try:
