@@ -32,7 +32,8 @@ MAX_TITLE = 200  # characters
 MAX_METADATA = 20  # values
 
 _TITLE = probatio.All(cv.string, probatio.Length(max=MAX_TITLE))
-_VALUE = probatio.Any(bool, int, float, probatio.All(str, probatio.Length(max=500)))
+_NUMBER = probatio.All(probatio.Any(int, float), probatio.Range(min=-(2**53), max=2**53))  # exact in JSON, and no NaN
+_VALUE = probatio.Any(bool, _NUMBER, probatio.All(str, probatio.Length(max=500)))
 
 REINDEX_SCHEMA = probatio.Schema({probatio.Optional(ATTR_FORCE, default=False): cv.boolean})
 INDEX_ENTITY_SCHEMA = probatio.Schema({probatio.Required(ATTR_ENTITY_ID): cv.entity_id})

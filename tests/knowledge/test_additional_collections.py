@@ -233,6 +233,17 @@ async def test_without_the_server_own_documents_are_found_by_words(
     assert (await knowledge._vectors.store.async_collections())["knowledge"] == 6
 
 
+async def test_own_documents_that_the_server_lost_are_written_again(
+    hass: HomeAssistant, others: Others, folder: Path, start: StartKnowledge
+) -> None:
+    knowledge = await start(**others.settings())
+    assert await knowledge._vectors.store.async_collections() == {"knowledge": 4}
+    others.chroma.clear()
+    assert (await knowledge.async_find("guest network"))[0].source == "wifi.txt"
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await knowledge._vectors.store.async_collections() == {"knowledge": 4}
+
+
 async def test_without_the_embedding_endpoint_own_documents_are_found_by_words(
     others: Others, start: StartKnowledge, folder: Path
 ) -> None:

@@ -1,11 +1,14 @@
 """The owner's documents are found, follow their files, and outlive a restart."""
 
+import os
 from pathlib import Path
+import shutil
 from threading import Event
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
+import probatio
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
@@ -187,6 +190,60 @@ async def test_what_cannot_be_added_is_refused_and_leaves_nothing(
         await call(hass, "add_document", **data)
     assert error.value.translation_key == key
     assert knowledge.counts == before
+
+
+@pytest.mark.parametrize("number", [10**30, float("nan"), float("inf")])
+async def test_numbers_that_nobody_could_keep_are_refused(
+    hass: HomeAssistant, folder: Path, start: StartKnowledge, number: float
+) -> None:
+    knowledge = await start()
+    with pytest.raises(probatio.Invalid):
+        await call(hass, "add_document", text="A pump.", metadata={"number": number})
+    assert (await knowledge.async_refresh()).unchanged == 2
+
+
+async def test_a_name_in_another_encoding_is_a_name(
+    folder: Path, start: StartKnowledge, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / os.fsdecode(b"cr\xe8me.md")).write_text("The cafe opens at seven.")
+    (folder / os.fsdecode(b"cr\xe9me.txt")).write_bytes(b"\x00\xff")
+    knowledge = await start()
+    assert (await knowledge.async_find("When does the cafe open?"))[0].source == "cr?me.md"
+    assert "cr?me.txt cannot be read" in caplog.text
+    assert len(await knowledge.async_find("guest network")) == 1
+
+
+async def test_files_beyond_the_limit_are_told_once(
+    folder: Path, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(library, "MAX_FILES", 1)
+    knowledge = await start()
+    await knowledge.async_refresh()
+    assert knowledge.counts["documents"] == 1
+    assert caplog.text.count("1 documents are left out") == 1
+
+
+async def test_what_went_while_home_assistant_was_off_leaves_the_store(
+    hass: HomeAssistant, folder: Path, start: StartKnowledge
+) -> None:
+    await start()
+    await call(hass, "add_document", title="Pump", text="The pump runs for four hours.", collection="garden")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    entry = hass.config_entries.async_entries(DOMAIN)[0]
+    await hass.config_entries.async_unload(entry.entry_id)
+    shutil.rmtree(folder)
+    await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await entry.runtime_data.vectors.store.async_collections() == {"garden": 1}
+
+
+@pytest.mark.parametrize("kept", [[], {"documents": 5}, {"documents": ["x"], "collections": "knowledge"}])
+async def test_a_list_of_documents_that_is_none_costs_nothing(
+    hass_storage: dict[str, Any], folder: Path, start: StartKnowledge, kept: object
+) -> None:
+    hass_storage["home_agent.knowledge"] = {"version": 1, "minor_version": 1, "key": "x", "data": kept}
+    knowledge = await start()
+    assert len(await knowledge.async_find("guest network")) == 1
 
 
 async def test_there_is_a_limit_to_all_documents(

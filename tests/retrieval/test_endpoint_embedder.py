@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from homeassistant.core import HomeAssistant
@@ -152,6 +153,20 @@ async def test_model_that_changed_behind_its_name_replaces_everything(
     assert (await embedder.async_embed([*TEXTS, "New lamp"])).shape == (4, 16)
     assert (await embedder.async_embed(TEXTS)).shape == (3, 16)
     assert len(embedding_server.texts) == 3 + 1 + 4
+
+
+async def test_lengths_that_change_with_each_answer_are_given_up(
+    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
+) -> None:
+    embedding_server.plan(*[partial(long, 2 + number % 2) for number in range(20)])
+    with pytest.raises(EmbeddingError) as raised:
+        await make_embedder(embedding_batch=1).async_embed(TEXTS)
+    assert raised.value.translation_key == "embedding_answer"
+    assert len(embedding_server.requests) == 4
+
+
+def long(length: int, texts: Sequence[str]) -> list[list[float]]:
+    return [[1.0] * length for _ in texts]
 
 
 def half(texts: Sequence[str]) -> list[list[float]]:

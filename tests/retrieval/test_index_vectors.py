@@ -7,6 +7,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import entity_registry as er
+from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import (
     MockConfigEntry,
@@ -19,7 +20,7 @@ from custom_components.home_agent.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.profiles.profile import Profile
 from custom_components.home_agent.retrieval import vectors
 from custom_components.home_agent.retrieval.base import Query
-from custom_components.home_agent.retrieval.index import HomeIndex
+from custom_components.home_agent.retrieval.index import LOOK_AGAIN, HomeIndex
 from custom_components.home_agent.retrieval.settings import RetrievalSettings
 from custom_components.home_agent.turn import Turn, current_turn
 from tests.embedding_server import EmbeddingServer
@@ -227,6 +228,35 @@ async def test_reindex_makes_all_vectors_again_and_says_how_far_it_is(
     assert {text: embedding_server.texts.count(text) for text in set(embedding_server.texts)} == dict.fromkeys(
         embedding_server.texts, 2
     )
+
+
+async def test_reindex_says_what_became_of_the_vectors(hass: HomeAssistant, start: Start) -> None:
+    entry = await start()
+    er.async_get(hass).async_update_entity("light.bed_light", name="Zeppelin")
+    async_expose_entity(hass, ASSISTANT, "lock.front_door", False)
+    answer: Any = await hass.services.async_call(DOMAIN, "reindex_entities", {}, blocking=True, return_response=True)
+    del answer["duration_ms"]
+    assert answer == {"entities": 5, "added": 0, "updated": 1, "removed": 1, "unchanged": 4}
+    assert entry.runtime_data.finder.report.vectors_current
+
+
+async def test_what_the_store_lost_is_written_again_after_the_next_question(hass: HomeAssistant, start: Start) -> None:
+    entry = await start()
+    await entry.runtime_data.finder._vectors.store.async_drop(NAME)
+    await entry.runtime_data.finder.async_find(Query(text="bed light"))
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert set(await kept(entry)) == set(EXPOSED)
+
+
+@CHROMA
+async def test_a_server_is_asked_now_and_then_whether_it_has_everything(
+    hass: HomeAssistant, start: Start, chroma_server: ChromaServer
+) -> None:
+    entry = await start()
+    chroma_server.clear()
+    async_fire_time_changed(hass, dt_util.utcnow() + LOOK_AGAIN)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert set(await kept(entry)) == set(EXPOSED)
 
 
 async def test_reindex_says_what_went_wrong(

@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Self
 
-from homeassistant.helpers.json import json_bytes
-
+from ..client.wire import dump
 from ..retrieval.base import Document
 from .passage import Passage
 from .passages import Section, split
@@ -69,25 +68,30 @@ def file_key(path: str) -> str:
 
 def entry_of_file(path: str) -> Entry:
     """Return what is known about a file that no action spoke of."""
-    return Entry(path=path, title=PurePosixPath(path).stem, source=path)
+    return Entry(path=path, title=readable(PurePosixPath(path).stem), source=readable(path))
+
+
+def readable(path: str) -> str:
+    """Return a path as text: names that old systems wrote have bytes in them that are none."""
+    return path.encode(errors="replace").decode()
 
 
 def mark_of(entry: Entry, stamp: str) -> str:
     """Return what changes when a document does: `stamp` is what its file looks like, empty without one."""
-    return f"{stamp}-{_hash(json_bytes(asdict(entry)))}"
+    return f"{stamp}-{_hash(dump(asdict(entry)))}"
 
 
 def documents_of(entry: Entry, sections: Sequence[Section], mark: str) -> tuple[Document, ...]:
     """Return the passages of a document, in its order."""
     key = entry.key
-    base = _hash(f"{entry.collection}\n{key}".encode())
+    base = _hash(f"{entry.collection}\n{key}".encode(errors="surrogatepass"))
     pieces = split(sections)
     documents: list[Document] = []
     for number, section in enumerate(pieces):
         said = _metadata(entry, section)
         text = f"{section.heading}\n{section.text}" if section.heading else section.text
         metadata = said | {ORIGIN: key, STAMP: mark, COUNT: len(pieces)}
-        digest = _hash(text.encode() + b"\0" + json_bytes(said))
+        digest = _hash(text.encode() + b"\0" + dump(said))
         documents.append(Document(id=f"{base}-{number}", text=text, metadata=metadata, digest=digest))
     return tuple(documents)
 

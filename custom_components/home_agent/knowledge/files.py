@@ -6,6 +6,7 @@ Nothing outside the folder is ever read: no link is followed, no path leads out 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 import os
 from pathlib import Path, PurePosixPath
 import stat
@@ -36,14 +37,14 @@ class Stamp:
 def files_in(folder: Path) -> dict[str, Stamp]:
     """Return the documents of a folder by their path in it, sorted; empty when there is no such folder.
 
-    Links, hidden files, other kinds of files, and what is beyond `MAX_FILES` are left out.
+    Links, hidden files and other kinds of files are left out. No more than `MAX_FILES` of them are to be read.
     """
     found: dict[str, Stamp] = {}
     for path, entry in _walk(folder, PurePosixPath(), 0):
         with suppress(OSError):  # gone in between
             about = entry.stat(follow_symlinks=False)
             found[str(path)] = Stamp(about.st_size, about.st_mtime_ns)
-    return dict(sorted(found.items())[:MAX_FILES])
+    return dict(sorted(found.items()))
 
 
 def _walk(folder: Path, below: PurePosixPath, depth: int) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
@@ -63,11 +64,11 @@ def _walk(folder: Path, below: PurePosixPath, depth: int) -> Iterator[tuple[Pure
 
 
 def path_within(folder: Path, name: str) -> str:
-    """Return the path of a file within the folder as `files_in` writes it. Raises `KnowledgeError` for any other."""
+    """Return the path of a file within the folder as `files_in` writes it. Raises `KnowledgeError` for others."""
     path = PurePosixPath(name.strip())
     if path.is_absolute() or ".." in path.parts or not path.parts or "\x00" in name:
         raise KnowledgeError("knowledge_path", path=name)
-    if str(path) not in files_in(folder):
+    if str(path) not in islice(files_in(folder), MAX_FILES):
         raise KnowledgeError("knowledge_no_file", path=name)
     return str(path)
 

@@ -9,7 +9,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
+import time
 from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
@@ -23,12 +25,23 @@ from ..errors import KnowledgeError, RetrievalError
 from ..retrieval.base import Document
 from ..retrieval.index import FOLLOW_UP
 from ..retrieval.language import Languages
-from ..retrieval.settings import EMBEDDED, RetrievalSettings, is_collection_name
+from ..retrieval.settings import CHROMA, EMBEDDED, RetrievalSettings, is_collection_name
 from ..retrieval.vectors import Counts, Vectors
 from ..storage import Report, StoredFile
 from . import pdf
-from .document import ORIGIN, Entry, documents_of, entry_of_file, file_key, in_order, is_whole, mark_of, passages_of
-from .files import PDF, files_in, sections_of
+from .document import (
+    ORIGIN,
+    Entry,
+    documents_of,
+    entry_of_file,
+    file_key,
+    in_order,
+    is_whole,
+    mark_of,
+    passages_of,
+    readable,
+)
+from .files import MAX_FILES, PDF, files_in, sections_of
 from .others import Others
 from .passage import Passage
 from .passages import Section
@@ -37,6 +50,7 @@ from .search import Search, Skipped
 FOLDER = ("home_agent", "knowledge")
 RESCAN = timedelta(minutes=5)
 MAX_PASSAGES = 50_000  # of all documents; they are kept in memory, about 1 kB each
+COMPARE = 3600.0  # seconds until a server is asked whether it still has what was written to it
 READ_TIMEOUT = 150  # seconds for one file; one page of a broken one can take for ever, and all others would wait
 FILE = "knowledge"
 """What the file is called with the documents that actions added."""
@@ -66,12 +80,18 @@ class Knowledge:
         self._marks: dict[str, str] = {}
         """What each document looked like when it was read, by key; of those that cannot be used as well."""
         self._documents: dict[str, tuple[Document, ...]] = {}
+        self._left_out = 0
+        """Files beyond those that are read."""
         self._failed: dict[str, KnowledgeError] = {}
         """Why documents cannot be used, by key."""
         self._collections: dict[str, dict[str, Document]] = {}
         """All passages by collection and id."""
         self._synced: dict[str, Mapping[str, Document]] = {}
         """What the store has, by collection."""
+        self._filled: set[str] = set()
+        """Collections of the store that hold, or may hold, something of ours; kept, so that nothing stays that is gone."""
+        self._compared = time.monotonic()
+        """When it was last asked what a server has."""
         self._refreshing = asyncio.Lock()
         self._sync_task: asyncio.Task[None] | None = None
         skipped = Skipped()
@@ -110,7 +130,18 @@ class Knowledge:
         found = await self._search.async_find(self._hass, text, most, fillers)
         if not found and previous and len(text) <= FOLLOW_UP:
             found = await self._search.async_find(self._hass, f"{previous} {text}", most, fillers)
+        self._doubt(self._search.take_doubts())
         return found
+
+    @callback
+    def _doubt(self, collections: Mapping[str, RetrievalError | None]) -> None:
+        """Compare collections with the documents again, after answers that do not fit what was written to them."""
+        for name in collections:
+            self._synced.pop(name, None)
+        if any(
+            error is None for error in collections.values()
+        ):  # gone; a store that is away is asked with a later refresh
+            self._start_sync()
 
     async def async_add(self, entry: Entry) -> tuple[Document, ...]:
         """Add a document, or replace the one with its key; return its passages.
@@ -122,12 +153,14 @@ class Knowledge:
         entries = await self._async_entries()
         before = entries.get(entry.key)
         entries[entry.key] = entry
-        await self.async_refresh()
+        try:
+            await self.async_refresh()
+        except BaseException:
+            _put_back(entries, entry.key, before)
+            raise
         if not self._documents.get(entry.key):
             error = self._failed.get(entry.key) or KnowledgeError("knowledge_empty", path=entry.title)
-            entries.pop(entry.key)
-            if before is not None:
-                entries[entry.key] = before
+            _put_back(entries, entry.key, before)
             await self.async_refresh()
             raise error
         await self._file.async_write()
@@ -162,21 +195,35 @@ class Knowledge:
             own = {wanted[key][0].collection for key in self._documents}
             if await self._others.async_refresh(self._hass, own) or changed or before.keys() - marks.keys():
                 await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
+        if self._settings.store == CHROMA and time.monotonic() - self._compared > COMPARE:  # others may change it
+            self._compared = time.monotonic()
+            self._synced = {name: {} for name in self._filled}
+        self._start_sync()
+        return Counts.between(before, marks)
+
+    @callback
+    def _start_sync(self) -> None:
         if self._collections != self._synced and (self._sync_task is None or self._sync_task.done()):
             self._sync_task = self._entry.async_create_background_task(
                 self._hass, self._async_sync(), "home_agent vectors of documents"
             )
-        return Counts.between(before, marks)
 
     async def _async_wanted(self) -> dict[str, tuple[Entry, str]]:
         """Return all documents there should be, with what they look like now."""
         entries = await self._async_entries()
         files = await self._hass.async_add_executor_job(files_in, self.folder)
         wanted: dict[str, tuple[Entry, str]] = {}
-        for path, stamp in files.items():
+        self._say_left_out(max(0, len(files) - MAX_FILES))
+        for path, stamp in islice(files.items(), MAX_FILES):
             entry = entries.get(file_key(path)) or entry_of_file(path)
             wanted[entry.key] = entry, mark_of(entry, str(stamp))
         return wanted | {key: (entry, mark_of(entry, "")) for key, entry in entries.items() if not entry.path}
+
+    def _say_left_out(self, count: int) -> None:
+        """Log how many files are not read, when that changed."""
+        if count and count != self._left_out:
+            LOGGER.warning("%s documents are left out: no more than %s files are read", count, MAX_FILES)
+        self._left_out = count
 
     async def _async_read(
         self, documents: Mapping[str, tuple[Entry, str]], kept: Mapping[str, Sequence[Document]]
@@ -187,7 +234,7 @@ class Knowledge:
                 self._documents[key] = await self._async_passages(entry, mark, in_order(kept.get(key, ())))
             except KnowledgeError as err:
                 self._failed[key] = err
-                LOGGER.warning("A document cannot be used: %s", err)
+                LOGGER.warning("A document cannot be used: %s", readable(str(err)))
             self._marks[key] = mark  # only now: what is broken off here is read with the next refresh
 
     def _forget(self, key: str) -> None:
@@ -246,6 +293,8 @@ class Knowledge:
             for name in due:
                 documents = self._collections.get(name, {})
                 progress = events.IndexProgress(self._hass, name)
+                if documents:
+                    await self._async_note(name, filled=True)
                 try:
                     await self._vectors.async_sync(name, documents, progress.async_advance)
                 except RetrievalError:  # who raised it has told the owner
@@ -255,6 +304,7 @@ class Knowledge:
                 self._synced[name] = documents
                 if not documents:
                     del self._synced[name]
+                    await self._async_note(name, filled=False)
 
     def _is_due(self, collection: str) -> bool:
         return self._synced.get(collection) != self._collections.get(collection)
@@ -262,9 +312,31 @@ class Knowledge:
     async def _async_entries(self) -> dict[str, Entry]:
         if self._entries is None:
             found = await self._file.async_load_items("documents", Entry.from_dict)
+            filled = await self._file.async_load(_collections_of) or set()
             if self._entries is None:  # nobody else read it meanwhile
                 self._entries = {entry.key: entry for entry in found}
+                self._filled = filled
+                self._synced = {name: {} for name in filled} | self._synced  # nobody knows with what
         return self._entries
 
+    async def _async_note(self, collection: str, *, filled: bool) -> None:
+        """Keep in mind which collections of the store hold something of ours, until they are emptied."""
+        if (collection in self._filled) is not filled:
+            self._filled = self._filled ^ {collection}  # a new one: the file is written by another thread
+            await self._file.async_write()
+
     def _data(self) -> dict[str, Any]:
-        return {"documents": [asdict(entry) for entry in list((self._entries or {}).values())]}
+        documents = [asdict(entry) for entry in list((self._entries or {}).values())]
+        return {"documents": documents, "collections": sorted(self._filled)}
+
+
+def _collections_of(content: Mapping[str, Any]) -> set[str]:
+    """Return the collections that were filled, as they were kept."""
+    kept = content.get("collections")
+    return {name for name in kept if isinstance(name, str)} if isinstance(kept, list) else set()
+
+
+def _put_back(entries: dict[str, Entry], key: str, before: Entry | None) -> None:
+    entries.pop(key)
+    if before is not None:
+        entries[key] = before

@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 
 from .. import events
 from ..const import LOGGER
+from ..errors import RetrievalError
 from ..retrieval.base import Match
 from ..retrieval.settings import ENDPOINT, RetrievalSettings
 from ..retrieval.vectors import Vectors
@@ -53,6 +54,12 @@ class Search:
         self._wording = asyncio.Lock()
         """Held while the words are read or changed: both happen in the executor."""
         self._skipped = skipped
+        self._doubts: dict[str, RetrievalError | None] = {}
+
+    def take_doubts(self) -> dict[str, RetrievalError | None]:
+        """Return, once, the owner's collections that were asked in vain: None for those that are not there."""
+        doubts, self._doubts = self._doubts, {}
+        return doubts
 
     @property
     def is_empty(self) -> bool:
@@ -98,6 +105,8 @@ class Search:
                 self._skipped.async_works(name)
                 near = [match for match in answer if self._settings.is_near(match, additional=True)]
                 found[name] = _of_owner(near, passages) if name in own else [_of_others(name, match) for match in near]
+            elif name in own:
+                self._doubts[name] = answer
             elif name in others:
                 self._skipped.async_say(name, str(answer) if answer else None)
         if nearest:

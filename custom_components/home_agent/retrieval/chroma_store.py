@@ -103,7 +103,7 @@ class ChromaStore:
     async def async_digests(self, collection: str, key: str) -> dict[str, str]:
         """Return the digests of all documents by id."""
         async with self._watched(now=True):
-            found = await self._async_collection(collection)
+            found = await self._async_collection(collection, anew=True)
             if found is None or found.key != key:
                 return {}
             return {
@@ -114,7 +114,7 @@ class ChromaStore:
     async def async_documents(self, collection: str) -> list[Document]:
         """Return all documents of a collection."""
         async with self._watched(now=True):
-            if (found := await self._async_collection(collection)) is None:
+            if (found := await self._async_collection(collection, anew=True)) is None:
                 return []
             return [
                 Document(
@@ -189,8 +189,7 @@ class ChromaStore:
 
     async def _async_own(self, name: str) -> _Collection | None:
         """Return a collection that is ours to change. Raises `StoreRefusedError` for one that is not."""
-        self._known.pop(name, None)
-        found = await self._async_collection(name)
+        found = await self._async_collection(name, anew=True)
         if found is not None and found.key is None:
             refusal = self._refused("store_foreign", name, "")
             await self._reporter.async_failing(COLLECTION, self._api.title, refusal)
@@ -201,13 +200,15 @@ class ChromaStore:
             self._reporter.async_recovered(COLLECTION)
         return found
 
-    async def _async_collection(self, name: str) -> _Collection | None:
-        """Return what is known of a collection, asked when it is not known to hold anything."""
-        known = self._known.get(name)
+    async def _async_collection(self, name: str, *, anew: bool = False) -> _Collection | None:
+        """Return what is known of a collection, asked when it is not known to hold anything, or `anew`."""
+        known = None if anew else self._known.get(name)
         if known is None and (answer := await self._api.async_get("collections", name)) is not None:
             known = _Collection.of(answer)
-            if known.dimension is not None:
-                self._known[name] = known
+        if known is None or known.dimension is None:
+            self._known.pop(name, None)
+        else:
+            self._known[name] = known
         return known
 
     async def _async_at(self, found: _Collection, what: str, body: Mapping[str, Any], name: str) -> Any:

@@ -62,9 +62,12 @@ class EndpointEmbedder:
         await self._hass.async_add_executor_job(self._cache.close)
 
     async def _async_missing(
-        self, texts: dict[bytes, str], known: dict[bytes, Vector], within: float | None
+        self, texts: dict[bytes, str], known: dict[bytes, Vector], within: float | None, *, again: bool = False
     ) -> dict[bytes, Vector]:
-        """Return the vectors of all texts, those that are not known from the endpoint."""
+        """Return the vectors of all texts, those that are not known from the endpoint. Raises `EmbeddingError`.
+
+        When the lengths differ, another model has the name by now: all are asked for once more (`again`), and only once.
+        """
         due = [digest for digest in texts if digest not in known]
         made: dict[bytes, Vector] = {}
         for start in range(0, len(due), self._batch):
@@ -72,7 +75,9 @@ class EndpointEmbedder:
             async with self.health.watched(now=within is None):
                 vectors = await self._async_batch([texts[digest] for digest in batch], within)
             if any(vector.size != vectors.shape[1] for vector in (*known.values(), *made.values())):
-                return await self._async_missing(texts, {}, within)  # another model by the same name
+                if again:
+                    raise EmbeddingError("embedding_answer", endpoint=self._api.title, detail="lengths differ")
+                return await self._async_missing(texts, {}, within, again=True)
             made |= zip(batch, vectors, strict=True)
             if within is None:
                 await self._hass.async_add_executor_job(self._cache.write, dict(zip(batch, vectors, strict=True)))

@@ -8,12 +8,13 @@ also has a vector in the store; only what reads differently than before is embed
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 import time
 from typing import TYPE_CHECKING
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
-from homeassistant.helpers.event import async_call_later
+from homeassistant.helpers.event import async_call_later, async_track_time_interval
 from homeassistant.helpers.importlib import async_import_module
 from homeassistant.helpers.start import async_at_started
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # both load numpy, which takes a moment: in the executor, whe
 
 CATCH_UP = 1.0  # seconds that a search waits for the newest changes, or for the index where there is none yet
 RETRY = 60.0  # seconds until vectors that could not be written are written again
+LOOK_AGAIN = timedelta(hours=1)  # until a server is asked whether it still has what was written to it
 MANY = 500  # changed entities from which on the words are indexed anew, while the old index still answers
 FOLLOW_UP = 120  # characters; what is not longer may be about what was said before
 
@@ -83,6 +85,10 @@ class HomeIndex:
         self._words_task: asyncio.Task[None] | None = None
         self._vectors_task: asyncio.Task[None] | None = None
         self._cancel_retry: CALLBACK_TYPE | None = None
+        self._ended = False
+        """Whether the entry was unloaded: what is still going on begins nothing new."""
+        self._by_hand = 0
+        """How many actions write to the store themselves, and say what became of it."""
         self._build_ms = 0
         self._anew = False
         self._asked = False
@@ -100,7 +106,9 @@ class HomeIndex:
             self._update()
 
         self._entry.async_on_unload(async_at_started(self._hass, started))
-        self._entry.async_on_unload(self._stop_retry)
+        self._entry.async_on_unload(self._end)
+        if self._settings.store == CHROMA:  # others may change or lose what is there
+            self._entry.async_on_unload(async_track_time_interval(self._hass, self._look_again, LOOK_AGAIN))
 
     @property
     def report(self) -> IndexReport:
@@ -134,23 +142,35 @@ class HomeIndex:
         Raises `RetrievalError` when the vectors could not be written; the words are current then.
         """
         before = self._documents
-        self._home.async_invalidate()
-        self._anew = anew
-        await asyncio.shield(self._update())
-        if not self._embeds:
-            return Counts.between(before, self._documents)
-        return await self._async_sync(anew=anew)
+        self._anew |= anew
+        counts = await self._async_by_hand(anew=anew)
+        return counts or Counts.between(before, self._documents)
 
     async def async_index_entity(self, entity_id: str) -> EntityDocument | None:
         """Bring one entity up to date, now; return what is indexed, None when it is not exposed.
 
         Raises `RetrievalError` when its vector could not be written.
         """
-        self._home.async_invalidate()
-        await asyncio.shield(self._update())
-        if self._embeds:
-            await self._async_sync()
+        await self._async_by_hand()
         return self._documents.get(entity_id)
+
+    async def _async_by_hand(self, *, anew: bool = False) -> Counts | None:
+        """Read the home, bring words and vectors up to date and return what became of the vectors, None without any.
+
+        Raises `RetrievalError` when they could not be written; they are later, in the background.
+        """
+        self._home.async_invalidate()
+        self._by_hand += 1
+        try:
+            await asyncio.shield(self._update())
+            return await self._async_sync(anew=anew) if self._embeds else None
+        except RetrievalError:
+            self._retry_later()
+            raise
+        finally:
+            self._by_hand -= 1
+            if self._has_news_for_store and self._cancel_retry is None:
+                self._update_vectors()
 
     async def _async_near(self, query: Query) -> Sequence[str]:
         """Return the ids of the entities that are near by vector, nearest first; none without an embedding endpoint.
@@ -163,15 +183,30 @@ class HomeIndex:
         follows = query.previous and len(query.text) <= FOLLOW_UP
         text = f"{query.previous}\n{query.text}" if follows else query.text
         name = self._settings.collection
-        found = (await self._vectors.async_nearest(text, (name,), max(query.limit, self._settings.top_k))).get(name)
-        if isinstance(found, StoreRefusedError):  # the model makes other vectors by now: all of them are made anew
-            self._synced = None
-            self._update_vectors()
-        if not isinstance(found, list):
+        nearest = await self._vectors.async_nearest(text, (name,), max(query.limit, self._settings.top_k))
+        if not isinstance(found := nearest.get(name), list):
+            if name in nearest:
+                self._doubt(found)
             return ()
         near = [match.id for match in found if match.id in self._documents and self._settings.is_near(match)]
         events.async_vector_db_queried(self._hass, {name: len(near)}, near, began)
         return near
+
+    @callback
+    def _doubt(self, answer: RetrievalError | None) -> None:
+        """Compare the store with the home again, after an answer that does not fit what was written to it."""
+        if not self._documents:
+            return
+        if answer is None or isinstance(answer, StoreRefusedError):  # emptied, or the model makes other vectors by now
+            self._look_again()
+        else:  # away, and who knows with what it comes back
+            self._synced = None
+            self._retry_later()
+
+    @callback
+    def _look_again(self, _now: object = None) -> None:
+        self._synced = None
+        self._update_vectors()
 
     async def _async_catch_up(self, snapshot: HomeSnapshot) -> None:
         if self._read is snapshot:
@@ -207,7 +242,7 @@ class HomeIndex:
                 self._failed = True
             self._documents, self._read = documents, snapshot
             self._build_ms = round((time.perf_counter() - began) * 1000)
-        if self._has_news_for_store:
+        if self._has_news_for_store and not self._by_hand:
             self._update_vectors()
 
     @property
@@ -230,7 +265,7 @@ class HomeIndex:
     @callback
     def _update_vectors(self, _now: object = None) -> None:
         self._stop_retry()
-        if self._vectors_task is None or self._vectors_task.done():
+        if not self._ended and (self._vectors_task is None or self._vectors_task.done()):
             self._vectors_task = self._entry.async_create_background_task(
                 self._hass, self._async_update_vectors(), "home_agent vectors of the home"
             )
@@ -240,8 +275,7 @@ class HomeIndex:
             try:
                 await self._async_sync()
             except RetrievalError:  # who raised it has told the owner
-                self._stop_retry()
-                self._cancel_retry = async_call_later(self._hass, RETRY, self._update_vectors)
+                self._retry_later()
                 return
 
     async def _async_sync(self, *, anew: bool = False) -> Counts:
@@ -264,6 +298,16 @@ class HomeIndex:
             self._synced = entities
             progress.async_end("completed")
             return counts
+
+    @callback
+    def _end(self) -> None:
+        self._ended = True
+        self._stop_retry()
+
+    @callback
+    def _retry_later(self) -> None:
+        if self._cancel_retry is None and not self._ended:
+            self._cancel_retry = async_call_later(self._hass, RETRY, self._update_vectors)
 
     @callback
     def _stop_retry(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import time
 
 from ..const import LOGGER
-from ..errors import EmbeddingError, RetrievalError, StoreRefusedError
+from ..errors import EmbeddingError, RetrievalError, StoreError, StoreRefusedError
 from .base import Document, Embedder, Match, Store
 
 BATCH = 64  # documents embedded and written at a time
@@ -53,6 +53,8 @@ class Vectors:
         self.embedder = embedder
         self._opening = asyncio.Lock()
         self._is_open = False
+        self._ended = False
+        """Whether both were let go of, for good."""
         self._slow_until = 0.0
         self._outdated: set[str] = set()
         """Collections that hold vectors of another length than the embedder makes by now."""
@@ -68,7 +70,7 @@ class Vectors:
     async def async_close(self) -> None:
         """Let go of both."""
         async with self._opening:
-            self._is_open = False
+            self._is_open, self._ended = False, True
             await self.embedder.async_close()
             await self.store.async_close()
 
@@ -107,6 +109,8 @@ class Vectors:
 
     async def _async_write(self, collection: str, documents: Sequence[Document]) -> None:
         vectors = await self.embedder.async_embed([document.text for document in documents])
+        if self._ended:  # an action may have begun this that does not end with the entry
+            raise StoreError("store_file", store=collection, detail="closed")
         if len(vectors) != len(documents):
             raise EmbeddingError(endpoint=self.embedder.key, detail=f"{len(vectors)}/{len(documents)}")
         await self.store.async_upsert(collection, documents, vectors, self.embedder.key)
