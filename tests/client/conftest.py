@@ -19,7 +19,10 @@ import pytest
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.client.base import ChatRequest, EndpointConfig, Reply
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
+from tests.custom.conftest import server
 from tests.llm_server import LLMServer
+
+__all__ = ["server"]
 
 type MakeClient = Callable[..., ChatCompletionsClient]
 

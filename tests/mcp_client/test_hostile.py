@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+import gzip
 import json
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.custom.rest_server import Answer, RestServer, answer
 from tests.custom.test_auth import serve_tokens
 
 from .conftest import server_of, set_up_servers, subentry, until
-from .hostile import TOOL, Hostile, stream
+from .hostile import TOOL, Hostile, said, stream
 
 __all__ = ["server", "write_yaml"]
 
@@ -61,6 +62,24 @@ async def test_no_answer_does_harm(
     assert len(hostile.calls) <= 2
     hostile.called = None
     await until(lambda: server_of(entry).connected)
+
+
+async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
+    hass: HomeAssistant, hostile: Hostile, run: Run
+) -> None:
+    await set_up_servers(hass, subentry(hostile.url))
+    wanted: list[str] = []
+
+    async def packed(request: web.Request) -> web.StreamResponse:
+        wanted.append(request.headers["Accept-Encoding"])
+        body = {"jsonrpc": "2.0", "id": json.loads(await request.read())["id"], "result": said("y" * 2**20)}
+        headers = {"Content-Type": JSON, "Content-Encoding": "gzip"}
+        return web.Response(body=gzip.compress(json.dumps(body).encode()), headers=headers)
+
+    hostile.called = packed
+    result = await run("ask")
+    assert result["error"] == "Library cannot be used now (UnreachableError)."
+    assert set(wanted) == {"identity"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""HTTP to one endpoint: the official `openai` library on Home Assistant's shared client.
+"""HTTP to one endpoint: the official `openai` library on a client of Home Assistant's.
 
 Only the library's transport is used. Bodies are made and chunks are read by ourselves: its typed models cost more time
 than everything else in a request together, and are stricter than servers are.
@@ -8,16 +8,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 import time
-from typing import Any, cast
+from typing import Any
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.httpx_client import get_async_client
 from openai import AsyncOpenAI, AsyncStream, OpenAIError, Timeout, omit
 import orjson
 
 from ..errors import LLMAuthError, LLMError
 from .base import EndpointConfig
 from .error_map import ErrorMap
+from .http_client import http_client
 from .presets import DEFAULT_API_VERSION, normalize_base_url
 
 CONNECT_TIMEOUT = 10.0  # seconds
@@ -62,7 +62,7 @@ class Connection:
             default_query=query,
             max_retries=0,
             # 2026.10's client is of httpx, the library's type says httpx2; it takes both.
-            http_client=cast("Any", get_async_client(hass, verify_ssl=config.verify_ssl)),
+            http_client=http_client(hass, verify_ssl=config.verify_ssl),
         )
         self._root = str(self._client.base_url).rstrip("/")
         self._prepared = False

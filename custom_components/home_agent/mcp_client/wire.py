@@ -24,6 +24,9 @@ MAX_BYTES = 4 * 1024 * 1024
 """Of one answer; of a stream that stays open, in each `WINDOW`."""
 WINDOW = 60.0  # seconds
 
+PLAIN = "identity"
+"""How answers have to come: what is unpacked by the library would be far more than was counted here."""
+
 GOODBYE = 2  # seconds to end a session; nobody waits longer for a server that is being left
 
 
@@ -99,6 +102,7 @@ class WatchedTransport:
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request."""
+        request.headers[hdrs.ACCEPT_ENCODING] = PLAIN
         if URL(str(request.url)).origin() != self._way.asked.url.origin():
             raise self._refusal("redirected", request)
         try:
@@ -115,6 +119,9 @@ class WatchedTransport:
         except Exception as err:
             self._watch.failed(err)
             raise
+        if response.headers.get(hdrs.CONTENT_ENCODING, PLAIN).strip().casefold() not in ("", PLAIN):
+            await response.aclose()
+            raise self._refusal("packed", request)
         if response.status_code >= HTTPStatus.BAD_REQUEST and (request.method == "POST" or not self._watch.connected):
             self._watch.status = response.status_code
         self._watch.answered = True

@@ -52,8 +52,8 @@ class Pins:
 
     def locks_out(self, who: Hashable) -> bool:
         """Return whether somebody got too many wrong lately."""
-        wrong = self._wrong.get(who, ())
-        return len(wrong) == WRONG and wrong[0] > dt_util.utcnow() - LOCKED
+        wrong = self._wrong.get(who)
+        return wrong is not None and len(wrong) == WRONG and wrong[0] > dt_util.utcnow() - LOCKED
 
     def _digest(self, pin: str) -> bytes:
         """Return something of one length for every PIN: the time of a comparison shall not tell how long it is."""
