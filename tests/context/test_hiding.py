@@ -1,5 +1,7 @@
 """What is hidden on the way out of the house, and what stays as it was said."""
 
+import threading
+
 from homeassistant.components.conversation import (
     AssistantContent,
     Content,
@@ -28,6 +30,18 @@ def a_round(number: str) -> list[Content]:
         ),
         AssistantContent(agent_id="a", content="done"),
     ]
+
+
+async def test_results_are_read_beside_the_event_loop(hass: HomeAssistant) -> None:
+    threads: set[int] = set()
+
+    def hide(text: str) -> str:
+        threads.add(threading.get_ident())
+        return mask(text)
+
+    await async_hide(hass, (a_round("1"), {}, {}), hide, ())
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_only_what_was_said_to_this_model_stays(hass: HomeAssistant) -> None:

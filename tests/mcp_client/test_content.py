@@ -41,6 +41,7 @@ def block(**members: Any) -> SimpleNamespace:
     [
         pytest.param([block(type="text", text="a"), block(type="text", text="b")], {"c": 1}, "a\nb", id="texts"),
         pytest.param([], {"c": 1}, '{"c":1}', id="structure alone"),
+        pytest.param([], {"n": 10**30}, f'{{"n": {10**30}}}', id="more than 64 bits"),
         pytest.param([], None, "", id="nothing"),
         pytest.param([block(type="resource", resource=block(text="inside"))], None, "inside", id="text in a resource"),
         pytest.param(
@@ -64,6 +65,7 @@ def test_texts(content: list[Any], structured: object, text: str) -> None:
         ({}, {"b": 1}, None),
         ({}, {"a": "x" * 20_000}, "too long"),
         ({"required": "a"}, {}, None),
+        ({"required": [["a"], 1, "a"]}, {}, "missing: a"),
     ],
 )
 def test_arguments(schema: dict[str, Any], args: dict[str, Any], wrong: str | None) -> None:
@@ -78,6 +80,11 @@ def test_arguments(schema: dict[str, Any], args: dict[str, Any], wrong: str | No
             {"properties": {"a": {"description": "x\u200by"}}},
             {"properties": {"a": {"description": "xy"}}, "type": "object"},
         ),
+        (
+            {"properties": {"a": {"maximum": 10**30}}},
+            {"properties": {"a": {"maximum": 1e30}}, "type": "object"},
+        ),
+        ({"properties": {"a": {"minimum": -(10**30), "default": float("nan")}}}, None),
         ({"type": "array"}, None),
         ({"properties": []}, None),
         ("object", None),

@@ -19,6 +19,7 @@ from custom_components.home_agent.prompt.events_asked import (
     HouseEvent,
     detect_event_request,
     event_from_text,
+    event_lines,
     events_text,
 )
 from custom_components.home_agent.prompt.history_text import HistoryMessage, HistoryOptions, optimize_history
@@ -187,7 +188,7 @@ async def the_query(world: World) -> None:
 async def the_lines(world: World) -> None:
     """A line has what is known of an event; below it are its notes."""
     full = event_from_text(MOMENT, "Рынок 23,50 € #еда", "с соседями")
-    assert events_text([full, HouseEvent(when=MOMENT, title="Сон")], RU) == (
+    assert events_text(event_lines([full, HouseEvent(when=MOMENT, title="Сон")], RU), RU) == (
         "СОБЫТИЯ ПОЛЬЗОВАТЕЛЯ:\n- [21.11.2026, 15:30:00] Рынок (23,50 EUR) #еда\n  с соседями\n- [21.11.2026, 15:30:00] Сон"
     )
     assert events_text([], RU) == "События не найдены"

@@ -95,8 +95,9 @@ async def test_who_is_not_known_is_nothing_to_a_template(hass: HomeAssistant) ->
         "{{ 1 | no_such_filter }}",
         "{{ 1 is no_such_test }}",
         f"{{{{ {'(' * 5000}1{')' * 5000} }}}}",
+        f"{{{{ {'1' * 5000} }}}}",
     ],
-    ids=["open", "fails", "syntax", "braces", "filter", "test", "deep"],
+    ids=["open", "fails", "syntax", "braces", "filter", "test", "deep", "digits"],
 )
 async def test_a_prompt_with_an_error_goes_out_as_written(
     hass: HomeAssistant, prompt: str, caplog: pytest.LogCaptureFixture

@@ -1,7 +1,7 @@
 """What happens to the file of the embedded store, and what its owner gets."""
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 import sqlite3
 import subprocess
@@ -214,6 +214,35 @@ async def test_damage_found_while_in_use(hass: HomeAssistant, store: Store, docu
     await fill(again)
     assert NOTE in await again.async_documents("knowledge")
     await again.async_close()
+
+
+async def test_after_damage_only_what_was_rescued_is_found(
+    hass: HomeAssistant, store: Store, documents_file: Path
+) -> None:
+    many = [document(f"note-{number}", "words " * 300) for number in range(3000)]  # more than SQLite keeps in memory
+    await store.async_upsert("knowledge", many, rows(*([1, number, 0] for number in range(3000))), KEY)
+    assert len(await store.async_query("knowledge", [1.0, 0.0, 0.0], 1) or ()) == 1
+    await store.async_close()
+    again = await reopened(hass)
+    assert len(await again.async_query("knowledge", [1.0, 0.0, 0.0], 1) or ()) == 1  # vectors are in memory now
+    with documents_file.open("r+b") as file:
+        size = file.seek(0, 2)
+        file.seek(size // 4)
+        file.write(b"\xff" * (size // 2))
+    with pytest.raises(StoreError):
+        await again.async_documents("knowledge")
+    left = {item.id for item in await again.async_documents("knowledge")}
+    assert len(left) < len(many)
+    assert {match.id for match in await again.async_query("knowledge", [1.0, 0.0, 0.0], 3000) or ()} == left
+    await again.async_close()
+
+
+async def test_what_another_program_took_out_is_not_found(store: Store, documents_file: Path) -> None:
+    await store.async_upsert("knowledge", [NOTE, document("other")], rows([1, 0, 0], [0, 1, 0]), KEY)
+    assert len(await store.async_query("knowledge", [1.0, 1.0, 0.0], 2) or ()) == 2
+    with closing(sqlite3.connect(documents_file)) as connection, connection:
+        connection.execute("DELETE FROM documents WHERE id = 'other'")
+    assert [match.id for match in await store.async_query("knowledge", [1.0, 1.0, 0.0], 2) or ()] == [NOTE.id]
 
 
 def test_crash_in_the_middle_of_a_write_leaves_what_was_before(tmp_path: Path) -> None:

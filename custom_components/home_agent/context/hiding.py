@@ -16,7 +16,7 @@ from ..prompt.parts import masked_part
 type Messages = tuple[Sequence[Content], dict[int, str], dict[int, str]]
 """Content with its turn parts and notes, both by the `id()` of what they belong to."""
 
-LONG = 20_000  # characters; more is read beside the event loop
+LONG = 5_000  # characters; more is read beside the event loop
 
 
 async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
@@ -24,10 +24,19 @@ async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: 
 
     The system message stays as it is: what was filled into it was hidden then.
     """
+    content, parts, _ = messages
+    if sum(map(len, parts.values())) + sum(map(_size, content)) <= LONG:
+        return _hide(messages, mask, said)
+    return await hass.async_add_executor_job(_hide, messages, mask, said)
+
+
+def _size(item: Content) -> int:
+    """Return how long the text of a message is; of the result of a tool nobody knows before it is read."""
+    return LONG + 1 if isinstance(item, ToolResultContent) else len(item.content or "")
+
+
+def _hide(messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
     content, parts, notes = messages
-    for text in parts.values():
-        if len(text) > LONG:
-            await hass.async_add_executor_job(masked_part, text, mask)  # which remembers it
     hidden: list[Content] = []
     hidden_parts: dict[int, str] = {}
     hidden_notes: dict[int, str] = {}

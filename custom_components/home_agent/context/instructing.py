@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..conversations.base import Role, StoredMessage
-from ..prompt.events_asked import event_lines
+from ..prompt.events_asked import event_lines, events_text
 from ..prompt.history_text import HistoryMessage, HistoryOptions
 from ..prompt.instructions import Instructions, instructions
 from ..prompt.placeholders import ENTITIES, EVENTS, PromptTask, async_zone, has_history
@@ -111,7 +111,7 @@ class Instructing:
         turn.events_in_prompt = True
         words = words_for(turn.language)
         lines = _fitting(event_lines(events, words), states.budget.blocks, self.service.estimate_tokens)
-        return "\n".join((words.events, *lines)) if lines else words.events_none
+        return events_text(lines, words)
 
 
 def _fitting(lines: list[str], room: int, estimate: Callable[[str], int]) -> list[str]:

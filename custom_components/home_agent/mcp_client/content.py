@@ -1,6 +1,7 @@
 """What comes from a server, made fit for a model: texts without control characters, schemas and results of a bounded size."""
 
 from collections.abc import Iterable
+import json
 import re
 from typing import Any
 
@@ -35,10 +36,13 @@ def schema_from(schema: object) -> JsonObjectType | None:
     """Return the JSON schema of an object; None for anything else, and for what is too large or too deep to be told."""
     if not isinstance(schema, dict) or schema.get("type", "object") != "object" or _depth(schema) > MAX_DEPTH:
         return None
-    text = _CONTROL.sub("", json_dumps(schema))
+    text = _CONTROL.sub("", _json(schema))
     if len(text) > MAX_SCHEMA or not isinstance(schema.get("properties", {}), dict):
         return None
-    plain = json_loads(text)
+    try:
+        plain = json_loads(text)
+    except JSON_DECODE_EXCEPTIONS:  # numbers that are none
+        return None
     assert isinstance(plain, dict)
     return {**plain, "type": "object", "properties": plain.get("properties") or {}}
 
@@ -47,13 +51,14 @@ def wrong_arguments(schema: JsonObjectType, args: dict[str, Any]) -> str | None:
     """Return what is plainly wrong with arguments; the server judges the rest."""
     properties, required = schema["properties"], schema.get("required")
     assert isinstance(properties, dict)
-    missing = [str(key) for key in required if key not in args] if isinstance(required, list) else []
+    names = [key for key in required if isinstance(key, str)] if isinstance(required, list) else []
+    missing = [key for key in names if key not in args]
     if missing:
         return f"missing: {', '.join(missing)}"
     unknown = [key for key in args if key not in properties] if schema.get("additionalProperties") is False else []
     if unknown:
         return f"unknown: {', '.join(unknown)}; there are: {', '.join(properties) or 'none'}"
-    if len(json_dumps(args)) > MAX_RESULT:
+    if len(_json(args)) > MAX_RESULT:
         return "too long"
     return None
 
@@ -62,7 +67,7 @@ def text_of(content: Iterable[Any], structured: object) -> str:
     """Return what a result says: its texts, and a word for whatever is none."""
     parts = [part for block in content if (part := _part(block))]
     if not parts and structured is not None:
-        parts = [json_dumps(structured)]
+        parts = [_json(structured)]
     return "\n".join(parts)
 
 
@@ -112,6 +117,14 @@ def _part(block: Any) -> str:
 
 def _mime(part: Any) -> str:
     return str(getattr(part, "mime_type", None) or getattr(part, "mimeType", None) or "")
+
+
+def _json(value: object) -> str:
+    """Return JSON, also of whole numbers of more than 64 bits, which servers send and Home Assistant's own encoder refuses."""
+    try:
+        return json_dumps(value)
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace").decode()
 
 
 def _depth(value: object) -> int:

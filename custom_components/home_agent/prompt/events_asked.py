@@ -1,6 +1,6 @@
 """Whether somebody asks for events, of which days, and how events are told to the model (S4-31 to S4-42). Pure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
@@ -143,9 +143,8 @@ def midnight(day: date, zone_of: datetime) -> datetime:
     return datetime.fromtimestamp(moment.timestamp(), zone) if isinstance(zone, ZoneInfo) else moment
 
 
-def events_text(events: Iterable[HouseEvent], words: PromptWords) -> str:
-    """Return events under their heading, one line each with its notes below; a sentence when there are none."""
-    lines = event_lines(events, words)
+def events_text(lines: Sequence[str], words: PromptWords) -> str:
+    """Return the lines of events under their heading; a sentence when there are none."""
     return "\n".join((words.events, *lines)) if lines else words.events_none
 
 

@@ -40,7 +40,7 @@ def _grammar() -> Environment:
 
 
 _GRAMMAR = _grammar()
-UNUSABLE = (TemplateError, TemplateSyntaxError, RecursionError)
+UNUSABLE = (TemplateError, TemplateSyntaxError, RecursionError, ValueError)
 """What is raised for a prompt that cannot be filled in."""
 
 

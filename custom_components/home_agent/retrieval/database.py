@@ -31,6 +31,8 @@ class Database:
         self.path = path
         self.has_set_aside = True
         """Whether there may be files that were set aside and that the owner was not told of."""
+        self.generation = 0
+        """Counts up whenever another file takes the place of the one before."""
         self.ended = False
         """Whether nobody may open the file any more, however late a job comes."""
         self.lock = threading.RLock()
@@ -167,6 +169,7 @@ class Database:
         if reason == DAMAGED:
             with closing(self._connect()) as new:
                 rescued = sum(_rescue(kept_as, new, table) for table in self._rescue)
+        self.generation += 1
         LOGGER.warning("%s is %s; kept as %s, %s rows rescued", self.path.name, reason, kept_as.name, rescued)
         self.has_set_aside = True
 

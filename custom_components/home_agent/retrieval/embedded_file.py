@@ -45,6 +45,8 @@ class EmbeddedFile:
         """Open nothing yet."""
         self.database = Database(path, VERSION, _SCHEMA, rescue=("collections", "documents"))
         self._matrices: dict[str, _Matrix] = {}
+        self._generation = 0
+        """Of the file that they were read from."""
 
     def open(self) -> None:
         """See whether the file can be used."""
@@ -130,14 +132,23 @@ class EmbeddedFile:
             wanted = np.asarray(vector, dtype=np.float32)
             if wanted.shape != (known[1],):
                 raise self._other_length(collection, known[1], wanted.size)
-            if (matrix := self._matrices.get(collection)) is None:
-                self._matrices[collection] = matrix = _matrix(connection, name, known[1])
+            matrix = self._matrix(connection, collection, known[1])
             # Not `@`: it starts threads that wait for each other on a busy machine, longer than the sum takes.
             similarities = np.einsum("ij,j->i", matrix.vectors, wanted)
-            return [
+            found = (
                 _match(connection, name, matrix.ids[row], float(similarities[row]))
                 for row in _greatest(similarities, limit)
-            ]
+            )
+            return [match for match in found if match is not None]
+
+    def _matrix(self, connection: sqlite3.Connection, collection: str, dimension: int) -> _Matrix:
+        """Return the vectors of a collection as they lie in memory, read first when the file is another one by now."""
+        if self._generation != self.database.generation:
+            self._matrices.clear()
+            self._generation = self.database.generation
+        if (matrix := self._matrices.get(collection)) is None:
+            self._matrices[collection] = matrix = _matrix(connection, _clean(collection), dimension)
+        return matrix
 
     def collections(self) -> dict[str, int]:
         """Return the number of documents by collection."""
@@ -195,9 +206,12 @@ def _greatest(values: np.ndarray[tuple[int], np.dtype[np.float32]], limit: int) 
     return [int(place) for place in places[order]]
 
 
-def _match(connection: sqlite3.Connection, name: str, item: str, similarity: float) -> Match:
+def _match(connection: sqlite3.Connection, name: str, item: str, similarity: float) -> Match | None:
+    """Return a document; None when somebody else took it out of the file."""
     query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
-    text, metadata = connection.execute(query, (name, item)).fetchone()
+    if (found := connection.execute(query, (name, item)).fetchone()) is None:
+        return None
+    text, metadata = found
     similarity = min(1.0, similarity)
     return Match(id=item, text=text, metadata=json.loads(metadata), distance=1.0 - similarity, similarity=similarity)
 
