@@ -221,7 +221,7 @@ async def test_request_that_is_too_long_is_asked_again_with_less(hass: HomeAssis
 
 async def test_request_that_stays_too_long_is_said(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
-    llm_server.plan(context_length(), context_length())
+    llm_server.plan(*[context_length()] * 3)
     assert (await say(hass, "hello")).response.error_code is not None
 
 

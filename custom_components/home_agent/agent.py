@@ -25,6 +25,8 @@ from .turn import Turn
 MORE_REQUESTS = 2
 """Requests of a turn besides one for each tool call: the answer, and one more when it is not true or the prompt was too long."""
 
+TRIES = 3  # of one request, shorter each time the model says that it is too long
+
 type Delta = conversation.AssistantContentDeltaDict
 type BuildMessages = Callable[[bool], Awaitable[list[Message]]]
 """Returns the messages of the next request; true asks for a shorter version."""
@@ -75,16 +77,17 @@ class Agent:
         return bool(self.tools) and self.turn.request_id is None and claims_falsely(self.turn, words or "")
 
     async def _async_step(self, *, correcting: bool) -> bool:
-        """Ask once, or twice when the request was too long; return whether tool results wait for an answer."""
-        request = await self._async_request(shorter=False)
-        try:
-            await self._async_ask(request, last_try=self._requests_left <= 1, correcting=correcting)
-        except LLMContextLengthError:
-            if self._requests_left <= 0:
-                raise
+        """Ask once, and again when the request was too long; return whether tool results wait for an answer."""
+        for attempt in range(TRIES):
+            request = await self._async_request(shorter=attempt > 0)
+            last_try = attempt == TRIES - 1 or self._requests_left <= 1
+            try:
+                await self._async_ask(request, last_try=last_try, correcting=correcting)
+                break
+            except LLMContextLengthError:
+                if last_try:
+                    raise
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
-            self.endpoint.async_was_too_long()
-            await self._async_ask(await self._async_request(shorter=True), last_try=True, correcting=correcting)
         if self.turn.request_id is not None and self.question is not None:
             await self._async_say(await self.question())
         return self.chat_log.unresponded_tool_results
@@ -152,7 +155,9 @@ class Agent:
         Once a delta has left, a request is never made again: its calls are running, its words were heard (D-9).
         """
         too_long = isinstance(error, LLMContextLengthError)
-        if not too_long:
+        if isinstance(error, LLMContextLengthError):
+            self.endpoint.async_was_too_long(error.limit, reply.estimated_tokens)
+        else:
             self.endpoint.async_failed(error)
         if not self.talks:
             return True

@@ -33,7 +33,7 @@ from .confirming.heard import Heard, async_settle, listen, masked
 from .confirming.settle import Settled
 from .const import SUBENTRY_PROFILE
 from .context.briefing import Briefing
-from .context.budget import budget_for
+from .context.budget import Budget, budget_for
 from .context.mode import Mode
 from .context.recall import keep, recall
 from .context.session import Session
@@ -211,8 +211,11 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
         chat_log.llm_input_provided_index = len(chat_log.content)
         specs = tool_specs(tools, chat_log.llm_api.custom_serializer)
-        budget = budget_for(session.window_of(endpoint.window), endpoint.config, self.profile, specs)
-        briefing = Briefing(self.hass, turn, session, chat_log, self.runtime.sources, budget, endpoint.client.estimator)
+
+        def shares() -> Budget:
+            return budget_for(session.window_of(endpoint.window), endpoint.config, self.profile, specs)
+
+        briefing = Briefing(self.hass, turn, session, chat_log, self.runtime.sources, shares, endpoint.client.estimator)
         turn.endpoint_id = endpoint.config.subentry_id
         turn.mask = mask_for(self.profile.mask_personal_data, remote=endpoint.config.remote)
         mode = await briefing.async_open(await self.runtime.home.async_get())

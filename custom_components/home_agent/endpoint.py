@@ -19,6 +19,7 @@ from .errors import LLMAuthError, LLMConnectionError, LLMError, LLMModelNotFound
 from .learned import Learned
 
 FAILURES_UNTIL_ISSUE = 3
+SHORT_REQUEST = 1024  # tokens; no window is smaller, so one that was refused says nothing about it
 
 
 @dataclass(slots=True)
@@ -48,6 +49,8 @@ class Endpoint:
         self._learned = learned
         self._key = f"{client.config.subentry_id}/{client.config.model}"
         self._asks_window = client.config.context_window is None
+        self._refused: int | None = None
+        """Tokens that were too many for it, whatever anybody says about its window."""
         client.estimator.factor = learned.of(self._key).factor
 
     @property
@@ -58,7 +61,8 @@ class Endpoint:
     @property
     def window(self) -> int:
         """Tokens of prompt and answer together, as far as they are known by now."""
-        return assumed_window(self.config, self._learned.of(self._key).window)
+        known = assumed_window(self.config, self._learned.of(self._key).window)
+        return min(known, self._refused or known)
 
     @callback
     def async_listen(self, listener: CALLBACK_TYPE) -> Callable[[], None]:
@@ -118,9 +122,15 @@ class Endpoint:
         return self._entry.async_create_background_task(self._hass, work, f"home_agent {name}")
 
     @callback
-    def async_was_too_long(self) -> None:
-        """Take note that a request was too long: the model may run with another window by now."""
+    def async_was_too_long(self, limit: int | None, estimated: int | None) -> None:
+        """Take note that a request was too long: the model runs with another window than anybody said.
+
+        `limit` is what it said with its refusal, `estimated` how long the request was (`Reply.estimated_tokens`).
+        """
         self._asks_window = self.config.context_window is None
+        refused = limit or round((estimated or 0) * self.client.estimator.factor)
+        if refused >= (1 if limit else SHORT_REQUEST):
+            self._refused = min(refused, self._refused or refused)
 
     @callback
     def async_publish(self) -> None:

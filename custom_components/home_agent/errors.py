@@ -96,9 +96,14 @@ class LLMModelNotFoundError(LLMError):
 
 
 class LLMContextLengthError(LLMError):
-    """The request does not fit the model's context window."""
+    """The request does not fit the model's context window; `limit` is in tokens, None when the server did not say."""
 
     key = "llm_context_length"
+
+    def __init__(self, key: str | None = None, *, limit: int | None = None, **placeholders: str) -> None:
+        """Keep how large the window is."""
+        super().__init__(key, **placeholders)
+        self.limit = limit
 
 
 class LLMResponseError(LLMError):

@@ -7,7 +7,13 @@ import ssl
 import pytest
 
 from custom_components.home_agent.client.error_map import ErrorMap, retry_after, wait_before_retry
-from custom_components.home_agent.errors import LLMCertificateError, LLMConnectionError, LLMError, LLMTimeoutError
+from custom_components.home_agent.errors import (
+    LLMCertificateError,
+    LLMConnectionError,
+    LLMContextLengthError,
+    LLMError,
+    LLMTimeoutError,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +71,24 @@ def test_time_outs_and_certificates_are_not_tried_again() -> None:
     assert wait_before_retry(LLMConnectionError(), default=1, limit=10) == 1
     assert wait_before_retry(LLMTimeoutError(), default=1, limit=10) is None
     assert wait_before_retry(LLMCertificateError(), default=1, limit=10) is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "limit"),
+    [
+        ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.", 8192),
+        ("the request exceeds the available context size (4096 tokens), try increasing it", 4096),
+        ({"message": "the request exceeds the available context size", "n_ctx": 2048, "n_prompt_tokens": 9000}, 2048),
+        ("context the overflows. However, the model is loaded with context length of only 4096 tokens", 4096),
+        ("prompt is too long: 213,000 tokens > 200,000 maximum", 200_000),
+        ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32768),
+        ("too many tokens: The input (1200000) exceeds the maximum number of tokens allowed (1048576)", 1_048_576),
+        ("the prompt is too long", None),
+        ("context length exceeded: 12", None),
+        ("n_ctx " * 100_000, None),
+    ],
+)
+def test_a_refusal_may_name_the_window(refusal: object, limit: int | None) -> None:
+    error = ErrorMap("Model").from_body({"error": refusal})
+    assert isinstance(error, LLMContextLengthError)
+    assert error.limit == limit

@@ -28,6 +28,8 @@ from ..errors import (
 )
 
 MAX_DETAIL = 200  # characters of a server's message that are kept
+MAX_READ = 2_000  # characters of it that are looked at
+SMALLEST_WINDOW = 256  # tokens; anything less is none
 NO_CREDIT = "llm_no_credit"
 
 _CONTEXT = re.compile(
@@ -35,6 +37,15 @@ _CONTEXT = re.compile(
     r"|reduce the length|n_ctx|too many (input )?tokens|exceeds? .{0,40}token limit",
     re.IGNORECASE,
 )
+_LIMITS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?:context[_ ](?:length|size|window)|n_ctx)\D{0,30}?(\d[\d,]{2,9})",  # OpenAI, vLLM, llama.cpp, LM Studio
+        r"(\d[\d,]{2,9})(?: tokens)? (?:maximum|limit)",  # Anthropic, Mistral
+        r"(?:maximum|limit|allowed|<=)\D{0,40}?(\d[\d,]{2,9})",  # Gemini, text-generation-inference
+    )
+)
+"""Where a server says how much it would take; not how much it got."""
 _MODEL = re.compile(
     r"\bmodel\b.{0,120}(not found|does(n't| not) exist|not exist|not available|unknown|not loaded)"
     r"|model_not_found|(unknown|invalid|no such) model|not a valid model|no models? loaded|DeploymentNotFound",
@@ -90,7 +101,10 @@ class ErrorMap:
             return LLMRateLimitError(NO_CREDIT, endpoint=self.endpoint, detail=detail)
         if status == 429 or (not status and "rate_limit" in said):
             return LLMRateLimitError(retry_after=retry_after(headers), endpoint=self.endpoint, detail=detail)
-        return _error_class(status, said)(endpoint=self.endpoint, detail=detail)
+        error = _error_class(status, said)
+        if error is LLMContextLengthError:
+            return LLMContextLengthError(limit=_limit(fields), endpoint=self.endpoint, detail=detail)
+        return error(endpoint=self.endpoint, detail=detail)
 
     def _clean(self, message: str) -> str:
         """Return a message on one line, short, and without anything that is or looks like a key."""
@@ -111,6 +125,14 @@ def _error_class(status: int, said: str) -> type[LLMError]:
     if status in {502, 503, 504}:  # a gateway in front of an endpoint that is away, or a model that is loading
         return LLMConnectionError
     return LLMError if status >= 500 else LLMResponseError
+
+
+def _limit(fields: Mapping[str, Any]) -> int | None:
+    """Return the window that a refusal names, in tokens."""
+    told, message = fields.get("n_ctx"), str(fields.get("message") or "")[:MAX_READ]
+    found = [told] if isinstance(told, int) else []
+    found += [int(match[1].replace(",", "")) for pattern in _LIMITS if (match := pattern.search(message))]
+    return next((limit for limit in found if limit >= SMALLEST_WINDOW), None)
 
 
 def wait_before_retry(error: LLMError, *, default: float, limit: float) -> float | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from homeassistant.components.conversation import ChatLog, Content, SystemContent, UserContent
@@ -59,16 +59,17 @@ class Briefing:
         session: Session,
         chat_log: ChatLog,
         sources: Sources,
-        budget: Budget,
+        shares: Callable[[], Budget],
         estimator: TokenEstimator,
     ) -> None:
-        """Belong to one turn; `async_open` and `async_prepare` come first."""
+        """Belong to one turn; `async_open` and `async_prepare` come first. `shares` are those of the window as it is known."""
         self._hass = hass
         self._turn = turn
         self._session = session
         self._chat_log = chat_log
         self._sources = sources
-        self._budget = budget
+        self._shares = shares
+        self._budget = shares()
         self._estimate = estimator.estimate
         self._question = next(item for item in reversed(chat_log.content) if isinstance(item, UserContent))
         self._past: Sequence[Content] = ()
@@ -103,9 +104,8 @@ class Briefing:
     async def async_messages(self, shorter: bool) -> list[Message]:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
         if shorter:
-            told = sum(self._estimate(part.text) for part in self._session.parts)
-            told += self._estimate(self._session.entity_context)
-            budget = self._budget.tightened(self._map.tokens, told)
+            told = sum(self._estimate(text) for text in self._told())
+            budget = self._budget.tightened(self._map.tokens, told).within(self._shares())
             self._session.parts.pop()
             self._session.map_limit = budget.home_map
             if self._session.entity_context:
@@ -270,6 +270,11 @@ class Briefing:
         """Return the chat log from the oldest round that is sent, without rounds that failed."""
         sent = sent_rounds(self._all(), self._session, self._turn.profile, UNLIMITED, self._estimate)
         return [item for one in sent.rounds for item in one]
+
+    def _told(self) -> list[str]:
+        """Return what was told of the house in the request that was too long."""
+        sent = {id(item) for item in self._sent()}
+        return [self._session.entity_context, *(part.text for part in self._session.parts if id(part.content) in sent)]
 
     def _all(self) -> list[Content]:
         """Return what was said before this session and in it."""

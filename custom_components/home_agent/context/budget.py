@@ -5,7 +5,7 @@ Nothing here ever fails a turn.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 import math
 
 from ..client.base import EndpointConfig, ToolSpec
@@ -70,6 +70,10 @@ class Budget:
             history=0,
             blocks=0,
         )
+
+    def within(self, other: Budget) -> Budget:
+        """Return the smaller of both shares in each room."""
+        return Budget(**{room.name: min(getattr(self, room.name), getattr(other, room.name)) for room in fields(self)})
 
 
 def budget_for(window: int, config: EndpointConfig, profile: Profile, tools: Sequence[ToolSpec]) -> Budget:
