@@ -269,3 +269,34 @@ async def test_guidelines_hold_for_tools_of_others_alone(hass: HomeAssistant, ll
     told = llm_server.request.body["messages"][0]["content"]
     assert "Act only when asked to act" in told
     assert not [name for name in ("ha_control", "ha_query") if name in told]
+
+
+@pytest.mark.parametrize(
+    ("tool", "key"), [("ha_control", "entity_id"), ("ha_query", "entity_id"), ("intent__HassTurnOn", "name")]
+)
+async def test_what_a_user_may_know_nothing_of_is_missing_for_each_tool(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser, tool: str, key: str
+) -> None:
+    await set_up(hass, llm_server, profile={"llm_apis": ["assist"]})
+    user = MockUser().add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"switch.decorative_lights": True}}})
+    told = []
+    for name in ("bed light", "zorp glim"):
+        args = {key: name} | ({"action": "turn_on"} if tool == "ha_control" else {})
+        answer = await try_tool(hass, llm_server, tool, args, context=Context(user_id=user.id))
+        told.append(str(answer["error"]).replace(name, "_").partition(" Did you mean")[0])
+    assert told[0] == told[1]
+    assert "light.bed_light" not in llm_server.request.raw.decode()
+
+
+async def test_the_whole_house_is_told_to_who_may_read_all_of_it_only(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
+) -> None:
+    await set_up(hass, llm_server, profile=ASSIST)
+    user = MockUser().add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"light.kitchen_lights": True}}})
+    tool = "homeassistant__GetLiveContext"
+    refused = await try_tool(hass, llm_server, tool, {}, context=Context(user_id=user.id))
+    assert refused == {"success": False, "result": None, "error": f"You are not allowed to do that with {tool}"}
+    answer = await try_tool(hass, llm_server, tool, {}, context=Context(user_id=hass_admin_user.id))
+    assert "Bed Light" in answer["result"]["result"]

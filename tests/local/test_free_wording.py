@@ -91,5 +91,6 @@ async def test_nothing_in_the_room_fits(hass: HomeAssistant) -> None:
 
 async def test_question_about_what_may_not_be_read(hass: HomeAssistant, limited: MakeContext) -> None:
     result = await say(hass, "is the bedlight on", context=limited(read=False))
-    assert speech(result) == "There is nothing called Bed Light that I can reach."
+    missing = await say(hass, "is the badlight on", context=limited(read=False))
+    assert speech(result) == speech(missing).replace("badlight", "bedlight")
     assert not any(item.role == "tool_result" and not item.result.error for item in log_of(hass, result))

@@ -9,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.const import ASSISTANT
 from tests.house import say, set_up, speech
-from tests.llm_server import LLMServer
+from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext, log_of
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -43,6 +43,44 @@ async def test_hidden_is_as_unknown_as_missing(hass: HomeAssistant, language: st
     )
     assert hidden.response.error_code is missing.response.error_code
     assert speech(hidden)
+
+
+@pytest.mark.parametrize("model", [False, True], ids=["the house alone", "a model behind it"])
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "turn on the {}"),
+        ("en", "turn off the {} please"),
+        ("en", "is the {} on"),
+        ("en", "what is the {}"),
+        ("en", "set the {} to 50%"),
+        ("en", "please be so kind and turn on the {}"),
+        ("de", "Schalte {} ein"),
+        ("fr", "Allume {}"),
+    ],
+)
+async def test_what_a_user_may_know_nothing_of_is_as_unknown_as_missing(
+    hass: HomeAssistant, llm_server: LLMServer, limited: MakeContext, language: str, sentence: str, model: bool
+) -> None:
+    llm_server.respond(lambda _body: text("I do not know that."))
+    await set_up(hass, llm_server if model else None)
+    context = limited(read=False)
+    answers = []
+    for name in ("bed light", "zorp glim"):
+        result = await say(hass, sentence.format(name), language=language, context=context)
+        heard = [type(item).__name__ for item in log_of(hass, result)]
+        answers.append((speech(result).lower().replace(name, "_"), result.response.error_code, heard))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("sentence", ["turn on the lights in the bedroom", "are any lights on in the bedroom"])
+@pytest.mark.usefixtures("home_agent")
+async def test_a_room_does_not_tell_of_what_a_user_may_know_nothing_of(
+    hass: HomeAssistant, limited: MakeContext, sentence: str
+) -> None:
+    said = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
+    assert "Ceiling" not in said
+    assert said == "Sorry, I am not aware of any light in the Bedroom area"
 
 
 @pytest.mark.parametrize(

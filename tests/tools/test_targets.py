@@ -216,10 +216,19 @@ async def test_who_may_not_read_it_is_neither_given_nor_told_of_it(hass: HomeAss
         assert "kitchen_door" not in str(refused.value)
 
 
-async def test_what_was_named_stays_for_the_policy_to_refuse(hass: HomeAssistant, read: Find) -> None:
+async def test_what_was_named_and_may_be_read_stays_for_the_policy_to_refuse(hass: HomeAssistant, read: Find) -> None:
+    user = MockUser().add_to_hass(hass)
+    user.mock_policy({"entities": {"all": {"read": True}}})
+    assert await read("back door", user=user) == await read("lock.kitchen_door", user=user) == {"lock.kitchen_door"}
+
+
+async def test_what_was_named_and_may_not_be_known_is_an_unknown_name(hass: HomeAssistant, read: Find) -> None:
     user = MockUser().add_to_hass(hass)
     user.mock_policy({"entities": {"entity_ids": {"light.kitchen_table": True}}})
-    assert await read("back door", user=user) == await read("lock.kitchen_door", user=user) == {"lock.kitchen_door"}
+    for text in ("back door", "lock.kitchen_door"):
+        with pytest.raises(ToolRefusal) as refused:
+            await read(text, user=user)
+        assert str(refused.value).startswith(f"No exposed entity matches '{text}'.")
 
 
 async def test_of_two_with_one_name_the_one_that_may_be_told(hass: HomeAssistant, home: Home) -> None:

@@ -10,6 +10,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import ASSISTANT, DOMAIN
 from ..local.actions import COMMAND, Mismatch, Recognised, plan_of
+from ..safety.permission import may_know
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import ToolRefusal
 from ..turn import Turn
@@ -36,12 +37,12 @@ class ForeignIntent(ForeignTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return the entities that the intent will find, and how they will be called where its handler tells.
 
-        Raises `ToolRefusal` when it finds none; one that is not exposed is none.
+        Raises `ToolRefusal` when it finds none; one that is not exposed is none, nor one of which the user may know nothing.
         """
         slots = _filled(args)
         self.check(slots, turn)
         plan = plan_of(hass, turn, Recognised(name=self._tool.intent_type, slots=slots))
-        if isinstance(plan, Mismatch):
+        if isinstance(plan, Mismatch) or not all(may_know(turn.user, entity_id) for entity_id in plan.targets):
             raise _no_match(slots)
         if self.annotations.read_only:
             return replace(plan, action=ActionClass.READ)

@@ -4,6 +4,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, override
 
+from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
@@ -21,6 +22,8 @@ MAX_DESCRIPTION = 2000
 
 _RESTARTS = frozenset({"config__reload_config_entry"})
 """Tools that stop a part of the house for a moment without calling that destructive."""
+_WHOLE_HOUSE = frozenset({"homeassistant__GetLiveContext"})
+"""Tools that tell of every exposed entity, whatever the user may read."""
 _OTHERS_WORDS = frozenset({"calendar", "hassio", "system_log", "todo"})
 """Integrations whose entries hold what other people or programs wrote."""
 
@@ -71,8 +74,10 @@ class ForeignTool(HomeAgentTool):
         return plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
 
     def check(self, args: dict[str, Any], turn: Turn) -> None:
-        """Refuse who may not use the API, and arguments that the tool does not take."""
+        """Refuse who may not use the API or read what the tool tells, and arguments that the tool does not take."""
         if needs_admin(self._instance.api) and (turn.user is None or not turn.user.is_admin):
+            raise ToolError("not_allowed", target=self.name)
+        if self._tool.name in _WHOLE_HOUSE and turn.user and not turn.user.permissions.access_all_entities(POLICY_READ):
             raise ToolError("not_allowed", target=self.name)
         self._tool.parameters(deepcopy(args))
 

@@ -94,6 +94,13 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
     )
 
 
+def nothing_there(hass: HomeAssistant, recognised: Recognised) -> Mismatch:
+    """Return what would be said of an intent if nothing that it is about existed."""
+    handler = next(item for item in intent.async_get(hass) if item.intent_type == recognised.name)
+    constraints = _constraints(handler, recognised)
+    return Mismatch(reason=intent.MatchFailedReason.DOMAIN, constraints=constraints, certain=True)
+
+
 def _check_delayed(turn: Turn, recognised: Recognised) -> None:
     """Refuse a delayed command of a user with limits: it comes back later, and then nobody is known to have asked."""
     command = recognised.slots.get(COMMAND)

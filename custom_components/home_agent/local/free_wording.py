@@ -37,7 +37,7 @@ async def async_answer_freely(
 ) -> intent.IntentResponse | ToolError | None:
     """Do what the recogniser makes of a sentence and return the answer, or the refusal.
 
-    None when it makes nothing of it, or this Home Assistant has no recogniser. Nothing happens unless all of it may. With
+    None when it makes nothing of it, of nothing that the user may know of, or this Home Assistant has no recogniser. Nothing happens unless all of it may. With
     `known`, the name of a thing in the sentence, what it says against that is the answer.
     """
     recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
@@ -55,11 +55,17 @@ async def async_answer_freely(
     if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
         return None
     if not _may_happen(gate, frames):
+        if gate.meets_unknown:
+            return None
         if gate.refusal is not None and gate.recognised is not None:
             async_report(sentence.hass, turn, gate.recognised, gate.refusal, time.perf_counter())
         return gate.refusal
+    before = len(sentence.chat_log.content)
     words = [{slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()} for frame in frames]
     answer = await _async_act(sentence, gate, list(zip(frames, words, strict=True)))
+    if isinstance(answer, ToolError) and gate.meets_unknown:
+        del sentence.chat_log.content[before:]
+        return None
     if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
         recogniser.async_remember(conversation_id, found.targets)
     return answer
@@ -128,7 +134,8 @@ async def _async_handle(
         speech = await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {}))
         response = error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
     assert gate.recognised is not None
-    async_report(sentence.hass, turn, gate.recognised, gate.refusal or response, started)
+    if not gate.meets_unknown:
+        async_report(sentence.hass, turn, gate.recognised, gate.refusal or response, started)
     _note(sentence, frame, response)
     return response
 

@@ -21,6 +21,8 @@ _NOTHING_DONE = QUESTIONS | {
     intent.INTENT_TIMER_STATUS,
 }  # fmt: skip
 """Intents that change nothing."""
+UNKNOWN = "entity_not_found"
+"""The refusal of what is not there, or not for this user."""
 _DENIED = frozenset({Effect.UNCHANGED, Effect.UNAVAILABLE})
 
 
@@ -58,6 +60,11 @@ class Gate:
         except ToolError as err:
             self.refusal = err
         return self.refusal is None
+
+    @property
+    def meets_unknown(self) -> bool:
+        """Whether the refusal is about something of which the user may know nothing: then it is not there for them."""
+        return self.refusal is not None and self.refusal.translation_key == UNKNOWN
 
     def clears(self, command: str, later: Recognised | None) -> bool:
         """Return whether a command may be left for later; not what needs a yes, for nobody can be asked then.

@@ -20,7 +20,7 @@ from ..safety.confirmation import NeedsConfirmation
 from ..safety.plan import ActionClass, Plan
 from ..safety.policy import Policy
 from ..turn import Turn
-from .actions import Recognised
+from .actions import Recognised, nothing_there
 from .free_wording import async_answer_freely
 from .gate import Gate
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
@@ -83,7 +83,10 @@ async def _async_trigger(sentence: Sentence, policy: Policy) -> intent.IntentRes
 async def _async_handle_strictly(
     sentence: Sentence, gate: Gate, left_out: frozenset[str]
 ) -> intent.IntentResponse | ToolError | None:
-    """Handle what one of Home Assistant's sentences fits; None when none does, with the chat log as it was."""
+    """Handle what one of Home Assistant's sentences fits; None when none does, with the chat log as it was.
+
+    Nor does any that is about something of which the user may know nothing.
+    """
     log, started = sentence.chat_log, time.perf_counter()
     before = len(log.content)
 
@@ -107,7 +110,7 @@ async def _async_handle_strictly(
     if response is not None:
         gate.check_answer(response)
         await gate.async_finish(response)
-    outcome = gate.refusal or response
+    outcome = None if gate.meets_unknown else gate.refusal or response
     if outcome is not response or outcome is None:
         del log.content[before:]  # a model must not see a call it did not make, nobody a state they may not read
     if outcome is not None and gate.recognised is not None:
@@ -128,6 +131,8 @@ async def _async_last_resort(sentence: Sentence, gate: Gate) -> intent.IntentRes
     """Try the second recogniser, else say why there is no answer and what would help."""
     if gate.mismatch is not None:
         return await async_explain_mismatch(sentence, gate.mismatch)
+    if gate.meets_unknown and gate.recognised is not None and "name" not in gate.recognised.slots:
+        return await async_explain_mismatch(sentence, nothing_there(sentence.hass, gate.recognised))
     nearest = await async_nearest(sentence)
     if not nearest.is_custom:
         outcome = await async_answer_freely(sentence, gate, known=nearest.known)

@@ -26,14 +26,14 @@ def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]
     """
     needed = POLICY_READ if plan.action is ActionClass.READ else POLICY_CONTROL
     for entity_id in dict.fromkeys((*plan.targets, *(item for call in plan.calls for item in call.entity_ids))):
-        if not is_exposed(hass, entity_id) or not _may_know(user, entity_id):
+        if not is_exposed(hass, entity_id) or not may_know(user, entity_id):
             raise ToolError("entity_not_found", target=entity_id)
         if user is not None and not user.permissions.check_entity(entity_id, needed):
             raise ToolError("not_allowed", target=entity_id)
         yield
 
 
-def _may_know(user: User | None, entity_id: str) -> bool:
+def may_know(user: User | None, entity_id: str) -> bool:
     """Return whether a user may see or control an entity; with either, its name is no secret."""
     return user is None or any(user.permissions.check_entity(entity_id, kind) for kind in (POLICY_READ, POLICY_CONTROL))
 

@@ -11,10 +11,9 @@ import re
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
 
-from ..const import ASSISTANT
+from ..safety.permission import is_exposed, may_know
 from ..safety.tool import ToolRefusal
 from ..slices import in_slices
 from .names import Names, find_place, normalized
@@ -63,7 +62,7 @@ class Targets:
         if _WILDCARD.search(text):
             return await self._async_wildcard(text.casefold())
         entity_id = text.casefold()
-        if valid_entity_id(entity_id) and self._exposed(entity_id):
+        if valid_entity_id(entity_id) and self._there(entity_id):
             return Found(text, (entity_id,))
         if found := await self._async_chosen(text, await self._async_named(text)):
             return Found(text, found)
@@ -75,12 +74,13 @@ class Targets:
         """Return what each text stands for; raises when one of them is unknown."""
         return [await self.async_find(text) for text in texts]
 
-    def _exposed(self, entity_id: str) -> bool:
-        return self.hass.states.get(entity_id) is not None and async_should_expose(self.hass, ASSISTANT, entity_id)
+    def _there(self, entity_id: str) -> bool:
+        """Return whether an entity exists for who asks; one of which they may know nothing is an unknown name as well."""
+        return is_exposed(self.hass, entity_id) and may_know(self.user, entity_id)
 
     def _told(self, entity_id: str) -> bool:
         """Return whether an entity may be told to who did not name it."""
-        if not self._exposed(entity_id):
+        if not self._there(entity_id):
             return False
         return self.user is None or self.user.permissions.check_entity(entity_id, POLICY_READ)
 
@@ -103,11 +103,11 @@ class Targets:
 
     async def _async_named(self, text: str) -> list[str]:
         """Return the entities of this name; `light.ceiling` that is no id counts as the light named ceiling."""
-        if found := [entity_id for entity_id in await self.names.async_named(text) if self._exposed(entity_id)]:
+        if found := [entity_id for entity_id in await self.names.async_named(text) if self._there(entity_id)]:
             return found
         domain, _, name = text.casefold().partition(".")
         named = await self.names.async_named(name) if name else []
-        return [one for one in named if split_entity_id(one)[0] == domain and self._exposed(one)]
+        return [one for one in named if split_entity_id(one)[0] == domain and self._there(one)]
 
     async def _async_chosen(self, text: str, found: Sequence[str]) -> tuple[str, ...]:
         """Return which of several entities of one name is meant."""
