@@ -20,7 +20,7 @@ import pytest
 
 from custom_components.home_agent import errors, issues, sensor, services
 from custom_components.home_agent.client.presets import PRESETS
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import CONF_PINS, DOMAIN
 from custom_components.home_agent.flows import endpoint, fields, mcp_server, retrieval
 from custom_components.home_agent.flows.confirmation import GUARDED, PIN_FORMAT, confirmation_schema
 from custom_components.home_agent.flows.custom_tool_fields import BASICS, FORMS
@@ -225,7 +225,7 @@ async def test_forms_of_an_endpoint(hass: HomeAssistant, flow: str) -> None:
         connection |= names_of(form.connection_schema())
         parameters |= names_of(form.model_schema(name="" if flow == "llm" else None))
         advanced |= names_of(form.model_schema().schema["advanced"].schema)
-    check_step(texts["step"]["endpoint"], connection | {"use_anyway"})
+    check_step(texts["step"]["endpoint"], connection | {"use_anyway", "remove_key"})
     check_step(texts["step"]["model"], parameters)
     check_step(texts["step"]["model"]["sections"]["advanced"], advanced)
     check_step(texts["step"]["user"], {"preset"} | ({"name"} if flow == "config" else set()))
@@ -266,8 +266,11 @@ def test_forms_of_the_house() -> None:
     settings = [steps[name]["data"].keys() for name in MENU if name not in ("confirmation", "retrieval")]
     check_step(steps["retrieval"], {*retrieval.BASICS, "use_anyway"})
     for name, section in retrieval.SECTIONS.items():
-        check_step(steps["retrieval"]["sections"][name], set(section))
-    assert steps["confirmation"]["data"].keys() == {str(key) for key in confirmation_schema({}).schema}
+        switches = {retrieval.REMOVE[key] for key in retrieval.REMOVE.keys() & section.keys()}
+        check_step(steps["retrieval"]["sections"][name], set(section) | switches)
+    with_pins = confirmation_schema({CONF_PINS: dict.fromkeys(GUARDED, "4711")})
+    assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
+    assert list(steps["init"]["menu_option_descriptions"]) == list(MENU)
     of_the_house = {
         "always_confirm",
         "never_confirm",
@@ -289,10 +292,10 @@ def test_forms_of_the_house() -> None:
         pytest.param(
             EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="assistant"
         ),
-        pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused"}, id="tool"),
+        pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
         pytest.param(
             EN["config_subentries"]["mcp_server"],
-            {*mcp_server.ERRORS.values(), "invalid_url", "missing", "name_taken"},
+            {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"},
             id="MCP server",
         ),
         pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT} | RETRIEVAL_ERRORS, id="house"),

@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 
 from custom_components.home_agent.client.presets import DEFAULT_API_VERSION, PRESETS
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import CONF_API_KEY, DOMAIN
 from custom_components.home_agent.flows import endpoint_schema, retrieval
 from custom_components.home_agent.flows.checks import check_template
 from custom_components.home_agent.flows.sparse import inherited
@@ -55,7 +55,11 @@ async def test_settings_of_a_model(hass: HomeAssistant) -> None:
         ".llm.step.model.",
     )
     assert {key: label for key, (label, _) in documented.items()} == labels
-    form = endpoint_schema.connection_schema(PRESETS["azure"], {}, may_skip_check=True).schema
+    key = {CONF_API_KEY: "sk"}
+    form = {
+        **endpoint_schema.connection_schema(PRESETS["azure"], {}, may_skip_check=True).schema,
+        **endpoint_schema.connection_schema(PRESETS["custom"], key, may_skip_check=True).schema,
+    }
     model = endpoint_schema.model_schema(PRESETS["ollama"], {}, [], name="").schema
     advanced = model[endpoint_schema.ADVANCED].schema.schema
     assert set(documented) == {str(key) for key in (*form, *model, *advanced)} - {endpoint_schema.ADVANCED}
@@ -66,10 +70,13 @@ async def test_settings_of_a_model(hass: HomeAssistant) -> None:
 async def test_settings_of_the_house(hass: HomeAssistant) -> None:
     documented = settings("Settings of the house")
     options = await async_get_translations(hass, "en", "options", [DOMAIN])
-    labels = form_labels(options, ".step.safety.", ".step.confirmation.", ".step.network.", ".step.debug.")
-    assert set(documented) == set(labels) - {"streaming"}
-    for key, (label, _) in documented.items():
-        assert label.removeprefix("Safety: ") == labels[key]
+    labels: dict[str, str] = {}
+    for step in ("safety", "confirmation", "network", "debug"):
+        title = options[f"component.{DOMAIN}.options.step.{step}.title"]
+        labels |= {key: f"{title}: {label}" for key, label in form_labels(options, f".step.{step}.").items()}
+    assert {key: label for key, (label, _) in documented.items()} == {
+        key: label for key, label in labels.items() if key != "streaming"
+    }
     assert [documented[key][1] for key in ("emit_events", "debug_logging")] == ["on", "off"]
 
 
@@ -79,7 +86,8 @@ async def test_settings_of_looking_things_up(hass: HomeAssistant) -> None:
     assert {key: label for key, (label, _) in documented.items()} == {
         key: label for key, label in labels.items() if key != "use_anyway"
     }
-    defaults = {key: shown(value) for key, value in retrieval.DEFAULTS.items()}
+    switches = dict.fromkeys(retrieval.REMOVE.values(), False)
+    defaults = {key: shown(value) for key, value in (retrieval.DEFAULTS | switches).items()}
     assert {key: default for key, (_, default) in documented.items()} == defaults
 
 

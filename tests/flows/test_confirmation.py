@@ -22,9 +22,13 @@ async def test_what_is_stored_is_not_shown(hass: HomeAssistant) -> None:
     form = await form_of(hass, entry.entry_id)
     assert shown(form) == {"confirm_timeout": 30}
     assert "4711" not in str(form)
-    assert form["description_placeholders"] == {"stored": "unlock"}
     assert set(fields(form)) == {"confirm_timeout", "remove_pins", *map(field_of, GUARDED)}
-    assert options(form, "remove_pins") == list(GUARDED)
+    assert options(form, "remove_pins") == ["unlock"]
+
+
+async def test_without_a_pin_there_is_none_to_remove(hass: HomeAssistant) -> None:
+    form = await form_of(hass, (await set_up(hass)).entry_id)
+    assert set(fields(form)) == {"confirm_timeout", *map(field_of, GUARDED)}
 
 
 async def test_an_empty_field_keeps_a_pin_and_the_list_removes_it(hass: HomeAssistant) -> None:

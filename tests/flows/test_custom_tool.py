@@ -107,7 +107,8 @@ async def test_other_kinds(hass: HomeAssistant, kind: str, sent: dict[str, Any])
         pytest.param({"name": "in_yaml"}, {"base": "tool_refused"}, id="YAML has the name"),
         pytest.param({"name": "no name"}, {"base": "tool_refused"}, id="no name for a tool"),
         pytest.param({"name": "ha_control"}, {"base": "tool_refused"}, id="ours"),
-        pytest.param({"description": ""}, {"base": "tool_refused"}, id="no description"),
+        pytest.param({"description": ""}, {"description": "missing"}, id="no description"),
+        pytest.param({"name": " ", "description": ""}, {"name": "missing", "description": "missing"}, id="nothing"),
         pytest.param({"parameters": {"type": "string"}}, {"base": "tool_refused"}, id="no object"),
         pytest.param({"parameters": {"properties": {"key": {}}}}, {"base": "tool_refused"}, id="a secret's name"),
     ],
@@ -128,12 +129,10 @@ async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, 
 @pytest.mark.parametrize(
     ("kind", "sent", "reason"),
     [
-        pytest.param("rest", {}, "url", id="no address"),
         pytest.param("rest", {"url": "https://{{ city }}/"}, "host", id="host from a template"),
         pytest.param("rest", {"url": "https://a.example", "auth": {"type": "bearer"}}, "token", id="no token"),
         pytest.param("service", {"service": "shell_command.x"}, "shell_command", id="program"),
         pytest.param("template", {"template": "{{ town }}"}, "town", id="unknown name"),
-        pytest.param("mcp", {"method": "a/b"}, "server_url", id="no server"),
         pytest.param("mcp", {"server_url": "mcp.example.com", "method": "a"}, "http", id="no address"),
     ],
 )
@@ -145,6 +144,39 @@ async def test_what_is_wrong_with_its_handler(
     form = await send(hass, form, **sent)
     assert (form["step_id"], form["errors"]) == (kind, {"base": "tool_refused"})
     assert reason in form["description_placeholders"]["reason"]
+    assert not entry.get_subentries_of_type("custom_tool")
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [("rest", {"url"}), ("service", {"service"}), ("template", {"template"}), ("mcp", {"server_url", "method"})],
+)
+async def test_what_is_missing_is_said_at_its_field(hass: HomeAssistant, kind: str, missing: set[str]) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **BASICS, type=kind)
+    form = await send(hass, form)
+    assert form["errors"] == dict.fromkeys(missing, "missing")
+    assert not entry.get_subentries_of_type("custom_tool")
+
+
+async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **BASICS, type="rest")
+    sent = {"url": "https://a.example", "auth": {"type": "bearer", "token": "very-secret"}}
+    form = await send(hass, form, **sent, result={"response": "{{ town }}"})
+    assert form["errors"] == {"base": "tool_refused"}
+    assert "very-secret" not in str(shown(form))
+    await send(hass, form, url="https://a.example", auth={"type": "bearer"}, result={"response": "{{ city }}"})
+    assert stored(entry)["handler"]["auth"] == {"type": "bearer", "token": "very-secret"}
+
+
+async def test_a_key_of_a_moment_ago_goes_nowhere_else(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **BASICS, type="rest")
+    sent = {"url": "https://a.example", "auth": {"type": "bearer", "token": "very-secret"}}
+    form = await send(hass, form, **sent, result={"response": "{{ town }}"})
+    form = await send(hass, form, url="https://evil.example", auth={"type": "bearer"}, result={})
+    assert form["errors"] == {"base": "tool_refused"}
     assert not entry.get_subentries_of_type("custom_tool")
 
 

@@ -98,6 +98,23 @@ async def test_key_is_changed(hass: HomeAssistant, llm_server: LLMServer) -> Non
     assert entry.subentries["llm-1"].data["api_key"] == "sk-new"
 
 
+async def test_key_is_forgotten(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    form = await change(hass, entry)
+    assert "remove_key" in fields(form)
+    form = await send(hass, form, base_url=llm_server.base_url, remove_key=True)
+    assert "Authorization" not in llm_server.model_requests[-1].headers
+    await send(hass, form, model="scripted")
+    await hass.async_block_till_done()
+    assert "api_key" not in entry.subentries["llm-1"].data
+    assert "remove_key" not in fields(await change(hass, entry))
+
+
+async def test_key_that_is_needed_cannot_be_forgotten(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, llm={"preset": "openai"})
+    assert "remove_key" not in fields(await change(hass, entry))
+
+
 async def test_key_is_not_sent_to_another_server(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, llm={"preset": "openai"})
     other = LLMServer()

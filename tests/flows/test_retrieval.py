@@ -7,13 +7,13 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
 from custom_components.home_agent.flows import retrieval
-from custom_components.home_agent.flows.retrieval import BASICS, SECRETS, SECTIONS, taken
+from custom_components.home_agent.flows.retrieval import BASICS, REMOVE, SECRETS, SECTIONS, taken
 from custom_components.home_agent.retrieval import embeddings_api
 from custom_components.home_agent.retrieval.settings import RetrievalSettings
 from tests.embedding_server import EmbeddingServer
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
-from tests.llm_server import unauthorized
+from tests.llm_server import server_error, unauthorized
 from tests.retrieval.chroma import ChromaServer
 from tests.retrieval.conftest import chroma_process, chroma_server
 
@@ -28,8 +28,9 @@ async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
 
 def in_sections(data: dict[str, Any]) -> dict[str, Any]:
     """Return the input of the form, its fields in their sections."""
-    inside = {name: {key: value for key, value in data.items() if key in section} for name, section in SECTIONS.items()}
-    outside = {key: value for key, value in data.items() if not any(key in section for section in SECTIONS.values())}
+    parts = {name: {*section, *(REMOVE.get(key) for key in section)} for name, section in SECTIONS.items()}
+    inside = {name: {key: value for key, value in data.items() if key in part} for name, part in parts.items()}
+    outside = {key: value for key, value in data.items() if not any(key in part for part in parts.values())}
     return outside | {name: values for name, values in inside.items() if values}
 
 
@@ -89,6 +90,37 @@ async def test_keys_are_never_shown_again_and_stay(hass: HomeAssistant, embeddin
     assert entry.options == {"retrieval": stored}
 
 
+@pytest.mark.parametrize("secret", SECRETS)
+async def test_each_secret_can_be_forgotten_alone(
+    hass: HomeAssistant, embedding_server: EmbeddingServer, secret: str
+) -> None:
+    stored = {**model(embedding_server), "chroma_token": "token-1"}
+    entry = await set_up(hass, options={"retrieval": stored})
+    form = await form_of(hass, entry.entry_id)
+    assert {*REMOVE.values()} <= {*fields(form)}
+    await send(hass, form, **shown(form), **{REMOVE[secret]: True})
+    assert entry.options == {"retrieval": {key: value for key, value in stored.items() if key != secret}}
+    assert REMOVE[secret] not in fields(await form_of(hass, entry.entry_id))
+
+
+async def test_new_key_counts_more_than_forgetting_the_old_one() -> None:
+    sent = {"model": {"embedding_key": "new", "remove_embedding_key": True}}
+    assert taken({"embedding_key": "old"}, sent) == {"embedding_key": "new"}
+
+
+async def test_key_need_not_be_entered_again_after_an_error(
+    hass: HomeAssistant, embedding_server: EmbeddingServer
+) -> None:
+    entry = await set_up(hass)
+    embedding_server.plan(server_error(404))
+    first = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
+    assert first["errors"] == {"base": "retrieval_failed"}
+    assert "sk-embed-1" not in str(first)
+    await send(hass, first, **shown(first))
+    assert entry.options == {"retrieval": model(embedding_server)}
+    assert embedding_server.headers[-1]["Authorization"] == "Bearer sk-embed-1"
+
+
 async def test_key_goes_to_no_other_server() -> None:
     stored = {"embedding_url": "http://10.0.0.1/v1", "embedding_key": "sk", "chroma_host": "nas", "chroma_token": "t"}
     moved = {"model": {"embedding_url": "http://10.0.0.2/v1"}, "chroma": {"chroma_host": "other"}}
@@ -132,11 +164,14 @@ async def test_server_that_is_off_may_be_stored_untried(
     assert entry.options["retrieval"]["embedding_model"] == "letters"
 
 
-async def test_chroma_is_tried_and_stored(hass: HomeAssistant, chroma_server: ChromaServer) -> None:
+async def test_chroma_is_tried_and_stored(
+    hass: HomeAssistant, chroma_server: ChromaServer, caplog: pytest.LogCaptureFixture
+) -> None:
     entry = await set_up(hass)
     chroma = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_server.port}
     wrong = await send(hass, await form_of(hass, entry.entry_id), **chroma, chroma_tenant="nobody")
     assert "does not know the tenant or the database" in str(wrong["description_placeholders"])
+    assert "cannot be used" not in caplog.text  # the form has said it
     result = await send(hass, wrong, **chroma, chroma_tenant="default_tenant")
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert entry.options == {"retrieval": chroma}

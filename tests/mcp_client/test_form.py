@@ -94,7 +94,7 @@ async def test_a_server_without_a_name_has_that_of_its_host(hass: HomeAssistant,
         pytest.param({"url": "https://me:secret@mcp.example.com"}, {"url": "invalid_url"}, id="password in it"),
         pytest.param({"token": ""}, {"token": "missing"}, id="no key"),
         pytest.param({"token": "wrong-key-1"}, {"base": "invalid_auth"}, id="wrong key"),
-        pytest.param({"auth": "none"}, {"base": "invalid_auth"}, id="no key at all"),
+        pytest.param({"auth": "none", "token": ""}, {"auth": "key_needed"}, id="no key at all"),
         pytest.param({"url": "http://127.0.0.1:9/mcp"}, {"base": "cannot_connect"}, id="nobody is there"),
         pytest.param({"name": "library"}, {"name": "name_taken"}, id="another has the name"),
         pytest.param(
@@ -111,7 +111,32 @@ async def test_what_is_wrong(
     form = await send(hass, await add(hass, entry), **access(library, name="Other") | sent)
     assert (form["step_id"], form["errors"]) == ("user", errors)
     assert "token" not in shown(form)
-    assert ("use_anyway" in fields(form)) is ("base" in errors)
+    assert ("use_anyway" in fields(form)) is bool({"base", "auth"} & errors.keys())
+
+
+async def test_a_key_that_is_entered_is_used(hass: HomeAssistant, library: McpServer) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **access(library, auth="none"))
+    await send(hass, form, allowed_tools=[])
+    assert (stored(entry)["auth"], stored(entry)["token"]) == ("bearer", TOKEN)
+
+
+async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistant, library: McpServer) -> None:
+    entry = await set_up(hass, more=[with_key(library)])
+    form = await send(hass, await add(hass, entry), **access(library, name="library"))
+    assert form["errors"] == {"name": "name_taken"}
+    form = await send(hass, form, **access(library, name="Other", token=""))
+    assert form["step_id"] == "tools"
+
+
+async def test_a_key_of_a_moment_ago_goes_to_no_other_server(
+    hass: HomeAssistant, library: McpServer, server: RestServer
+) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **access(library, token="wrong-key-1"))
+    form = await send(hass, form, **access(library, token="", url=f"{server.url}/mcp"))
+    assert form["errors"] == {"token": "missing"}
+    assert server.asked == []
 
 
 async def test_the_library_cannot_be_had(

@@ -30,22 +30,21 @@ _PASSWORD = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, auto
 
 
 def confirmation_schema(options: Mapping[str, Any]) -> probatio.Schema:
-    """Return the form."""
+    """Return the form; only PINs that are stored can be removed, so that these show which there are."""
     seconds = probatio.Optional(
         CONF_CONFIRM_TIMEOUT, description={"suggested_value": options.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)}
     )
-    remove = SelectSelector(
-        SelectSelectorConfig(
-            options=list(GUARDED), multiple=True, mode=SelectSelectorMode.DROPDOWN, translation_key=CONF_PINS
+    schema: dict[probatio.Marker, Any] = {
+        seconds: number(10, 3600, unit="s"),
+        **{probatio.Optional(field_of(reason)): _PASSWORD for reason in GUARDED},
+    }
+    if stored := [reason for reason in GUARDED if reason in options.get(CONF_PINS, ())]:
+        schema[probatio.Optional(REMOVE)] = SelectSelector(
+            SelectSelectorConfig(
+                options=stored, multiple=True, mode=SelectSelectorMode.DROPDOWN, translation_key=CONF_PINS
+            )
         )
-    )
-    return probatio.Schema(
-        {
-            seconds: number(10, 3600, unit="s"),
-            **{probatio.Optional(field_of(reason)): _PASSWORD for reason in GUARDED},
-            probatio.Optional(REMOVE): remove,
-        }
-    )
+    return probatio.Schema(schema)
 
 
 def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:

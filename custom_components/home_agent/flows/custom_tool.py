@@ -20,7 +20,7 @@ from ..custom.definition import (
 from ..custom.provider import CustomTools, async_reason
 from ..errors import CustomToolError
 from .checks import name_is_taken
-from .custom_tool_fields import BASICS, BEHAVIOUR, BEHAVIOURS, CONF_AUTH, FORMS, KEPT, OF_AUTH
+from .custom_tool_fields import BASICS, BEHAVIOUR, BEHAVIOURS, CONF_AUTH, FORMS, KEPT, NEEDED, OF_AUTH
 from .profile import markers
 from .sparse import is_empty
 
@@ -69,7 +69,9 @@ class CustomToolFlow(ConfigSubentryFlow):
         if user_input is not None:
             shown = user_input
             data = _tool(user_input)
-            if self._is_taken(data.get(CONF_NAME, "")):
+            if missing := _missing("", data):
+                errors = missing
+            elif self._is_taken(data[CONF_NAME]):
                 errors[CONF_NAME] = "name_taken"
             elif reason := await self._async_wrong({**data, CONF_HANDLER: _PLAIN}):
                 errors["base"], placeholders = "tool_refused", {"reason": reason}
@@ -90,10 +92,12 @@ class CustomToolFlow(ConfigSubentryFlow):
         shown, errors, placeholders = known, dict[str, str](), dict[str, str]()
         if user_input is not None:
             handler = _handler(kind, user_input, known)
-            data = {**self._data, CONF_HANDLER: handler}
-            if not (reason := await self._async_wrong(data)):
-                return self._store(data)
-            shown, errors, placeholders = handler, {"base": "tool_refused"}, {"reason": reason}
+            self._data = {**self._data, CONF_HANDLER: handler}  # keys need not be entered again after an error
+            shown = handler
+            if not (errors := _missing(kind, handler)):
+                if not (reason := await self._async_wrong(self._data)):
+                    return self._store(self._data)
+                errors, placeholders = {"base": "tool_refused"}, {"reason": reason}
         return self.async_show_form(
             step_id=kind,
             data_schema=handler_schema(self.hass, kind, shown),
@@ -135,6 +139,11 @@ def handler_schema(hass: HomeAssistant, kind: str, shown: Mapping[str, Any]) -> 
         else:
             schema |= inside
     return probatio.Schema(schema)
+
+
+def _missing(kind: str, entered: Mapping[str, Any]) -> dict[str, str]:
+    """Return an error for each field that was left empty and is needed."""
+    return {key: "missing" for key in NEEDED[kind] if is_empty(entered.get(key))}
 
 
 def _tool(user_input: Mapping[str, Any]) -> dict[str, Any]:

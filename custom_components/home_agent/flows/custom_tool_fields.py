@@ -37,9 +37,17 @@ BASICS: Fields = {
     CONF_TITLE: NAME,
     CONF_DESCRIPTION: _LONG,
     CONF_PARAMETERS: _ANYTHING,
-    BEHAVIOUR: choice(*BEHAVIOURS, translation_key="custom_tool_behaviour"),
     CONF_TYPE: choice(*HANDLERS, translation_key="custom_tool_type"),
+    BEHAVIOUR: choice(*BEHAVIOURS, translation_key="custom_tool_behaviour"),
 }
+NEEDED: dict[str, tuple[str, ...]] = {
+    "": (CONF_NAME, CONF_DESCRIPTION),
+    "rest": ("url",),
+    "service": ("service",),
+    "template": ("template",),
+    "mcp": ("server_url", "method"),
+}
+"""What a tool cannot do without, by kind; the first form has no kind."""
 _RESPONSE: Fields = {"response": PromptSelector(), "response_path": NAME}
 _AUTH: Fields = {
     CONF_TYPE: choice("none", "bearer", "basic", "oauth2", translation_key="custom_tool_auth"),

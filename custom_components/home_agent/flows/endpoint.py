@@ -34,7 +34,16 @@ from ..errors import (
     LLMResponseError,
     LLMTimeoutError,
 )
-from .endpoint_schema import ADVANCED, AZURE, CONF_USE_ANYWAY, connection_schema, fields_of, key_schema, model_schema
+from .endpoint_schema import (
+    ADVANCED,
+    AZURE,
+    CONF_REMOVE_KEY,
+    CONF_USE_ANYWAY,
+    connection_schema,
+    fields_of,
+    key_schema,
+    model_schema,
+)
 from .sparse import is_empty, lifted
 
 ERRORS: tuple[tuple[type[LLMError], str], ...] = (
@@ -126,7 +135,7 @@ class EndpointForm:
 
     def _take_connection(self, url: str, submitted: Mapping[str, Any]) -> None:
         """Keep what was entered. A known key stays when its field is empty, but never goes to another server."""
-        if not same_server(url, self._data[CONF_BASE_URL]):
+        if submitted.get(CONF_REMOVE_KEY) or not same_server(url, self._data[CONF_BASE_URL]):
             self._data.pop(CONF_API_KEY, None)
         self._data[CONF_BASE_URL] = url
         if CONF_MODEL not in self._data:  # a new endpoint: a guess, which the owner sees and may change

@@ -38,6 +38,8 @@ from .fields import NAME, Fields, number
 from .sparse import is_empty
 
 CONF_USE_ANYWAY = "use_anyway"
+CONF_REMOVE_KEY = "remove_key"
+"""The switch that forgets a key, there as long as there is one that the server can do without."""
 ADVANCED = "advanced"
 AZURE = "azure"
 NO_MODEL = "no_model"
@@ -69,12 +71,17 @@ def preset_fields(*, or_none: bool) -> dict[probatio.Marker, Any]:
 
 
 def connection_schema(preset: Preset, data: Mapping[str, Any], *, may_skip_check: bool) -> probatio.Schema:
-    """Return the form of address and key. A known key is not shown, and kept when its field is left empty."""
+    """Return the form of address and key.
+
+    A known key is not shown, and kept when its field is left empty; a switch forgets it, except where a key is needed.
+    """
     key_marker = probatio.Required if preset.needs_key and CONF_API_KEY not in data else probatio.Optional
     schema: dict[probatio.Marker, Any] = {
         _shown(probatio.Required, CONF_BASE_URL, data): _URL,
         key_marker(probatio.Secret(CONF_API_KEY)): _KEY,
     }
+    if data.get(CONF_API_KEY) and not preset.needs_key:
+        schema[probatio.Optional(CONF_REMOVE_KEY)] = BooleanSelector()
     if preset.key == AZURE:
         schema[_shown(probatio.Required, CONF_API_VERSION, data)] = NAME
     schema[_shown(probatio.Optional, CONF_VERIFY_SSL, data)] = BooleanSelector()

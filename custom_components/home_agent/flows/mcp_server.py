@@ -91,6 +91,8 @@ class McpServerFlow(ConfigSubentryFlow):
     _name: str
     _data: dict[str, Any]
     """As it will be stored."""
+    _entered = False
+    """Whether `_data` is what was entered a moment ago; its key need not be entered again after a failure."""
     _tools: list[RemoteTool]
     _may_skip_check = False
 
@@ -112,7 +114,10 @@ class McpServerFlow(ConfigSubentryFlow):
         if user_input is not None:
             entered = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
             shown = {**_DEFAULTS, **entered}
-            self._data = _server(shown, stored)
+            if shown[CONF_AUTH] == NO_AUTH and shown.get(CONF_TOKEN):
+                shown[CONF_AUTH] = BEARER  # whoever enters a key means it
+            self._data = _server(shown, self._data if self._entered else stored)
+            self._entered = True
             if not (errors := self._missing(shown)) and not (errors := await self._async_connect(entered)):
                 self._name = shown.get(CONF_NAME) or str(URL(self._data[CONF_URL]).host)
                 return await self.async_step_tools()
@@ -147,6 +152,8 @@ class McpServerFlow(ConfigSubentryFlow):
             if entered.get(CONF_USE_ANYWAY):
                 return {}
             self._may_skip_check = True
+            if isinstance(err, McpAuthError) and self._data[CONF_AUTH] == NO_AUTH:
+                return {CONF_AUTH: "key_needed"}
             return {"base": next(key for error, key in ERRORS.items() if isinstance(err, error))}
         finally:
             await http.async_close()

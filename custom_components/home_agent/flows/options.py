@@ -15,7 +15,6 @@ from ..const import (
     CONF_EMIT_EVENTS,
     CONF_NEVER_CONFIRM,
     CONF_NEVER_OFFER,
-    CONF_PINS,
     CONF_PROFILE_DEFAULTS,
     CONF_THROTTLE_TURNS,
     CONF_VERIFY_SECONDS,
@@ -58,6 +57,9 @@ _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_DEBUG_LOGGING: False}
 class HomeAgentOptionsFlow(OptionsFlow):
     """Change the house's settings, one form per topic."""
 
+    _retrieval: dict[str, Any] | None = None
+    """What was entered about looking things up and did not work: token and key need not be entered again."""
+
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Let the owner choose a topic."""
         return self.async_show_menu(step_id="init", menu_options=list(MENU))
@@ -80,10 +82,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask where documents are kept and who makes vectors, and try it."""
-        stored: dict[str, Any] = self.config_entry.options.get(CONF_RETRIEVAL, {})
+        stored = self._retrieval if self._retrieval is not None else self.config_entry.options.get(CONF_RETRIEVAL, {})
         key, placeholders = "", dict[str, str]()
         if user_input is not None:
-            stored = retrieval.taken(stored, user_input)
+            stored = self._retrieval = retrieval.taken(stored, user_input)
             connect = not user_input.get(CONF_USE_ANYWAY)
             if not (finding := await retrieval.async_check(self.hass, stored, connect=connect)):
                 others = {name: value for name, value in self.config_entry.options.items() if name != CONF_RETRIEVAL}
@@ -131,7 +133,6 @@ class HomeAgentOptionsFlow(OptionsFlow):
             step_id="confirmation",
             data_schema=confirmation_schema(options),
             errors=errors,
-            description_placeholders={"stored": ", ".join(options.get(CONF_PINS, {})) or "-"},
         )
 
     async def async_step_network(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:

@@ -1,7 +1,7 @@
 """The form about looking things up: where documents are kept, who makes vectors, what counts as near.
 
 Before it is stored, the server and the model are asked once. Token and key are never shown again; an empty field keeps what
-is stored, as long as it goes to the same computer.
+is stored, as long as it goes to the same computer, until the switch beside it says to forget it.
 """
 
 import asyncio
@@ -44,9 +44,6 @@ _SECRET = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autoco
 BASICS: Fields = {
     "store": choice(EMBEDDED, CHROMA, translation_key="vector_store"),
     "embedding": choice(LEXICAL, ENDPOINT, translation_key="embedding"),
-    "top_k": number(1, 50),
-    "similarity_threshold": number(0, 1, step=0.01),
-    "l2_threshold": number(0, 1_000_000, step=0.1),
 }
 SECTIONS: dict[str, Fields] = {
     "chroma": {
@@ -58,6 +55,7 @@ SECTIONS: dict[str, Fields] = {
         "chroma_tenant": NAME,
         "chroma_database": NAME,
         "collection": NAME,
+        "l2_threshold": number(0, 1_000_000, step=0.1),
     },
     "model": {
         "embedding_preset": choice(*PRESETS, translation_key="preset"),
@@ -66,6 +64,8 @@ SECTIONS: dict[str, Fields] = {
         "embedding_verify_ssl": BooleanSelector(),
         "embedding_model": NAME,
         "embedding_keep_alive": NAME,
+        "top_k": number(1, 50),
+        "similarity_threshold": number(0, 1, step=0.01),
         "embedding_batch": number(1, 2048),
     },
     "additional": {
@@ -75,6 +75,8 @@ SECTIONS: dict[str, Fields] = {
     },
 }
 SECRETS = ("chroma_token", "embedding_key")
+REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
+"""Switches that forget a secret, each below its field as long as there is one."""
 DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
 
 
@@ -97,11 +99,21 @@ def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip
     matters = {"chroma": shown["store"] == CHROMA, "model": shown["embedding"] == ENDPOINT, "additional": False}
     schema: dict[probatio.Marker, Any] = {**markers(hass, BASICS, shown)}
     for name, fields in SECTIONS.items():
-        inner = probatio.Schema(markers(hass, fields, shown))
+        inner = probatio.Schema(markers(hass, _with_switches(fields, stored), shown))
         schema[probatio.Optional(name)] = section(inner, {"collapsed": not matters[name]})
     if may_skip_check:
         schema[probatio.Optional(CONF_USE_ANYWAY)] = BooleanSelector()
     return probatio.Schema(schema)
+
+
+def _with_switches(fields: Fields, stored: Mapping[str, Any]) -> Fields:
+    """Return the fields with a switch below each secret that there is."""
+    shown: Fields = {}
+    for key, selector in fields.items():
+        shown[key] = selector
+        if stored.get(key) and key in REMOVE:
+            shown[REMOVE[key]] = BooleanSelector()
+    return shown
 
 
 def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +131,7 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
             data[key] = int(value) if isinstance(DEFAULTS[key], int) and isinstance(value, float) else value
     _follow_preset(stored, data)
     for key in SECRETS:
-        if not submitted.get(key) and not _goes_to_same_server(key, stored, data):
+        if not submitted.get(key) and (submitted.get(REMOVE[key]) or not _goes_to_same_server(key, stored, data)):
             data.pop(key, None)
     return {key: value for key, value in data.items() if value != DEFAULTS.get(key)}
 
@@ -162,7 +174,7 @@ async def async_check(hass: HomeAssistant, stored: Mapping[str, Any], *, connect
 async def _async_connect(hass: HomeAssistant, settings: RetrievalSettings) -> None:
     """Ask the server for its collection and the model for a vector. Raises `RetrievalError`."""
     if settings.store == CHROMA:
-        store = ChromaStore(hass, settings, Silent())
+        store = ChromaStore(hass, settings, Silent(), logs=False)
         await store.async_open()
         await store.async_check(settings.collection)
     if settings.embedding == ENDPOINT:

@@ -50,11 +50,13 @@ class ChromaStore:
     are missing.
     """
 
-    def __init__(self, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> None:
-        """Ask nothing yet."""
+    def __init__(
+        self, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter, *, logs: bool = True
+    ) -> None:
+        """Ask nothing yet. Without `logs` a failure is only raised: somebody waits for it."""
         self._api = ChromaApi(hass, settings)
         self._known: dict[str, _Collection] = {}
-        self.health = Health(STORE, self._api.title, reporter)
+        self.health = Health(STORE, self._api.title, reporter, logs=logs)
         self._reporter = reporter
         self._is_foreign = False
         """Whether the owner was told that a collection of that name is somebody else's."""

@@ -33,13 +33,14 @@ class Reporter(Protocol):
 class Health:
     """Of one part."""
 
-    def __init__(self, part: str, name: str, reporter: Reporter) -> None:
-        """Start as if all were well."""
+    def __init__(self, part: str, name: str, reporter: Reporter, *, logs: bool = True) -> None:
+        """Start as if all were well. With `logs` the first failure in a row is a warning in the log."""
         self.name = name
         self.last_error: RetrievalError | None = None
         """None: the newest request was answered, or there was none yet."""
         self._part = part
         self._reporter = reporter
+        self._logs = logs
         self._failures = 0
         self._paused_until = 0.0
 
@@ -68,7 +69,7 @@ class Health:
         self.last_error = error
         self._failures += 1
         self._paused_until = time.monotonic() + PAUSE
-        if self._failures == 1:
+        if self._failures == 1 and self._logs:
             LOGGER.warning("%s cannot be used: %s", self.name, error.translation_key)
         if self._failures == FAILURES_UNTIL_TOLD:
             await self._reporter.async_failing(self._part, self.name, error)
