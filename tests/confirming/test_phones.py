@@ -1,5 +1,6 @@
 """Answers from phones: each with the right people and the wrong ones."""
 
+import asyncio
 from typing import Any
 
 from homeassistant.core import Context, Event, HomeAssistant, ServiceCall
@@ -14,6 +15,7 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent import events
+from custom_components.home_agent.confirming import channels
 from custom_components.home_agent.confirming.channels import CONFIRM, EVENT, REJECT
 from custom_components.home_agent.const import DOMAIN
 from tests.house import say, set_up
@@ -150,18 +152,31 @@ async def test_a_pin_is_typed_on_the_phone(hass: HomeAssistant, llm_server: LLMS
     assert state_of(hass) == "unlocked"
 
 
+@pytest.mark.parametrize(
+    "error", [HomeAssistantError("no push"), ValueError("no push"), None], ids=["ours", "its", "silent"]
+)
 async def test_a_phone_that_cannot_be_reached_leaves_the_other_ways(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, caplog: pytest.LogCaptureFixture
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    alice: Context,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception | None,
 ) -> None:
+    monkeypatch.setattr(channels, "NOTIFY_TIMEOUT", 0.05)
     await set_up(hass, llm_server)
 
     async def fail(call: ServiceCall) -> None:
-        raise HomeAssistantError("no push")
+        if error is None:
+            await asyncio.Event().wait()
+        else:
+            raise error
 
     hass.services.async_register("notify", "mobile_app_alice_s_phone", fail)
-    answer = await process(hass, llm_server, PHONE, context=alice)
+    answer = await process(hass, llm_server, PHONE, "repairs", context=alice)
     assert answer["confirmation"]
     assert "could not be used for a confirmation" in caplog.text
+    assert ir.async_get(hass).async_get_issue(DOMAIN, f"confirmation_{answer['confirmation']}")
 
 
 @pytest.mark.parametrize("channel", ["notify.nobody", "sms", "not-a-device", "light.bed_light"])

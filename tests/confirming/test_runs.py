@@ -6,6 +6,7 @@ from typing import Any
 from homeassistant.components.conversation import trace
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, Event, HomeAssistant
+import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import (
     async_capture_events,
@@ -238,6 +239,18 @@ async def test_a_tool_that_is_no_longer_offered(
     entry = await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, alice)
     entry.runtime_data.tools = Tools(offers=lambda _profile, _tool: True)
+    assert "changed" in speech(await say(hass, "yes", conversation_id, context=alice))
+    assert not unlocked
+
+
+async def test_a_tool_that_takes_other_arguments_by_now(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, unlocked: list[Event]
+) -> None:
+    entry = await set_up(hass, llm_server)
+    conversation_id = await ask(hass, llm_server, alice)
+    tools = await entry.runtime_data.tools.async_tools(entry.runtime_data.profiles["profile-1"], None)
+    [tool] = [tool for tool in tools if tool.name == "ha_control"]
+    tool.parameters = probatio.Schema({probatio.Required("door"): str})
     assert "changed" in speech(await say(hass, "yes", conversation_id, context=alice))
     assert not unlocked
 

@@ -3,6 +3,7 @@
 A phone's answer is an event with the user of that phone; it counts when that user asked, or is an administrator.
 """
 
+import asyncio
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ NOTIFY = "notify"
 EVENT = "mobile_app_notification_action"
 CONFIRM = "HOME_AGENT_CONFIRM_"
 REJECT = "HOME_AGENT_REJECT_"
+NOTIFY_TIMEOUT = 10  # seconds; whoever asked waits for it
 
 
 @callback
@@ -78,8 +80,7 @@ async def async_put(hass: HomeAssistant, runtime: RuntimeData, turn: Turn) -> st
         issues.async_confirmation(hass, request.id, turn.profile)
     if services := _notify_services(hass, turn):
         data = await _async_notification(hass, request, with_pin=with_pin)
-        for service in services:
-            await _async_notify(hass, service, data, turn)
+        await asyncio.gather(*(_async_notify(hass, service, data, turn) for service in services))
     return question
 
 
@@ -140,9 +141,10 @@ async def _async_notification(hass: HomeAssistant, request: Request, *, with_pin
 async def _async_notify(hass: HomeAssistant, service: str, data: dict[str, Any], turn: Turn) -> None:
     """Send a notification; one that cannot be sent leaves the other ways to answer."""
     try:
-        await hass.services.async_call(NOTIFY, service, data, blocking=True, context=turn.context)
-    except HomeAssistantError as err:
-        LOGGER.warning("%s.%s could not be used for a confirmation: %s", NOTIFY, service, err)
+        async with asyncio.timeout(NOTIFY_TIMEOUT):
+            await hass.services.async_call(NOTIFY, service, data, blocking=True, context=turn.context)
+    except Exception as err:  # noqa: BLE001 - whatever an integration raises that sends it
+        LOGGER.warning("%s.%s could not be used for a confirmation: %s", NOTIFY, service, type(err).__name__)
 
 
 def _notify_services(hass: HomeAssistant, turn: Turn) -> list[str]:

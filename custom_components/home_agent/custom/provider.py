@@ -1,5 +1,6 @@
 """The owner's tools, from YAML and from the UI, in one registry: names are unique and YAML wins (C-32)."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,24 +51,27 @@ class CustomTools:
         self._http = http or Http(hass, reach_from_options(entry.options))
         self._servers = SharedServers(hass, entry)
         self._known: dict[str, _Known] = {}
+        self._loading = asyncio.Lock()
 
     async def async_load(self) -> None:
         """Read all tools anew; what is wrong is said in Repairs, and everything else works.
 
-        A tool that has not changed stays the same object.
+        A tool that has not changed stays the same object; until all are read, those from before are offered.
         """
-        section = section_from(self._hass)
-        kit = self._kit(section)
-        before, self._known = self._known, {}
-        self._load_yaml(section, kit, before)
-        issues.async_clear_custom_tools(self._hass)
-        for finding in section.findings:
-            await self._async_tell(finding)
-        for subentry in self._entry.get_subentries_of_type(SUBENTRY_CUSTOM_TOOL):
-            await self._async_load_subentry(subentry, section, kit, before)
-        for name, known in before.items():
-            if self._known.get(name) is not known:
-                await known.tool.async_retire()
+        async with self._loading:
+            section = section_from(self._hass)
+            kit = self._kit(section)
+            found: dict[str, _Known] = {}
+            self._load_yaml(section, kit, found)
+            issues.async_clear_custom_tools(self._hass)
+            for finding in section.findings:
+                await self._async_tell(finding)
+            for subentry in self._entry.get_subentries_of_type(SUBENTRY_CUSTOM_TOOL):
+                await self._async_load_subentry(subentry, section, kit, found)
+            before, self._known = self._known, found
+            for name, known in before.items():
+                if found.get(name) is not known:
+                    await known.tool.async_retire()
 
     def check(self, data: Mapping[str, object]) -> None:
         """Raise `CustomToolError` or `probatio.Invalid` when a tool of the UI could not be used."""
@@ -106,36 +110,36 @@ class CustomTools:
         templates = Templates(self._hass, secrets)
         return Kit(hass=self._hass, secrets=secrets, templates=templates, http=self._http, servers=self._servers)
 
-    def _load_yaml(self, section: Section, kit: Kit, before: Mapping[str, _Known]) -> None:
+    def _load_yaml(self, section: Section, kit: Kit, found: dict[str, _Known]) -> None:
         for written in section.tools:
             try:
-                self._add(written.data, kit, before)
+                self._add(written.data, kit, found)
             except (CustomToolError, probatio.Invalid) as err:
                 section.find(err, written.path, written.name)
 
     async def _async_load_subentry(
-        self, subentry: ConfigSubentry, section: Section, kit: Kit, before: Mapping[str, _Known]
+        self, subentry: ConfigSubentry, section: Section, kit: Kit, found: dict[str, _Known]
     ) -> None:
         if written := next((item for item in section.tools if item.name == subentry.data.get("name")), None):
             place = section.place(written.path)
             issues.async_custom_tool_clash(self._hass, subentry.subentry_id, subentry.title, place.file, place.line)
             return
         try:
-            self._add(subentry.data, kit, before)
+            self._add(subentry.data, kit, found)
         except (CustomToolError, probatio.Invalid) as err:
             reason = await async_reason(self._hass, err)
             issues.async_custom_tool_wrong(self._hass, subentry.subentry_id, subentry.title, reason)
 
-    def _add(self, data: object, kit: Kit, before: Mapping[str, _Known]) -> None:
-        """Add a tool. Raises `CustomToolError` or `probatio.Invalid`."""
+    def _add(self, data: object, kit: Kit, found: dict[str, _Known]) -> None:
+        """Add a tool to those that were found. Raises `CustomToolError` or `probatio.Invalid`."""
         definition = definition_from_data(data, self._handlers, kit.secrets.values)
         name = definition.name
-        if name in self._known:
+        if name in found:
             raise CustomToolError("custom_tool_twice", ("name",), name=name)
-        known = before.get(name)
+        known = self._known.get(name)
         if known is None or known.definition != definition or known.secrets != kit.secrets.values:
             known = _Known(definition, kit.secrets.values, build(definition, kit, self._handlers))
-        self._known[name] = known
+        found[name] = known
 
     async def _async_tell(self, finding: Finding) -> None:
         reason = await async_reason(self._hass, finding.error)

@@ -75,7 +75,11 @@ class Policy:
 
     async def async_check_again(self, turn: Turn, call: Call) -> None:
         """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""
-        await self._async_plan(turn, call.tool, call.arguments, call.plan, call.place)
+        try:
+            async with asyncio.timeout(turn.profile.tool_timeout):
+                await self._async_plan(turn, call.tool, call.arguments, call.plan, call.place)
+        except (probatio.Invalid, TimeoutError) as err:  # the tool takes other arguments by now, or nobody can tell
+            raise ToolError("confirmation_changed") from err
 
     async def async_call(
         self,
