@@ -215,10 +215,11 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         def shares() -> Budget:
             return budget_for(session.window_of(endpoint.window), endpoint.config, self.profile, specs)
 
-        briefing = Briefing(self.hass, turn, session, chat_log, self.runtime.sources, shares, endpoint.client.estimator)
+        home, sources = self.runtime.home, self.runtime.sources
+        briefing = Briefing(self.hass, turn, session, chat_log, home, sources, shares, endpoint.client.estimator)
         turn.endpoint_id = endpoint.config.subentry_id
         turn.mask = mask_for(self.profile.mask_personal_data, remote=endpoint.config.remote)
-        mode = await briefing.async_open(await self.runtime.home.async_get())
+        mode = await briefing.async_open()
         words = await self._async_words(turn, session, tools, mode, briefing)
         briefing.restore({tool.name for tool in tools})
         await briefing.async_prepare(words)

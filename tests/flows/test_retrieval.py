@@ -198,3 +198,8 @@ def test_other_kind_of_server_brings_its_usual_address() -> None:
     assert stored == {"embedding_preset": "ollama", "embedding_url": "http://localhost:11434/v1"}
     own = taken({}, {"model": {"embedding_preset": "ollama", "embedding_url": "http://10.0.0.1:11434/v1"}})
     assert own["embedding_url"] == "http://10.0.0.1:11434/v1"
+
+
+def test_other_kind_of_server_at_an_address_of_ones_own_stays_there() -> None:
+    stored = {"embedding_preset": "custom", "embedding_url": "http://10.0.0.1:11434/v1"}
+    assert taken(stored, {"model": stored | {"embedding_preset": "ollama"}}) == stored | {"embedding_preset": "ollama"}

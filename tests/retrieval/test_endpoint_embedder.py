@@ -165,6 +165,15 @@ async def test_lengths_that_change_with_each_answer_are_given_up(
     assert len(embedding_server.requests) == 4
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+async def test_numbers_that_are_too_large_are_refused_without_a_warning(
+    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
+) -> None:
+    embedding_server.plan(lambda texts: [[1e308] * 4 for _ in texts])
+    with pytest.raises(EmbeddingError):
+        await make_embedder().async_embed(TEXTS, within=3)
+
+
 def long(length: int, texts: Sequence[str]) -> list[list[float]]:
     return [[1.0] * length for _ in texts]
 

@@ -1,12 +1,13 @@
 """Whole conversations while something is broken: the user gets an answer, and the model is told what it is about."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 import sqlite3
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
@@ -15,7 +16,7 @@ from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.retrieval import chroma_api, database, embeddings_api, numeric
 from custom_components.home_agent.retrieval.embedded_file import VERSION
 from tests.embedding_server import EmbeddingServer
@@ -41,10 +42,9 @@ async def start(hass: HomeAssistant, llm_server: LLMServer, embedding_server: Em
     await build_house(hass)
     endpoint = {"embedding": "endpoint", "embedding_preset": "custom", "embedding_url": embedding_server.base_url}
 
-    async def start(**more: Any) -> MockConfigEntry:
-        entry = await set_up(
-            hass, llm_server, profile={"context_mode": "retrieved"}, options={"retrieval": endpoint | more}
-        )
+    async def start(profile: Mapping[str, Any] | None = None, **more: Any) -> MockConfigEntry:
+        profile = profile or {"context_mode": "retrieved"}
+        entry = await set_up(hass, llm_server, profile=profile, options={"retrieval": endpoint | more})
         await hass.async_block_till_done(wait_background_tasks=True)
         return entry
 
@@ -205,3 +205,20 @@ async def test_library_that_cannot_be_installed(
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=90), fire_all=True)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert raised(hass) == set()
+
+
+@pytest.mark.parametrize("mode", ["retrieved", "both"])
+async def test_what_is_hidden_while_a_question_waits_for_its_vector_is_not_told(
+    hass: HomeAssistant, llm_server: LLMServer, start: Start, embedding_server: EmbeddingServer, mode: str
+) -> None:
+    await start(profile={"context_mode": mode})
+
+    def hidden(texts: Sequence[str]) -> list[list[float]]:
+        async_expose_entity(hass, ASSISTANT, "light.kitchen_lights", False)
+        return embedding_server.vectors(texts)
+
+    embedding_server.plan(hidden)
+    llm_server.plan(text("I do not know."))
+    await say(hass, "Is the kitchen light on?")
+    assert b"kitchen_lights" not in llm_server.request.raw
+    assert b"kitchen_window" in llm_server.request.raw

@@ -15,7 +15,7 @@ from ..client.messages import messages_from_content
 from ..client.tokens import TokenEstimator
 from ..const import LOGGER
 from ..conversations.base import Owner
-from ..home import HomeEntity, HomeSnapshot
+from ..home import Home, HomeEntity, HomeSnapshot
 from ..prompt.default import NOTHING_DONE
 from ..prompt.parts import masked_part, render_note
 from ..retrieval.base import Query
@@ -58,11 +58,13 @@ class Briefing:
         turn: Turn,
         session: Session,
         chat_log: ChatLog,
+        home: Home,
         sources: Sources,
         shares: Callable[[], Budget],
         estimator: TokenEstimator,
     ) -> None:
         """Belong to one turn; `async_open` and `async_prepare` come first. `shares` are those of the window as it is known."""
+        self._home = home
         self._hass = hass
         self._turn = turn
         self._session = session
@@ -88,9 +90,9 @@ class Briefing:
             if isinstance(item, UserContent):
                 self._session.speakers.heard(item, Owner.of(self._turn))
 
-    async def async_open(self, snapshot: HomeSnapshot) -> Mode:
+    async def async_open(self) -> Mode:
         """Return how this conversation tells states: decided with its first turn, so that what was sent stays as it is."""
-        self._view = await self._sources.views.async_of(snapshot, self._turn.user)
+        self._view = await self._async_view()
         self._mode = self._session.mode = self._session.mode or await self._async_mode()
         return self._mode
 
@@ -151,7 +153,20 @@ class Briefing:
         await self._async_write_stable_part()  # whether the home map names everything decides how states are told
         query = self._query("")
         await self._async_find(query)
+        await self._async_see_again()
         return await async_states(self._telling(Known(), budget, {}))
+
+    async def _async_view(self) -> View:
+        return await self._sources.views.async_of(await self._home.async_get(), self._turn.user)
+
+    async def _async_see_again(self) -> None:
+        """Take the home as it is by now: looking things up takes its time, and what was hidden meanwhile is told to nobody."""
+        if (view := await self._async_view()) is self._view:
+            return
+        self._view = view
+        entities = view.snapshot.entities
+        self._found = [entities[item.entity_id] for item in self._found if item.entity_id in entities]
+        await self._async_write_stable_part()
 
     async def _async_mode(self) -> Mode:
         """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up.
@@ -200,6 +215,7 @@ class Briefing:
         known = self._session.known_from([item for one in rounds for item in one])
         asked = [item.content for one in rounds[:-1] for item in one if isinstance(item, UserContent)]
         blocks = await self._async_look_up(self._query(asked[-1] if asked else ""), budget, known)
+        await self._async_see_again()
         return await async_turn_part(self._telling(known, budget, blocks))
 
     def _query(self, previous: str) -> Query:

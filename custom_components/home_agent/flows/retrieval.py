@@ -140,7 +140,8 @@ def _follow_preset(stored: Mapping[str, Any], data: dict[str, Any]) -> None:
     """Take the usual address of another kind of server, where the one of the former kind was left in its field."""
     before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
     changed = before["embedding_preset"] != after["embedding_preset"]
-    if changed and before["embedding_url"] == after["embedding_url"]:
+    usual = preset_for(before["embedding_preset"]).base_url
+    if changed and usual and after["embedding_url"] == usual:
         data["embedding_url"] = preset_for(after["embedding_preset"]).base_url or after["embedding_url"]
 
 

@@ -125,10 +125,11 @@ def _vectors(raw: bytes, count: int) -> Vectors:
         rows = [item["embedding"] for item in sorted(data, key=lambda item: item.get("index", 0))]
     if len(rows) != count:
         raise ValueError(f"{len(rows)}/{count}")
-    vectors = np.array(rows, dtype=np.float32)
-    if vectors.ndim != 2 or not vectors.shape[1]:
-        raise ValueError("lengths differ")
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+        vectors = np.array(rows, dtype=np.float32)
+        if vectors.ndim != 2 or not vectors.shape[1]:
+            raise ValueError("lengths differ")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
         raise ValueError("NaN")
     vectors /= lengths
