@@ -76,7 +76,8 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
 
 
 async def test_where_documents_are_kept(hass: HomeAssistant) -> None:
-    retrieval = {"chroma_token": "token-secret-1", "embedding_key": "sk-secret-2", "top_k": 7}
+    retrieval: dict[str, Any] = {"chroma_token": "token-secret-1", "embedding_key": "sk-secret-2", "top_k": 7}
+    retrieval["embedding_url"] = "https://me:secret-3@box.local/v1?key=secret-4#secret-5"
     entry = await set_up(hass, options={"retrieval": retrieval})
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["documents"] == {
@@ -87,6 +88,7 @@ async def test_where_documents_are_kept(hass: HomeAssistant) -> None:
         "embedding_error": None,
     }
     assert told["options"]["retrieval"]["top_k"] == 7
+    assert told["options"]["retrieval"]["embedding_url"] == "https://box.local/v1"
     assert "secret" not in json.dumps(told)
 
 

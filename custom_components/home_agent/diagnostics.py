@@ -5,7 +5,6 @@ from dataclasses import asdict
 from typing import Any
 
 from homeassistant.components.diagnostics import REDACTED, async_redact_data
-from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigSubentry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.device_registry import DeviceEntry
@@ -13,7 +12,6 @@ from openai import __version__ as openai_version
 from yarl import URL
 
 from .const import (
-    ASSISTANT,
     CONF_API_KEY,
     CONF_BASE_URL,
     CONF_CONTEXT_ENTITIES,
@@ -27,12 +25,14 @@ from .const import (
     SUBENTRY_MCP_SERVER,
 )
 from .flows.checks import LISTS
+from .home import async_count_exposed
 from .profiles.profile import profile_from_data
 from .retrieval.report import async_report
 from .retrieval.settings import RetrievalSettings
 from .runtime import HomeAgentConfigEntry
 
 _TO_REDACT = {CONF_API_KEY, "chroma_token", "embedding_key"}
+_ADDRESSES = ("embedding_url",)
 _TEXTS = (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS)
 _LISTS = (CONF_CONTEXT_ENTITIES, *LISTS)
 
@@ -41,9 +41,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
     """Return everything about the hub."""
     return {
         "openai_version": openai_version,
-        "exposed_entities": sum(
-            async_should_expose(hass, ASSISTANT, entity_id) for entity_id in hass.states.async_entity_ids()
-        ),
+        "exposed_entities": await async_count_exposed(hass),
         "entry": {"state": entry.state.value, "version": entry.version, "minor_version": entry.minor_version},
         "options": _sizes(entry.options),
         "prompts": _prompts(entry),
@@ -96,7 +94,7 @@ def _mcp_server(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[s
     """Return a server of tools without keys; an address keeps neither a name and password nor a query."""
     settings: dict[str, Any] = async_redact_data(dict(subentry.data), {"token", "client_id", "client_secret"})
     for key in {"url", "token_url"} & settings.keys():
-        settings[key] = str(URL(settings[key]).with_user(None).with_query(None))
+        settings[key] = _address(settings[key])
     server = None
     if entry.state is ConfigEntryState.LOADED:
         server = entry.runtime_data.mcp_tools.servers.get(subentry.subentry_id)
@@ -124,9 +122,16 @@ def _custom_tools(entry: HomeAgentConfigEntry) -> dict[str, str] | None:
 def _endpoint_settings(subentry: ConfigSubentry) -> dict[str, Any]:
     """Return an endpoint's settings; an address keeps neither a name and password nor a query."""
     settings: dict[str, Any] = async_redact_data(dict(subentry.data), _TO_REDACT)
-    url = URL(settings[CONF_BASE_URL])
-    settings[CONF_BASE_URL] = str(url.with_user(None).with_query(None))
+    settings[CONF_BASE_URL] = _address(settings[CONF_BASE_URL])
     return settings
+
+
+def _address(text: str) -> str:
+    """Return an address without name and password, query and fragment, where people put keys."""
+    try:
+        return str(URL(text).with_user(None).with_query(None).with_fragment(None))
+    except ValueError:
+        return f"{REDACTED} ({len(text)} characters)"
 
 
 def _profile_settings(entry: ConfigEntry, subentry: ConfigSubentry) -> dict[str, Any]:
@@ -155,6 +160,8 @@ def _sizes(settings: Mapping[str, Any]) -> dict[str, Any]:
             described[key] = len(value)
         elif key in _TO_REDACT:
             described[key] = REDACTED
+        elif key in _ADDRESSES:
+            described[key] = _address(value)
         elif isinstance(value, Mapping):
             described[key] = _sizes(value)
         elif key in _TEXTS:

@@ -184,6 +184,14 @@ class Home:
             self._cancel_timer = None
 
 
+async def async_count_exposed(hass: HomeAssistant) -> int:
+    """Return how many entities are exposed to assistants."""
+    exposed = 0
+    async for entity_id in in_slices(hass.states.async_entity_ids()):
+        exposed += async_should_expose(hass, ASSISTANT, entity_id)
+    return exposed
+
+
 @callback
 def _appeared_or_vanished(data: EventStateChangedData) -> bool:
     return data["old_state"] is None or data["new_state"] is None

@@ -3,13 +3,13 @@
 from typing import Any
 
 from aiohttp import ClientError, ClientTimeout
-from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.components.system_health import SystemHealthRegistration
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
 from .client.base import EndpointConfig
-from .const import ASSISTANT, DOMAIN
+from .const import DOMAIN
+from .home import async_count_exposed
 from .mcp_client.server import Server
 from .retrieval.report import async_report
 from .retrieval.settings import RetrievalSettings
@@ -27,8 +27,7 @@ def async_register(hass: HomeAssistant, register: SystemHealthRegistration) -> N
 async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
     """Return the lines of the page; those of endpoints are filled in when their servers have answered."""
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
-    exposed = sum(async_should_expose(hass, ASSISTANT, entity_id) for entity_id in hass.states.async_entity_ids())
-    info: dict[str, Any] = {"exposed_entities": exposed}
+    info: dict[str, Any] = {"exposed_entities": await async_count_exposed(hass)}
     for entry in entries:
         endpoints = entry.runtime_data.endpoints.values()
         answered = [when for endpoint in endpoints if (when := endpoint.stats.last_success)]

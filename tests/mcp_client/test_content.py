@@ -41,7 +41,7 @@ def block(**members: Any) -> SimpleNamespace:
     [
         pytest.param([block(type="text", text="a"), block(type="text", text="b")], {"c": 1}, "a\nb", id="texts"),
         pytest.param([], {"c": 1}, '{"c":1}', id="structure alone"),
-        pytest.param([], {"n": 10**30}, f'{{"n": {10**30}}}', id="more than 64 bits"),
+        pytest.param([], {"n": 10**30}, f'{{"n":{10**30}}}', id="more than 64 bits"),
         pytest.param([], None, "", id="nothing"),
         pytest.param([block(type="resource", resource=block(text="inside"))], None, "inside", id="text in a resource"),
         pytest.param(

@@ -1,12 +1,12 @@
 """What comes from a server, made fit for a model: texts without control characters, schemas and results of a bounded size."""
 
 from collections.abc import Iterable
-import json
 import re
 from typing import Any
 
-from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads
+
+from ..client.wire import dump
 
 MAX_RESULT = 16_000  # characters
 MAX_ERROR = 1000
@@ -36,7 +36,7 @@ def schema_from(schema: object) -> JsonObjectType | None:
     """Return the JSON schema of an object; None for anything else, and for what is too large or too deep to be told."""
     if not isinstance(schema, dict) or schema.get("type", "object") != "object" or _depth(schema) > MAX_DEPTH:
         return None
-    text = _CONTROL.sub("", _json(schema))
+    text = _CONTROL.sub("", dump(schema).decode())
     if len(text) > MAX_SCHEMA or not isinstance(schema.get("properties", {}), dict):
         return None
     try:
@@ -58,7 +58,7 @@ def wrong_arguments(schema: JsonObjectType, args: dict[str, Any]) -> str | None:
     unknown = [key for key in args if key not in properties] if schema.get("additionalProperties") is False else []
     if unknown:
         return f"unknown: {', '.join(unknown)}; there are: {', '.join(properties) or 'none'}"
-    if len(_json(args)) > MAX_RESULT:
+    if len(dump(args)) > MAX_RESULT:
         return "too long"
     return None
 
@@ -67,7 +67,7 @@ def text_of(content: Iterable[Any], structured: object) -> str:
     """Return what a result says: its texts, and a word for whatever is none."""
     parts = [part for block in content if (part := _part(block))]
     if not parts and structured is not None:
-        parts = [_json(structured)]
+        parts = [dump(structured).decode()]
     return "\n".join(parts)
 
 
@@ -117,14 +117,6 @@ def _part(block: Any) -> str:
 
 def _mime(part: Any) -> str:
     return str(getattr(part, "mime_type", None) or getattr(part, "mimeType", None) or "")
-
-
-def _json(value: object) -> str:
-    """Return JSON, also of whole numbers of more than 64 bits, which servers send and Home Assistant's own encoder refuses."""
-    try:
-        return json_dumps(value)
-    except TypeError:
-        return json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace").decode()
 
 
 def _depth(value: object) -> int:
