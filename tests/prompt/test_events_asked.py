@@ -38,6 +38,10 @@ NOW = datetime(2026, 11, 21, 15, 30, tzinfo=BERLIN)
         ("What events are there?", "2026-11-14T15:30:00+01:00", "2026-11-21T15:30:00+01:00"),
         ("События позавчера", "2026-11-19T00:00:00+01:00", "2026-11-19T23:59:59.999000+01:00"),
         ("Termine morgen", "2026-11-22T00:00:00+01:00", "2026-11-22T23:59:59.999000+01:00"),
+        ("Was steht morgen an?", "2026-11-22T00:00:00+01:00", "2026-11-22T23:59:59.999000+01:00"),
+        ("Was muss ich heute erledigen?", "2026-11-21T00:00:00+01:00", "2026-11-21T15:30:00+01:00"),
+        ("Any meetings tomorrow?", "2026-11-22T00:00:00+01:00", "2026-11-22T23:59:59.999000+01:00"),
+        ("What do I have to do today?", "2026-11-21T00:00:00+01:00", "2026-11-21T15:30:00+01:00"),
         ("appointments next week", "2026-11-21T15:30:00+01:00", "2026-11-28T15:30:00+01:00"),
     ],
 )
@@ -83,6 +87,14 @@ def test_period(text: str, start: str, end: str) -> None:
             id="a day without midnight",
         ),
         pytest.param(
+            "Asia/Tehran",
+            "2022-03-22T12:00+04:30",
+            "события вчера",
+            "2022-03-20T20:30:00+00:00",
+            "2022-03-21T20:29:59.999000+00:00",
+            id="the day before one without midnight",
+        ),
+        pytest.param(
             "Europe/Berlin",
             "2026-03-31T12:00+02:00",
             "события за неделю",
@@ -109,6 +121,8 @@ def test_days_follow_the_clocks(zone: str, now: str, text: str, start: str, end:
         "Liste alle Lampen auf",
         "Schalte das Licht im Bad aus",
         "Guten Morgen",
+        "Steht das Fenster offen?",
+        "Ist der Herd noch an?",
         "",
     ],
 )

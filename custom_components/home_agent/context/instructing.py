@@ -9,9 +9,9 @@ from homeassistant.util import dt as dt_util
 from ..conversations.base import Role, StoredMessage
 from ..prompt.events_asked import event_lines, events_text
 from ..prompt.history_text import HistoryMessage, HistoryOptions
-from ..prompt.instructions import Instructions, instructions
+from ..prompt.instructions import Instructions, instructions, plain
 from ..prompt.placeholders import ENTITIES, EVENTS, PromptTask, async_zone, has_history
-from ..prompt.service import PromptContextService
+from ..prompt.service import ProcessedPrompt, PromptContextService
 from ..prompt.words import words_for
 from ..turn import Turn
 from .budget import Budget
@@ -57,8 +57,16 @@ class Instructing:
     ) -> Instructions:
         """Return the instructions for a conversation that begins with this turn."""
         profile = turn.profile
+        slow = frozenset([prompt for prompt in _prompts(turn) if await self.service.async_is_slow(prompt)])
+
+        def written(process: Callable[[str], ProcessedPrompt]) -> Instructions:
+            def filled(prompt: str) -> ProcessedPrompt:
+                return self.service.unprocessed(prompt, profile.name) if prompt in slow else process(prompt)
+
+            return instructions(self._hass, turn, tool_names, guides, looks_up=looks_up, process=filled)
+
         if not profile.use_prompt_context_service:
-            return instructions(self._hass, turn, tool_names, guides, looks_up=looks_up)
+            return written(lambda prompt: plain(self._hass, prompt, turn))
         task = await self._async_task(turn, session, states)
         options = HistoryOptions(
             max_length=profile.prompt_history_length,
@@ -66,21 +74,10 @@ class Instructing:
             max_tokens=min(profile.prompt_history_tokens, max(states.budget.history, states.budget.blocks)),
             include_system_messages=profile.prompt_history_system,
         )
-        return instructions(
-            self._hass,
-            turn,
-            tool_names,
-            guides,
-            looks_up=looks_up,
-            process=lambda prompt: self.service.process_prompt(prompt, task, options),
-        )
+        return written(lambda prompt: self.service.process_prompt(prompt, task, options))
 
     async def _async_task(self, turn: Turn, session: Session, states: TellsStates) -> PromptTask:
-        prompts = (
-            turn.profile.prompt_additions,
-            *(() if turn.profile.use_default_prompt else (turn.profile.custom_prompt,)),
-        )
-        needs = self.service.needs(*prompts)
+        needs = self.service.needs(*_prompts(turn))
         session.personal = bool(needs)
         zone = await async_zone(self._hass, turn.profile.timezone.strip())
         return PromptTask(
@@ -112,6 +109,12 @@ class Instructing:
         words = words_for(turn.language)
         lines = _fitting(event_lines(events, words), states.budget.blocks, self.service.estimate_tokens)
         return events_text(lines, words)
+
+
+def _prompts(turn: Turn) -> tuple[str, ...]:
+    """Return what the owner wrote."""
+    profile = turn.profile
+    return (profile.prompt_additions, *(() if profile.use_default_prompt else (profile.custom_prompt,)))
 
 
 def _fitting(lines: list[str], room: int, estimate: Callable[[str], int]) -> list[str]:

@@ -24,7 +24,7 @@ from ..const import (
     CONF_USE_PROMPT_CONTEXT_SERVICE,
 )
 from ..prompt.placeholders import SAMPLE_VALUES
-from ..prompt.template import UNUSABLE, fill
+from ..prompt.template import RENDER_TIMEOUT, UNUSABLE, async_is_slow, fill
 from .choices import tidy_names, wrong_name
 
 type Finding = tuple[str, dict[str, str]]
@@ -61,6 +61,14 @@ def tidy(settings: dict[str, Any]) -> dict[str, Any]:
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     attributes = [name for attribute in row.get("attributes") or () if (name := attribute.strip())]
     return {"entity_id": row["entity_id"].strip().lower(), **({"attributes": attributes} if attributes else {})}
+
+
+async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
+    """Return what is wrong with an assistant's settings; a prompt that would make Home Assistant stand still is tried beside it."""
+    for key in (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS):
+        if await async_is_slow(hass, settings[key], _SAMPLE | SAMPLE_VALUES):
+            return f"{key}_slow", {"seconds": f"{RENDER_TIMEOUT:g}"}
+    return check_settings(hass, settings)
 
 
 def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:

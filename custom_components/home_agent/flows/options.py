@@ -23,7 +23,7 @@ from ..retrieval.settings import CONF_RETRIEVAL
 from ..safety.throttle import THROTTLE_TURNS
 from ..safety.verify import DEFAULT_SECONDS
 from . import retrieval
-from .checks import check_lists, check_settings, tidy
+from .checks import async_check_settings, check_lists, tidy
 from .choices import name_choice
 from .confirmation import PIN_FORMAT, confirmation_options, confirmation_schema
 from .endpoint_schema import CONF_USE_ANYWAY
@@ -66,19 +66,19 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_assistant(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask who answers and how it is spoken."""
-        return self._defaults_form("assistant", assistant(self.config_entry) | SPEECH, user_input)
+        return await self._async_defaults_form("assistant", assistant(self.config_entry) | SPEECH, user_input)
 
     async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for the prompt."""
-        return self._defaults_form("prompt", PROMPT | PROMPT_ADDITIONS, user_input)
+        return await self._async_defaults_form("prompt", PROMPT | PROMPT_ADDITIONS, user_input)
 
     async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what the model is told of the house."""
-        return self._defaults_form("context", CONTEXT, user_input)
+        return await self._async_defaults_form("context", CONTEXT, user_input)
 
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask how much of a conversation is remembered."""
-        return self._defaults_form("history", HISTORY, user_input)
+        return await self._async_defaults_form("history", HISTORY, user_input)
 
     async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask where documents are kept and who makes vectors, and try it."""
@@ -100,7 +100,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what the model may do in one turn."""
-        return self._defaults_form("tools", TOOLS, user_input)
+        return await self._async_defaults_form("tools", TOOLS, user_input)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what needs the owner's yes, what does not, and what never happens."""
@@ -160,14 +160,16 @@ class HomeAgentOptionsFlow(OptionsFlow):
     def _defaults_after(self, fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
         return overrides(self._defaults(), inherited(), tidy(user_input), fields)
 
-    def _defaults_form(self, step_id: str, fields: Fields, user_input: dict[str, Any] | None) -> ConfigFlowResult:
+    async def _async_defaults_form(
+        self, step_id: str, fields: Fields, user_input: dict[str, Any] | None
+    ) -> ConfigFlowResult:
         """Show a form of defaults, or store what it sent."""
         defaults = self._defaults()
         errors: dict[str, str] = {}
         placeholders: dict[str, str] = {}
         if user_input is not None:
             defaults = self._defaults_after(fields, user_input)
-            if not (finding := check_settings(self.hass, inherited(defaults))):
+            if not (finding := await async_check_settings(self.hass, inherited(defaults))):
                 return self._store({CONF_PROFILE_DEFAULTS: defaults})
             errors["base"], placeholders = finding
         return self.async_show_form(

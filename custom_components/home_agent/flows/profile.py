@@ -10,7 +10,7 @@ from homeassistant.data_entry_flow import section
 import probatio
 
 from ..const import CONF_EXTERNAL_LLM, CONF_LLM, CONF_PROFILE_DEFAULTS, LLM_DEFAULT, LLM_NONE, SUBENTRY_PROFILE
-from .checks import check_settings, name_is_taken, tidy
+from .checks import async_check_settings, name_is_taken, tidy
 from .choices import known_servers
 from .fields import (
     CONTEXT,
@@ -77,13 +77,13 @@ class ProfileFlow(ConfigSubentryFlow):
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Add an assistant."""
-        return self._form("user", user_input)
+        return await self._async_form("user", user_input)
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Change an assistant."""
-        return self._form("reconfigure", user_input, self._get_reconfigure_subentry())
+        return await self._async_form("reconfigure", user_input, self._get_reconfigure_subentry())
 
-    def _form(
+    async def _async_form(
         self, step_id: str, user_input: dict[str, Any] | None, subentry: ConfigSubentry | None = None
     ) -> SubentryFlowResult:
         """Show the form, or store what it sent."""
@@ -98,7 +98,7 @@ class ProfileFlow(ConfigSubentryFlow):
             own = self._settings(entry, inherited(defaults), own, user_input)
             if not name or name_is_taken(entry, SUBENTRY_PROFILE, name, subentry.subentry_id if subentry else None):
                 errors[CONF_NAME] = "name_taken" if name else "name_missing"
-            if finding := check_settings(self.hass, inherited(defaults, own)):
+            if finding := await async_check_settings(self.hass, inherited(defaults, own)):
                 errors["base"], placeholders = finding
             if not errors:
                 return self._store(entry, subentry, name, own)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 import re
 from zoneinfo import ZoneInfo
@@ -62,13 +62,13 @@ _TASKS = (
 _EVENTS = (
     re.compile(r"событи|дела|что я делал|покажи|расход|трат", re.IGNORECASE),
     re.compile(
-        r"\bereignis|\btermin|\bkalender|\bausgaben?\b|\bausgegeben\b|\berledigt|\bzeige? (?:mir )?(?:meine|alle)\b"
+        r"\bereignis|\btermin|\bkalender|\bausgaben?\b|\bausgegeben\b|\berledig(?:t|en)|\bbesprechung|\bverabredung|\bsteht\b.{1,20}\ban\b|\bzeige? (?:mir )?(?:meine|alle)\b"
         r"|\bwas (?:habe ich|hab ich|ist|war)\b.*\b(?:gemacht|getan|passiert|los)\b",
         re.IGNORECASE,
     ),
     re.compile(
-        r"\bevents?\b|\bappointments?\b|\bcalendars?\b|\bagenda\b|\bexpenses?\b|\bspend(?:ing|ings)?\b|\bspent\b"
-        r"|\bshow (?:me )?(?:my|all)\b|\bwhat (?:did i do|have i done|happened)\b",
+        r"\bevents?\b|\bmeetings?\b|\bappointments?\b|\bcalendars?\b|\bagenda\b|\bexpenses?\b|\bspend(?:ing|ings)?\b|\bspent\b"
+        r"|\bshow (?:me )?(?:my|all)\b|\bwhat (?:did i do|have i done|happened)\b|\bi have to do\b|\banything planned\b",
         re.IGNORECASE,
     ),
 )
@@ -84,7 +84,10 @@ def _day(offset: int) -> Bounds:
 
     def bounds(now: datetime) -> tuple[datetime, datetime]:
         day = now.date() + timedelta(days=offset)
-        return midnight(day, now), midnight(day + timedelta(days=1), now) - _END_OF_DAY
+        end = (
+            midnight(day + timedelta(days=1), now).astimezone(UTC) - _END_OF_DAY
+        )  # where clocks skip midnight, 23:59 as well
+        return midnight(day, now), end.astimezone(now.tzinfo)
 
     return bounds
 

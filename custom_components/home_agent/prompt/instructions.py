@@ -36,7 +36,7 @@ def instructions(
     fills the owner's prompts in; without it they are plain templates. One that does not render stays as it was written.
     """
     profile = turn.profile
-    process = process or (lambda prompt: _plain(hass, prompt, turn))
+    process = process or (lambda prompt: plain(hass, prompt, turn))
     own = process(profile.custom_prompt) if profile.custom_prompt.strip() and not profile.use_default_prompt else None
     additions = process(profile.prompt_additions) if profile.prompt_additions.strip() else None
     words = (own.prompt if own else "") or default_prompt(tool_names, looks_up=looks_up)
@@ -44,7 +44,8 @@ def instructions(
     return Instructions(text, next((item.error for item in (own, additions) if item and item.error), None))
 
 
-def _plain(hass: HomeAssistant, prompt: str, turn: Turn) -> ProcessedPrompt:
+def plain(hass: HomeAssistant, prompt: str, turn: Turn) -> ProcessedPrompt:
+    """Return a prompt that is a plain template, rendered."""
     try:
         return ProcessedPrompt(prompt=render_prompt(hass, prompt, turn))
     except PromptTemplateError as err:

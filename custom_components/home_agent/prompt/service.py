@@ -14,8 +14,18 @@ from ..client.tokens import TokenEstimator
 from ..const import LOGGER
 from ..errors import PromptTemplateError
 from .history_text import Estimate, HistoryOptions, HistoryText, format_history, history_key
-from .placeholders import NAMES, USER_MISSING, VARIABLES, PromptTask, has_history, says_who_speaks, used, values_for
-from .template import UNUSABLE, Filled, fill, names_in, template_error
+from .placeholders import (
+    NAMES,
+    SAMPLE_VALUES,
+    USER_MISSING,
+    VARIABLES,
+    PromptTask,
+    has_history,
+    says_who_speaks,
+    used,
+    values_for,
+)
+from .template import RENDER_TIMEOUT, UNUSABLE, Filled, async_is_slow, fill, names_in, template_error
 from .words import words_for
 
 MEMO = 32  # formatted histories
@@ -112,11 +122,29 @@ class PromptContextService:
         self._hass = hass
         self._estimate = estimate or TokenEstimator().estimate
         self._memo: OrderedDict[bytes, HistoryText] = OrderedDict()
+        self._slow: dict[str, bool] = {}
+        """Which prompts were tried, and take too long."""
         self.metrics = PromptMetrics()
 
     def estimate_tokens(self, text: str) -> int:
         """Return how many tokens a text is, about."""
         return self._estimate(text)
+
+    async def async_is_slow(self, prompt: str) -> bool:
+        """Return whether a prompt takes too long to be rendered; each is tried once."""
+        if prompt not in self._slow:
+            self._slow[prompt] = await async_is_slow(self._hass, prompt, SAMPLE_VALUES)
+        return self._slow[prompt]
+
+    def unprocessed(self, prompt: str, profile: str) -> ProcessedPrompt:
+        """Return a prompt that takes too long, as it was written."""
+        LOGGER.error("The prompt of %s takes too long and is not processed", profile)
+        error = PromptTemplateError(profile=profile, detail=f"> {RENDER_TIMEOUT:g} s")
+        processed = ProcessedPrompt(
+            prompt=prompt.strip(), metadata=PromptMetadata(warnings=(UNPROCESSED,)), error=error
+        )
+        self.metrics.add(processed, None)
+        return processed
 
     @staticmethod
     def needs(*prompts: str) -> frozenset[str]:

@@ -5,6 +5,7 @@ rendered, so there is one rendering and no second look: what a value says, brace
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 import re
@@ -18,6 +19,7 @@ from jinja2 import Environment, TemplateSyntaxError, meta
 from ..errors import PromptTemplateError
 from ..turn import Turn
 
+RENDER_TIMEOUT = 2.0  # seconds; loops over all states of a large house take a tenth of it
 _IN_BRACES = re.compile(r"\{([A-Za-z]\w*)\}")
 _MAY_HOLD_NAMES = re.compile(r"\{[{%]|\{[A-Za-z]\w*\}")
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")
@@ -100,6 +102,17 @@ def fill(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> Filled
     return Filled(
         str(rendered).strip(), tuple(match[1] if (match := _UNDEFINED.match(said)) else said for said in missing)
     )
+
+
+async def async_is_slow(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> bool:
+    """Return whether a prompt takes longer to render than the event loop can stand still; it is tried beside it.
+
+    One that does not render at all is not slow: whoever renders it learns why.
+    """
+    with suppress(*UNUSABLE):
+        template = Template(one_spelling(text, frozenset(values)), hass)
+        return await template.async_render_will_timeout(RENDER_TIMEOUT, values)
+    return False
 
 
 def render_prompt(hass: HomeAssistant, text: str, turn: Turn) -> str:
