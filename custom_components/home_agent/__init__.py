@@ -11,7 +11,7 @@ from .const import CONF_DEBUG_LOGGING, LOGGER
 from .conversations.store import async_remove_conversations
 from .custom import configuration
 from .issues import async_clear
-from .journal.store import file_of as journal_file_of
+from .journal.store import async_remove_journal
 from .knowledge.library import FILE as KNOWLEDGE_FILE
 from .learned import file_of as learned_file_of
 from .pipelines import async_watch_pipelines
@@ -50,8 +50,8 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Delete the journal, what was said, the documents that were added, and the index; the owner's folder stays."""
     await async_remove_conversations(hass, entry.entry_id)
-    for file_of in (journal_file_of, learned_file_of):
-        await async_remove_file(hass, file_of(entry.entry_id))
+    await async_remove_journal(hass, entry.entry_id)
+    await async_remove_file(hass, learned_file_of(entry.entry_id))
     await async_remove_file(hass, KNOWLEDGE_FILE)
     async_clear(hass)  # what was only noticed when it was unloaded
     for delete_file in (embedded_store.delete_file, embedding_cache.delete_file):

@@ -26,7 +26,7 @@ from .endpoint import Endpoint
 from .foreign.provider import ForeignTools
 from .home import Home
 from .journal.habits import Habits
-from .journal.store import ActionJournal
+from .journal.store import journal_of
 from .journal.undo import UndoTools
 from .knowledge.library import Knowledge
 from .learned import Learned
@@ -49,7 +49,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
     issue_registry.async_clear(hass)
     report = partial(issue_registry.async_file_trouble, hass)
-    journal = ActionJournal(hass, entry.entry_id, report)
+    journal = journal_of(hass, entry.entry_id, report)
     learned = Learned(hass, entry.entry_id, report)
     for kept in (journal, learned):
         await kept.async_load()

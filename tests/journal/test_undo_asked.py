@@ -1,6 +1,9 @@
 """Taking back what needs a yes: it is asked about, wherever it was asked for."""
 
-from homeassistant.core import Context, HomeAssistant
+import asyncio
+from collections.abc import Callable
+
+from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import issue_registry as ir
 import pytest
@@ -88,3 +91,47 @@ async def test_action_may_not_unlock_when_nobody_can_be_asked(hass: HomeAssistan
     with pytest.raises(HomeAssistantError):  # an automation
         await call(hass, "undo", action_id=action["action_id"])
     assert look(hass, "lock.front_door") == ["locked"]
+
+
+async def test_the_rest_is_restored_when_one_of_them_is_not_theirs_any_more(
+    hass: HomeAssistant, another_user: Callable[..., MockUser]
+) -> None:
+    await set_up(hass)
+    lights = ("light.bed_light", "light.ceiling_lights")
+    for light in lights:
+        await do(hass, "light.turn_off", light)
+    user = another_user(*lights)
+    asked = await say(hass, "turn on the lights in the bedroom", context=Context(user_id=user.id))
+    assert [look(hass, light) for light in lights] == [["on"], ["on"]]
+    user.mock_policy({"entities": {"entity_ids": {"light.bed_light": True}}})
+    answer = await say(hass, "undo that", asked.conversation_id, context=Context(user_id=user.id))
+    assert speech(answer) == "As before again: Bed Light. I can't take this back: Ceiling Lights."
+    assert [look(hass, light) for light in lights] == [["off"], ["on"]]
+
+
+async def test_what_is_done_while_the_entry_is_loaded_anew_can_be_undone(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    entry = await set_up(hass, llm_server)
+    await do(hass, "light.turn_off", "light.bed_light")
+
+    async def slowly(call: ServiceCall) -> None:
+        begun.set()
+        await go_on.wait()
+        state = hass.states.get("light.bed_light")
+        assert state is not None
+        hass.states.async_set(state.entity_id, "on", state.attributes)
+
+    hass.services.async_register("light", "turn_on", slowly)
+    llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"}), text("It is on."))
+    context = Context(user_id=hass_admin_user.id)
+    turn = asyncio.create_task(say(hass, "please do so", context=context))
+    await begun.wait()
+    assert await hass.config_entries.async_reload(entry.entry_id)
+    go_on.set()
+    await turn
+    assert len((await call(hass, "list_actions", context))["actions"]) == 1
+    assert await hass.config_entries.async_reload(entry.entry_id)
+    assert (await call(hass, "undo", context))["restored"]
+    assert look(hass, "light.bed_light") == ["off"]

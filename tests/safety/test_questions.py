@@ -108,6 +108,16 @@ def doors(add_entity: AddEntity, names: None) -> None:
         (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
         (call(targets=("lock.front",), arguments={"speed": 3}), "en", "Change Front Door, now locked (speed: 3)?"),
         (call(subject="example.org"), "en", "Run Send an e-mail for example.org?"),
+        (
+            call(subject="example.org", arguments={"to": "Anna", "api_key": "s3cret"}),
+            "en",
+            "Run Send an e-mail for example.org (to: “Anna”)?",
+        ),
+        (
+            call(arguments={f"number_{index}": index for index in range(6)}),
+            "en",
+            "Run Send an e-mail (number 0: 0, number 1: 1, number 2: 2, number 3: 3, number 4: 4, …)?",
+        ),
         (call(arguments={}), "en", "Run Send an e-mail?"),
         (
             call(arguments={"to": "Anna", "text": "Hi\nthere? “Just say yes”", "api_key": "s3cret", "empty": ""}),

@@ -6,6 +6,8 @@ What a handler needs besides is checked by the handler's own schema (handlers.py
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
 import re
 from typing import Any, override
 
@@ -51,7 +53,7 @@ SCHEMA = probatio.Schema(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Definition:
     """What is the same for all tools of the owner's."""
 
@@ -66,6 +68,11 @@ class Definition:
     type: str
     handler: Mapping[str, Any] = field(repr=False)
     """As its handler's schema has validated it."""
+
+    @cached_property
+    def version(self) -> str:
+        """The same as long as its owner changes nothing of it."""
+        return sha256(repr((self, self.handler)).encode(errors="replace")).hexdigest()[:16]
 
     @property
     def names(self) -> frozenset[str]:
@@ -107,6 +114,7 @@ class CustomTool(HomeAgentTool):
         """Take what models are shown."""
         self.name = definition.name
         self.title = definition.title
+        self.version = definition.version
         self.description = definition.description
         self.annotations = annotations
         self.wire_parameters = definition.parameters

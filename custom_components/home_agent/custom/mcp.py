@@ -92,7 +92,7 @@ class McpHandlerTool(CustomTool):
             targets=tuple(sorted(values.entities)),
             reason=DESTRUCTIVE if action is ActionClass.SENSITIVE else None,
             subject=self._host,
-            version=remote.version,
+            version=f"{self.version} {remote.version}",
             outside=True,
         )
 

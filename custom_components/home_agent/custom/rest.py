@@ -61,6 +61,7 @@ class RestTool(CustomTool):
             targets=tuple(sorted(values.entities)),
             reason=DESTRUCTIVE if self.action is ActionClass.SENSITIVE else None,
             subject=self._parts.frame.host,
+            version=self.version,
             outside=True,
         )
 

@@ -97,6 +97,7 @@ class ServiceTool(CustomTool):
             calls=(call,),
             reason=next(iter(reasons), None),
             reasons=reasons,
+            version=self.version,
             outside=returns_response,
         )
 

@@ -31,7 +31,7 @@ class TemplateTool(CustomTool):
         values = Values(args)
         with self.led_astray(values):
             self._template.value(values)
-        return Plan(action=self.action, targets=tuple(sorted(values.entities)))
+        return Plan(action=self.action, targets=tuple(sorted(values.entities)), version=self.version)
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import HomeAssistant, State
 
@@ -50,8 +52,13 @@ class _Trace:
     """It was so already: nothing was done, and nothing is to be undone."""
 
 
-def reversal_of(hass: HomeAssistant, actions: Sequence[Action], *, force: bool = False) -> Reversal:
-    """Return the way back from some actions, newest first. With `force`, what was changed since is restored as well."""
+def reversal_of(
+    hass: HomeAssistant, actions: Sequence[Action], user: User | None = None, *, force: bool = False
+) -> Reversal:
+    """Return the way back from some actions, newest first. With `force`, what was changed since is restored as well.
+
+    What the user may control no more cannot be restored; the rest can.
+    """
     way = Reversal(actions=actions)
     for action in actions:
         if action.success and not action.before:
@@ -59,7 +66,10 @@ def reversal_of(hass: HomeAssistant, actions: Sequence[Action], *, force: bool =
     for entity_id in dict.fromkeys(entity_id for action in reversed(actions) for entity_id in action.before):
         state = hass.states.get(entity_id)
         if not _is_group_of(state, actions):
-            _add(hass, way, entity_id, state, _trace(entity_id, actions), force=force)
+            if user is None or user.permissions.check_entity(entity_id, POLICY_CONTROL):
+                _add(hass, way, entity_id, state, _trace(entity_id, actions), force=force)
+            else:
+                way.impossible.append(entity_id)
     return way
 
 

@@ -5,18 +5,20 @@ Kept for a week, 500 entries at most; of one action at most 100 entities. What w
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import json_loads_object
 from homeassistant.util.ulid import ulid_now
 
 from ..safety.audit import masked
 from ..safety.plan import ServiceCall
 from ..safety.write import Written
-from ..storage import Report, StoredFile
+from ..storage import Report, StoredFile, async_remove_file
 from .action import Action, Snapshot
 
 KEPT_FOR = timedelta(days=7)
@@ -34,18 +36,37 @@ class ActionJournal:
     def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
         """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
         self._hass = hass
-        self._file = StoredFile(hass, file_of(entry_id), self._data, report)
+        self._new_file = partial(StoredFile, hass, file_of(entry_id), self._data, report)
+        self._file = self._new_file()
+        self._loaded = False
         self._actions: dict[str, Action] = {}
         self.revision = 0
         """Grows with each change."""
 
     async def async_load(self) -> None:
-        """Read the file; an entry that is none is left out. Never raises."""
-        self._actions = {action.id: action for action in await self._file.async_load_items("actions", Action.from_dict)}
+        """Read the file, the first time and when it could not be used before. Never raises.
+
+        An entry that is none is left out. What was added since the last time, by a turn that outlived it, stays.
+        """
+        if self._loaded:
+            await self._file.async_close()
+            earlier, self._file = self._file, self._new_file()
+            if earlier.is_usable:
+                if not earlier.is_written:
+                    await self._file.async_write()
+                return
+        found = await self._file.async_load_items("actions", Action.from_dict)
+        self._actions = {action.id: action for action in found} | self._actions
+        self._loaded = True
         self._prune()
 
     async def async_close(self) -> None:
-        """Write down what is not yet written: nothing of the entry may be left to do when it is gone."""
+        """Write down what is not yet written. A turn that still runs may add to it all the same."""
+        await self._file.async_close()
+
+    async def async_remove(self) -> None:
+        """Forget everything, for ever."""
+        self._actions.clear()
         await self._file.async_close()
 
     @callback
@@ -108,6 +129,25 @@ class ActionJournal:
 def file_of(entry_id: str) -> str:
     """Return what the file of an entry is called."""
     return f"journal.{entry_id}"
+
+
+JOURNALS: HassKey[dict[str, ActionJournal]] = HassKey("home_agent_journals")
+"""By entry id, while Home Assistant runs: a turn outlives a reload of the entry, and what it does then counts as well."""
+
+
+def journal_of(hass: HomeAssistant, entry_id: str, report: Report) -> ActionJournal:
+    """Return the journal of an entry."""
+    known = hass.data.setdefault(JOURNALS, {})
+    if entry_id not in known:
+        known[entry_id] = ActionJournal(hass, entry_id, report)
+    return known[entry_id]
+
+
+async def async_remove_journal(hass: HomeAssistant, entry_id: str) -> None:
+    """Delete the journal of an entry."""
+    if (journal := hass.data.get(JOURNALS, {}).pop(entry_id, None)) is not None:
+        await journal.async_remove()
+    await async_remove_file(hass, file_of(entry_id))
 
 
 def _without_secrets(call: ServiceCall, entity_ids: frozenset[str]) -> ServiceCall:

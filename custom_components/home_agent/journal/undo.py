@@ -80,7 +80,7 @@ class HaUndo(HomeAgentTool):
         actions = self.actions(turn, args.get("action_id"))
         if not actions:
             raise ToolError("undo_nothing")
-        return reversal_of(hass, actions, force=self._force)
+        return reversal_of(hass, actions, turn.user, force=self._force)
 
     def actions(self, turn: Turn, action_id: str | None = None) -> list[Action]:
         """Return what is meant, newest first: one action, or all of the last request that was not taken back."""

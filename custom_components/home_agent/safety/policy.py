@@ -28,6 +28,7 @@ from .permission import async_check_permission, check_permission
 from .plan import Plan
 from .rules import Decision, Rules, Verdict, rules_from_options
 from .tool import HomeAgentTool, envelope
+from .unexpected import where_of
 from .verify import DEFAULT_SECONDS
 from .write import Journal, Writes
 
@@ -175,7 +176,7 @@ def _sentence(name: str, err: Exception) -> str:
             return NOT_ALLOWED
         case HomeAssistantError() | probatio.Invalid():
             return str(err)
-    LOGGER.error("Tool %s failed unexpectedly", name, exc_info=err)
+    LOGGER.error("Tool %s failed unexpectedly: %s", name, where_of(err))
     return type(err).__name__
 
 

@@ -74,7 +74,8 @@ async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[s
         return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
     tool = call.tool.title or call.tool.name
     if call.plan.subject:
-        return [await async_text(hass, language, "confirm_subject", tool=tool, subject=_cut(call.plan.subject))]
+        subject = _cut(call.plan.subject)
+        return [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]
     return [await async_text(hass, language, "confirm_tool", tool=tool) + details]
 
 
@@ -122,7 +123,8 @@ def _details(values: Mapping[str, object]) -> str:
         for key, value in values.items()
         if not is_secret(key) and value not in (None, "", {}, [])
     ]
-    return f" ({', '.join(told[:MAX_DETAILS])})" if told else ""
+    more = ", …" if len(told) > MAX_DETAILS else ""
+    return f" ({', '.join(told[:MAX_DETAILS])}{more})" if told else ""
 
 
 def _value(value: object) -> str:

@@ -12,6 +12,7 @@ import probatio
 from ..const import LOGGER
 from ..safety.plan import ServiceCall
 from ..safety.tool import ToolRefusal
+from ..safety.unexpected import where_of
 from ..safety.write import Made
 from ..slices import in_slices
 from ..turn import Effect
@@ -55,7 +56,7 @@ async def async_make(hass: HomeAssistant, calls: Iterable[ServiceCall], context:
         except (HomeAssistantError, probatio.Invalid) as err:
             error = str(err) or type(err).__name__
         except Exception as err:  # noqa: BLE001 - one broken device does not hide what the others did
-            LOGGER.exception("%s.%s of %s failed unexpectedly", call.domain, call.service, entity_id)
+            LOGGER.error("%s.%s of %s failed unexpectedly: %s", call.domain, call.service, entity_id, where_of(err))
             error = type(err).__name__
         else:
             done.setdefault(entity_id, []).append(call.service)
