@@ -36,7 +36,7 @@ class Case:
     area: str | None = None
     """Where the asking device is."""
     doubtful: bool = False
-    """Whether a room is named and entities of other rooms are wanted too: the room was not recognised."""
+    """Whether a room or a name is said and other entities are wanted too: who derived the targets did not recognise it."""
     part: str
     """What the home or the sentence was hashed to: `a` was looked at while the ranking was written, `b` never."""
 
@@ -67,9 +67,11 @@ class Dataset:
         return str(self._module.root_of(home)) if self._module else home
 
     def _is_doubtful(self, row: Mapping[str, Any]) -> bool:
-        if not row.get("slots", {}).get("area"):
+        slots, wanted = row.get("slots", {}), set(row["expected_entity_ids"])
+        if isinstance(slots.get("name"), list) and len(wanted) > 1:  # one name in several spellings
+            return True
+        if not slots.get("area"):
             return False
-        wanted = set(row["expected_entity_ids"])
         home = self.home(row["home"], AS_IT_IS)
         return len({item["area"] for item in home["entities"] if item["entity_id"] in wanted}) > 1
 

@@ -5,7 +5,7 @@ import pytest
 
 from custom_components.home_agent.retrieval.language import MAX_LANGUAGES, Languages
 from custom_components.home_agent.retrieval.sentence_words import sentence_words
-from custom_components.home_agent.retrieval.words import fold
+from custom_components.home_agent.retrieval.words import fold, words
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,48 @@ from custom_components.home_agent.retrieval.words import fold
 async def test_words_point_to_kinds(hass: HomeAssistant, code: str, word: str, kind: str) -> None:
     language = await Languages(hass).async_get(code)
     assert language.kinds_of(fold(word)).get(kind, 0) > 0.4
+
+
+@pytest.mark.parametrize(
+    ("code", "noun", "forms"),
+    [
+        pytest.param("ru", "свет", "света свету светом свете", id="Russian"),
+        pytest.param("ru", "замок", "замка замком замки замков", id="a vowel that comes and goes"),
+        pytest.param("ru", "люстра", "люстры люстре люстру люстрой люстр люстрами", id="Russian, feminine"),
+        pytest.param("uk", "вологість", "вологості вологістю", id="Ukrainian"),
+        pytest.param("uk", "зв'язок", "зв'язку зв'язком", id="an apostrophe inside a word"),
+        pytest.param("pl", "okno", "okna oknie oknem okien oknami", id="Polish"),
+        pytest.param("pl", "światło", "światła światłem świateł światłami", id="Polish, plural"),
+        pytest.param("cs", "světlo", "světla světlem světel světlech", id="Czech"),
+        pytest.param("hr", "prozor", "prozora prozoru prozorom prozorima", id="Croatian"),
+        pytest.param("fi", "lamppu", "lampun lamput lamppuja lampussa", id="Finnish"),
+        pytest.param("hu", "ablak", "ablakot ablakok ablakokat ablakban", id="Hungarian"),
+    ],
+)
+async def test_a_noun_means_the_same_in_every_form(hass: HomeAssistant, code: str, noun: str, forms: str) -> None:
+    language = await Languages(hass).async_get(code)
+    kinds = {kind: sure for kind, sure in language.kinds_of(fold(words(noun)[0])).items() if sure >= 0.7}
+    said = {form: fold(words(form)[0]) for form in forms.split()}
+    assert kinds
+    assert [form for form, word in said.items() if not language.is_noun(word)] == []
+    assert [form for form, word in said.items() if not kinds.keys() <= language.kinds_of(word).keys()] == []
+
+
+async def test_a_phrase_is_known_in_every_form(hass: HomeAssistant) -> None:
+    language = await Languages(hass).async_get("ru")
+    spoken = [fold(word) for word in words("много ли угарного газа")]
+    assert [(start, length) for start, length, kinds in language.phrases(spoken) if ".carbon_monoxide" in kinds].count(
+        (2, 2)
+    )
+    assert not list(language.phrases(["угарного"]))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("ru", "на кухне"), ("ru", "кухонный"), ("pl", "w kuchni"), ("pl", "kuchenne")]
+)
+async def test_a_room_is_known_in_every_form(hass: HomeAssistant, code: str, said: str) -> None:
+    language = await Languages(hass).async_get(code)
+    assert any("kitchen" in others for _, _, others in language.rooms([fold(word) for word in words(said)]))
 
 
 async def test_words_for_kinds_inside_a_run_without_spaces(hass: HomeAssistant) -> None:
@@ -56,12 +98,12 @@ async def test_few_languages_are_kept(hass: HomeAssistant) -> None:
 
 
 def test_verbs_and_questions_are_told_apart() -> None:
-    words = sentence_words("en")
-    assert words is not None
-    assert words.kinds["lock"].keys() == {"lock"}
-    assert words.asking["what"] > 0 > words.asking["set"]
-    assert "light" in words.nouns
-    assert "dim" not in words.nouns
+    english = sentence_words("en")
+    assert english is not None
+    assert english.kinds["lock"].keys() == {"lock"}
+    assert english.asking["what"] > 0 > english.asking["set"]
+    assert "light" in english.nouns
+    assert "dim" not in english.nouns
 
 
 def test_a_language_without_sentences() -> None:

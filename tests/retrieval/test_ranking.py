@@ -14,7 +14,7 @@ from custom_components.home_agent.retrieval.relevance import relevant
 UP, DOWN = ("First floor", "upstairs"), ("Ground floor", "downstairs")
 AREAS = {
     "kitchen": (("Kitchen",), DOWN), "living": (("Living Room", "Lounge"), DOWN), "master": (("Master Bedroom",), UP),
-    "guest": (("Guest Bedroom",), UP), "kueche": (("Küche",), ("Erdgeschoss",)), "garden": (("Garden",), ()),
+    "guest": (("Guest Bedroom",), UP), "kueche": (("Küche",), ("Erdgeschoss",)), "garden": (("Garden",), ()), "kuhnya": (("Кухня",), ()),
 }  # fmt: skip
 
 type Ask = Callable[..., list[str]]
@@ -148,6 +148,23 @@ def test_the_asking_room_decides_what_is_said_no_room_of(ask: Ask) -> None:
     assert ask("turn on the light", area_id="guest")[0] == "light.guest"
     assert set(ask("lights off", area_id="kitchen")[:2]) == {"light.kitchen_ceiling", "light.kitchen_counter"}
     assert ask("master bedroom light", area_id="guest")[0] == "light.master"
+
+
+@pytest.mark.parametrize("text", ["has someone come home?", "is somebody home?"])
+def test_a_house_without_persons_tells_who_is_there_by_presence(ask: Ask, ranker: Ranker, text: str) -> None:
+    ranker.add(entity("binary_sensor.porch", "Mat", device_class="presence"))
+    assert ask(text)[0] == "binary_sensor.porch"
+
+
+def test_a_word_stands_for_all_that_its_noun_does(ask: Ask, ranker: Ranker) -> None:
+    ranker.add(entity("binary_sensor.eye", "Глазок", device_class="light"))
+    assert "binary_sensor.eye" in ask("нет ли где света?", language="ru")
+    assert ask("сколько датчиков света сработало", language="ru")[0] == "binary_sensor.eye"
+
+
+def test_an_adjective_of_a_room_is_the_room(ask: Ask, ranker: Ranker) -> None:
+    ranker.add(entity("light.stol", "Бра", "kuhnya"))
+    assert ask("включи кухонный свет", language="ru")[0] == "light.stol"
 
 
 def test_it_is_what_was_spoken_of(ask: Ask) -> None:

@@ -10,6 +10,7 @@ from custom_components.home_agent.retrieval.words import MAX_TEXT, MAX_WORD, fol
     [
         pytest.param("Küchenlicht AN!", ["küchenlicht", "an"], id="case and marks"),
         pytest.param("l'entrée", ["l", "entrée"], id="elision"),
+        pytest.param("зв'язок", ["звязок"], id="an apostrophe that parts no words"),
         pytest.param("the kid’s room", ["the", "kids", "room"], id="genitive"),
         pytest.param("TV-Gerät_2", ["tv", "gerät", "2"], id="hyphen and underscore"),
         pytest.param("ｌｉｇｈｔ ①", ["light", "1"], id="wide and circled"),

@@ -15,6 +15,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.translation import async_get_translations
 
 from .colloquial_words import COLLOQUIAL, EVERYTHING, FILLERS, VERBS
+from .inflection import Forms
 from .place_words import LANGUAGES, PLACES
 from .sentence_words import SentenceWords, sentence_words
 from .words import fold, is_unspaced, likeness, runs
@@ -48,6 +49,7 @@ _BINARY = 0.85  # a sensor of either sort is a sensor
 _FAR = 5  # letters of a word of a third language that is taken for a room: short ones mean something else here
 _PART = 0.85  # "Küchenlicht" ends in a word for lights
 _SENTENCE = 0.9
+_DECLINED = 0.95  # "света" is "свет", but now and then two nouns share a form
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,10 @@ class Language:
     """A room as it is called, to what else it is called, in this language and in others."""
     nouns: frozenset[str] = frozenset()
     """The words that name a kind; the others point to it."""
+    forms: Forms = field(default_factory=Forms, repr=False)
+    """What is named, and words for what it does, in whatever form they are said."""
+    place_forms: Forms = field(default_factory=Forms, repr=False)
+    """The rooms, in whatever form they are said."""
     _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
 
     def kinds_of(self, word: str) -> Kinds:
@@ -87,6 +93,8 @@ class Language:
             return True
         if word in self.kinds or word in self.fillers:
             return False
+        if any(form in self.nouns for form in self.forms.of(word)):
+            return True
         forms = (noun for noun in self._by_start.get(word[:3], ()) if noun in self.nouns)
         return any(likeness(word, noun) >= _FORM for noun in forms) or bool(self.noun_at_end(word)[1])
 
@@ -109,12 +117,15 @@ class Language:
             for start in range(len(spoken) - length + 1):
                 if others := self._room(" ".join(spoken[start : start + length])):
                     yield start, length, others
+        for start in range(len(spoken)):
+            for length, name in self.place_forms.starting(spoken, start):
+                yield start, length, self.places[name]
 
     def _room(self, said: str) -> frozenset[str]:
         """Return what else a room is called, also in another form: "kökets" for "köket"."""
         if (found := self.places.get(said)) is None and " " not in said and len(said) > _TELLING:
-            forms = (name for name in self.places if name[:3] == said[:3] and likeness(name, said) >= _FORM)
-            found = self.places.get(next(forms, ""))
+            forms = sorted(name for name in self.places if name[:3] == said[:3] and likeness(name, said) >= _FORM)
+            found = self.places.get(next(iter(forms), ""))
         return found or frozenset()
 
     def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
@@ -123,6 +134,10 @@ class Language:
             for start in range(len(spoken) - length + 1):
                 if kinds := self.kinds.get(" ".join(spoken[start : start + length])):
                     yield start, length, kinds
+        for start in range(len(spoken)):
+            for length, phrase in self.forms.starting(spoken, start):
+                if length > 1:
+                    yield start, length, self.kinds[phrase]
 
     def inside(self, run: str) -> Iterator[tuple[str, Kinds]]:
         """Yield the words for kinds inside a run of a script without spaces, the longest at each place."""
@@ -143,6 +158,8 @@ class Language:
         )
 
     def _look(self, word: str) -> Kinds:
+        if forms := self.forms.of(word):
+            return _declined({}, (self.kinds[form] for form in forms))
         best: Kinds = {}
         sure = 0.0
         for other in self._by_start.get(word[:3], ()):
@@ -155,6 +172,11 @@ class Language:
                     best, sure = self.kinds[noun], float(len(noun))
             sure = _PART
         return {kind: weight * sure for kind, weight in best.items()}
+
+    @cached_property
+    def base(self) -> str:
+        """Return the code without a region."""
+        return base_of(self.code)
 
     @cached_property
     def _nouns_for(self) -> Mapping[str, list[str]]:
@@ -220,9 +242,14 @@ class Languages:
         return await self._hass.async_add_executor_job(language_of, code, translated)
 
 
+def base_of(code: str) -> str:
+    """Return the code of a language without a region: `pt` of `pt-BR`."""
+    return code.split("-", maxsplit=1)[0].lower()
+
+
 def language_of(code: str, translated: Mapping[str, str]) -> Language:
     """Return a language from its table, its sentences (a file is read) and Home Assistant's translations."""
-    base = code.split("-", maxsplit=1)[0].lower()
+    base = base_of(code)
     sentences = _sentences(code)
     kinds = _named_kinds(COLLOQUIAL.get(base, {}))
     nouns = set(kinds)
@@ -235,11 +262,19 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
             nouns.add(word)
             if "." not in kind:
                 names.add(word)
+    told = set(kinds)
     for word, known in sentences.kinds.items():
         _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
-    fillers = (sentences.fillers - names) | set(_listed(FILLERS.get(base, "")))
+    forms = Forms(base, names)
+    fillers = {word for word in sentences.fillers - names if not forms.of(word)} | set(_listed(FILLERS.get(base, "")))
     kinds = {word: known for word, known in kinds.items() if word in names or not fillers.issuperset(word.split())}
-    nouns = (nouns | sentences.nouns) & kinds.keys()
+    everything = frozenset((*_listed(EVERYTHING.get(base, "")), *_listed(EVERYTHING["en"])))
+    nouns = (nouns | sentences.nouns) & kinds.keys() - everything
+    told &= kinds.keys()
+    forms = Forms(base, told | nouns)
+    declined = {word: forms.of(word) for word in kinds if " " not in word}
+    kinds |= {word: _declined(kinds[word], (kinds[noun] for noun in of)) for word, of in declined.items() if of}
+    nouns |= {word for word, of in declined.items() if not nouns.isdisjoint(of)}
     for word in nouns:
         if kinds[word].get("sensor", 0.0) > _BINARY:
             _raise(kinds, word, {"binary_sensor": _BINARY})
@@ -247,16 +282,28 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
         for word, kind in _rows(COLLOQUIAL["en"]):
             if word not in nouns | sentences.fillers:
                 _raise(kinds, word, {kind: _FALLBACK})
+    places = _places(base)
     return Language(
         code=code,
         kinds=kinds,
         asking=sentences.asking,
         fillers=frozenset(fillers),
         common=frozenset(sentences.kinds) | frozenset(sentences.asking),
-        everything=frozenset((*_listed(EVERYTHING.get(base, "")), *_listed(EVERYTHING["en"]))),
-        places=_places(base),
+        everything=everything,
+        places=places,
         nouns=frozenset(nouns),
+        forms=forms,
+        place_forms=Forms(base, places, adjectives=True),
     )
+
+
+def _declined(known: Kinds, nouns: Iterable[Kinds]) -> dict[str, float]:
+    """Return what a word stands for that is a form of these nouns: what it is known to stand for, and what they do."""
+    found = dict(known)
+    for noun in nouns:
+        for kind, sure in noun.items():
+            found[kind] = max(found.get(kind, 0.0), _DECLINED * sure)
+    return found
 
 
 def _named_kinds(table: Mapping[str, str]) -> dict[str, dict[str, float]]:

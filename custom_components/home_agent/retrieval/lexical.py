@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .documents import EntityDocument
+from .inflection import forms_of
 from .words import fold, grams, likeness, words
 
 type Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
@@ -37,6 +38,8 @@ _LABEL = 0.7
 _DEVICE = 0.6
 _ENTITY_ID = 0.3
 _ABILITY = 0.2
+
+_DECLINED = 0.9  # likeness of a word to one that it is a form of
 
 
 class Lexicon:
@@ -80,10 +83,18 @@ class Lexicon:
             found = self._alike[word] = self._look(word)
         return found
 
+    def forms(self, base: str, folded: str) -> Alike:
+        """Return the words of the house that a folded one is a form of, in the language with this code."""
+        key = f"{base} {folded}"
+        if (found := self._alike.get(key)) is None:
+            numbers = (self._by_folded.get(form) for form in forms_of(base, folded))
+            found = self._alike[key] = {number: _DECLINED for number in numbers if number is not None}
+        return found
+
     def _look(self, word: str) -> Alike:
         folded = fold(word)
         shared = Counter[int]()
-        for gram in grams(folded):
+        for gram in sorted(grams(folded)):  # in any order, words that are equally near would differ from run to run
             shared.update(self._by_gram.get(gram, ()))
         near: dict[int, float] = {}
         for number, _ in shared.most_common(MAX_ALIKE):

@@ -188,7 +188,7 @@ def _of_named_kind(evidence: Evidence) -> Flags | None:
         if request.asking < 0 and not (members & ~table.read_only).any():
             return members
         return members & ~table.read_only if request.asking < 0 else members
-    if request.everything:
+    if request.everything and not request.names_kind:  # nobody has what was named: that is not the whole house
         best = float(evidence.verb.max())
         return evidence.verb >= _NAMED * best if best > 0.4 else ~table.read_only & ~table.settings
     return None

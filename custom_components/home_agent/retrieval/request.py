@@ -86,6 +86,8 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
         mode = 0.0
     if mode < 0:
         _measure_nothing(spoken, lexicon)
+    if mode < 0 or not any(asking):
+        _mean_no_kind(spoken, language)
     return Request(
         list({item.word: item for item in spoken}.values()),
         everything=language.has_everything(folded),
@@ -99,6 +101,13 @@ def _take_fillers_for_nouns(spoken: Sequence[Spoken], language: Language) -> Non
         if item.folded in language.fillers and item.folded in language.nouns and item is not spoken[0]:
             item.kinds, item.is_noun, item.factor = language.kinds[item.folded], True, 1.0
             return
+
+
+def _mean_no_kind(spoken: Sequence[Spoken], language: Language) -> None:
+    """Let words for all of something point to no kind, unless something is asked: "is anyone home" is about presence."""
+    for item in spoken:
+        if item.folded in language.everything:
+            item.kinds = {}
 
 
 def _measure_nothing(spoken: Sequence[Spoken], lexicon: Lexicon) -> None:
@@ -118,13 +127,12 @@ def _spoken(
         return _unspaced(run, language, lexicon)
     if folded in language.fillers and not phrase:
         return (Spoken(run, folded, lexicon.alike(run), factor=_FILLER),)
-    alike = lexicon.alike(run)
+    alike = _alike(run, folded, language, lexicon)
     if folded in language.common:
         alike = {number: how for number, how in alike.items() if how >= _FORM}
     item = Spoken(run, folded, alike, language.kinds_of(folded), is_noun=language.is_noun(folded))
     item.is_common = folded in language.common or folded in language.everything
-    if folded in language.everything:
-        item.kinds, item.is_noun = {}, False
+    item.is_noun = item.is_noun and folded not in language.everything
     if run.isdigit():
         item.factor = _NUMBER
     elif phrase is not None:
@@ -136,6 +144,14 @@ def _spoken(
         alike = halves | dict(alike)
     item.alike = _with_synonyms(alike, item, language, lexicon)
     return (item,)
+
+
+def _alike(run: str, folded: str, language: Language, lexicon: Lexicon) -> Alike:
+    """Return the words of the house that a spoken one is like or, where its language declines, a form of."""
+    alike = lexicon.alike(run)
+    forms = lexicon.forms(language.base, folded)
+    more = {number: how for number, how in forms.items() if how > alike.get(number, 0.0)}
+    return {**alike, **more} if more else alike
 
 
 def _call_rooms_otherwise(spoken: Sequence[Spoken], folded: list[str], language: Language, lexicon: Lexicon) -> None:

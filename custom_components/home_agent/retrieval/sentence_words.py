@@ -133,7 +133,9 @@ class _Reader:
     def result(self) -> SentenceWords:
         kinds: dict[str, Mapping[str, float]] = {}
         fillers: set[str] = set(_literal(" ".join(self._data.get("skip_words") or ())))
-        for word, counted in self._seen.items():
+        for word, counted in sorted(
+            self._seen.items()
+        ):  # bags have no order, and a language shall be the same in each run
             shares = {kind: count / self._blocks[kind] for kind, count in counted.items()}
             total = sum(shares.values())
             best = max(shares.values()) / total

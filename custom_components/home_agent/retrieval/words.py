@@ -21,7 +21,7 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u
 _PICTURES = "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+|[{_PICTURES}]")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_ELISION = re.compile(r"\b([^\W\d_]{1,2})['’`´](?=\w{3})")
+_ELISION = re.compile(r"\b([a-zà-ɏ]{1,2})['’`´](?=\w{3})")
 _APOSTROPHE = re.compile(r"(?<=\w)['’`´](?=\w)")
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 _ENGLISH_S = re.compile(r"(?<=[a-z]{2})['’]s\b")
