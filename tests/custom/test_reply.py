@@ -48,6 +48,7 @@ def test_content(given: Response, content: Any) -> None:
         pytest.param(response(b"a\x00b"), id="text with zeros"),
         pytest.param(response(b"\xff\xfe\x00", charset="utf-8"), id="not in its charset"),
         pytest.param(response(b"a", charset="no-such-charset"), id="unknown charset"),
+        pytest.param(response(b"a", charset="punycode"), id="charset of names"),
         pytest.param(response(b"a", "x" * 200), id="no type at all"),
         pytest.param(response(b"[" * 100 + b"]" * 100, "application/json"), id="nested without end"),
     ],

@@ -112,6 +112,9 @@ BODIES: list[Any] = [
         id="JSON in a text",
     ),
     pytest.param(
+        'method: POST\nbody: {n: "{{ 10 ** n * 10 ** 20 }}"}', b'{"n":1e+27}', "application/json", id="64 bits"
+    ),
+    pytest.param(
         "method: POST\ncontent_type: application/json\nbody: \"{{ {'q': a} }}\"",
         b'{"q":"x\\",\\"n\\":1"}',
         "application/json",

@@ -33,6 +33,8 @@ home_agent:
         pytest.param("{{ n * 2 }}", {"n": 21}, 42, id="number"),
         pytest.param("{{ n * 2 }}", {}, 4, id="default"),
         pytest.param("{{ [n, a] }}", {"n": 1, "a": {"x": None}}, [1, {"x": None}], id="list"),
+        pytest.param("{{ [10 ** 30, -(2 ** 63), 2 ** 62] }}", {}, [1e30, -(2.0**63), 2**62], id="more than 64 bits"),
+        pytest.param("{{ {'n': 10 ** 400} }}", {}, {"n": None}, id="more than any number"),
         pytest.param("It is {{ n }}{{ ' or ' ~ a if a is defined }}.", {"n": 3}, "It is 3.", id="text"),
         pytest.param("{{ a }}", {"a": "[1, 2]"}, "[1, 2]", id="a text stays a text"),
         pytest.param("{{ a }}", {"a": "{{ key }}"}, "{{ key }}", id="an argument is no template"),

@@ -6,11 +6,11 @@ import re
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import JsonValueType
 import probatio
 from yarl import URL
 
+from ..client.wire import dump
 from ..errors import CustomToolError, McpAddressError, McpError
 from ..mcp_client.content import MAX_ERROR, MAX_RESULT, answer_of, cleaned, text_of
 from ..mcp_client.sdk import AUTO, SSE, STREAMABLE_HTTP, Address, RemoteTool
@@ -136,7 +136,7 @@ class McpHandlerTool(CustomTool):
         """Return what is sent. Raises `ToolRefusal` when it is too long."""
         rendered = as_json(values.arguments) if self._sent is None else render_tree(self._sent, values)
         assert isinstance(rendered, dict)  # a mapping stays one
-        if len(json_dumps(rendered)) > MAX_RESULT:
+        if len(dump(rendered)) > MAX_RESULT:
             raise ToolRefusal("The arguments are too long.")
         return rendered
 

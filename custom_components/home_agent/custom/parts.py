@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 from aiohttp import hdrs
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonValueType, json_loads
-import orjson
 from yarl import URL
 
+from ..client.wire import dump
 from ..errors import CustomToolError
 from ..outside.encoding import (
     Encode,
@@ -90,7 +90,7 @@ class Parts:
         rendered = render_tree(self.body, values)
         if self.content_type == _FORM and isinstance(rendered, dict):
             return query_string(rendered).encode()
-        return orjson.dumps(rendered)
+        return dump(rendered)
 
 
 def parts_from(definition: Definition, kit: Kit) -> Parts:

@@ -1,11 +1,12 @@
 """What comes back from outside, made into the result of a tool: readable, bounded, without control characters."""
 
+import codecs
 from collections.abc import Iterator
 import re
 
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonValueType, json_loads
-import orjson
 
+from ..client.wire import dump
 from ..errors import CustomToolError
 from ..outside.http import Response
 from ..safety.tool import ToolRefusal
@@ -14,6 +15,8 @@ MAX_RESULT = 16_000  # characters that a model is told of one result
 MAX_DEPTH = 50  # of lists and objects
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TEXT = re.compile(r"text/.*|application/(.*[+.])?(json|xml|yaml|javascript|x-www-form-urlencoded|x-ndjson|csv)")
+_NO_TEXTS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
+"""Encodings that no server writes its answers in; of names, whose time grows with the square of their length."""
 _UNKNOWN = "application/octet-stream"  # what aiohttp says when the server says nothing
 _STEP = re.compile(r"""\.?([\w-]+|\*)|\[(-?\d+|\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 
@@ -52,7 +55,7 @@ def readable(value: JsonValueType, depth: int = MAX_DEPTH) -> JsonValueType:
 
 def bounded(value: JsonValueType) -> JsonValueType:
     """Return a result as it is, or the beginning of its text when it is too long for a model."""
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    text = value if isinstance(value, str) else dump(value).decode()
     if len(text) <= MAX_RESULT:
         return value
     return {"beginning": text[:MAX_RESULT], "note": f"The result was cut: it has {len(text)} characters."}
@@ -96,13 +99,20 @@ def _steps(text: str, at: tuple[str | int, ...]) -> Iterator[str | int]:
 def _decoded(response: Response) -> str | None:
     """Return the text of an answer, None when it is none."""
     try:
-        text = response.body.decode(response.charset or "utf-8-sig")
+        text = response.body.decode(_charset(response.charset) or "utf-8-sig")
     except UnicodeDecodeError, LookupError:
         if response.charset is not None:
             return None
         text = response.body.decode("latin-1")
         return None if _CONTROL.search(text) else text
     return None if "\x00" in text else text.removeprefix("\ufeff")
+
+
+def _charset(name: str | None) -> str | None:
+    """Return the name of an encoding. Raises `LookupError` for one that is none of texts, or takes minutes to read."""
+    if name is not None and (known := codecs.lookup(name).name) in _NO_TEXTS:
+        raise LookupError(known)
+    return name
 
 
 def _type_of(response: Response) -> str:

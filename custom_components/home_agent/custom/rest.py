@@ -7,8 +7,8 @@ from typing import Any, override
 from aiohttp import hdrs
 from homeassistant.core import HomeAssistant
 from homeassistant.util.json import JsonValueType
-import orjson
 
+from ..client.wire import dump
 from ..outside.auth import Auth
 from ..outside.http import Request, Response
 from ..safety.plan import ActionClass, Plan
@@ -119,5 +119,5 @@ def _error(request: Request, response: Response) -> str:
         return said
     if content is None:
         return said
-    text = content if isinstance(content, str) else orjson.dumps(content).decode()
+    text = content if isinstance(content, str) else dump(content).decode()
     return f"{said} It says: {' '.join(text.split())[:MAX_EXCERPT]}"

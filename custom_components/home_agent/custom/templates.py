@@ -33,6 +33,7 @@ from .secrets import Secrets
 
 SECRETS = "secrets"
 MAX_OUTPUT = 256 * 1024  # characters; Home Assistant's own limit for a template
+MAX_WHOLE = 2**63  # beyond it no whole number is sent; it becomes one of about this size
 _MARKS = ("{{", "{%", "{#")
 
 
@@ -208,9 +209,12 @@ def _basic(value: float | str) -> JsonValueType:
     """Return a number or a text without a class of its own around it."""
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, int):
+    if isinstance(value, int) and abs(value) < MAX_WHOLE:
         return int(value)
-    return float(value) if math.isfinite(value) else None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def _is_one_expression(parsed: nodes.Template) -> bool:
