@@ -114,6 +114,25 @@ async def test_tasks(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     assert [line.partition("] ")[2].partition(" #")[0] for line in found[1]] == ["Tax", "Market", "Done"]
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Show my shopping list", ["Milk"]),
+        ("What is on my calendar today, and on the shopping list?", ["Milk"]),
+        ("Zeige meine Termine gestern und die Einkaufsliste", ["Market", "Milk"]),
+        ("Покажи список покупок", ["Milk"]),
+        ("Покажи события вчера", ["Market"]),
+    ],
+)
+async def test_what_is_on_a_list_that_was_named_needs_no_date(
+    hass: HomeAssistant, make_turn: MakeTurn, words: str, expected: list[str]
+) -> None:
+    await add(hass, ToDo("List", task("Milk")), Calendar("Family", event("Market")))
+    found = await told(hass, make_turn(words))
+    assert found is not None
+    assert [line.partition("] ")[2].partition(" #")[0] for line in found[1]] == expected
+
+
 async def test_no_more_than_twenty(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     await add(hass, Calendar("Past", *(event(f"E{n}", -n / 10) for n in range(1, 40))))
     await add(hass, Calendar("Next", *(event(f"N{n}", 1 + n / 1000) for n in range(40))))

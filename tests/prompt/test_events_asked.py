@@ -137,6 +137,11 @@ def test_other_messages_ask_for_nothing(text: str) -> None:
         ("Список покупок", EventType.TASKS),
         ("Was steht auf der Einkaufsliste?", EventType.TASKS),
         ("my shopping list", EventType.TASKS),
+        ("Show me my shopping list", EventType.TASKS),
+        ("Zeige meine Einkaufsliste", EventType.TASKS),
+        ("Покажи список покупок", EventType.TASKS),
+        ("Покажи", None),
+        ("Show my calendar and the shopping list", None),
         ("Список событий", None),
         ("дела", None),
     ],
@@ -145,6 +150,15 @@ def test_kind(text: str, kind: EventType | None) -> None:
     request = detect_event_request(text, NOW)
     assert request is not None
     assert request.type is kind
+
+
+@pytest.mark.parametrize(
+    "text", ["Show my calendar and the shopping list", "Termine und Einkaufsliste", "События и список"]
+)
+def test_lists_beside_events(text: str) -> None:
+    request = detect_event_request(text, NOW)
+    assert request is not None
+    assert request.tasks
 
 
 def test_lines() -> None:

@@ -149,8 +149,8 @@ def _appointment(row: Mapping[str, Any], calendar: str, now: datetime) -> HouseE
 
 
 def _task(row: Mapping[str, Any], name: str, request: EventRequest) -> HouseEvent | None:
-    """Return an item that belongs to the period: done in it, due until its end; without a date when tasks are asked for."""
-    done, tasks = row.get("status") == "completed", request.type is EventType.TASKS
+    """Return an item that belongs to the period: done in it, due until its end; without a date when lists are asked for."""
+    done, tasks = row.get("status") == "completed", request.tasks
     when = _when(row.get("completed" if done else "due"), request.end)
     if when is None:
         belongs = tasks and not done

@@ -33,6 +33,8 @@ class EventRequest:
     start: datetime
     end: datetime
     type: EventType | None = None
+    tasks: bool = False
+    """Lists were named: what is on them is asked for whether it has a date or not, beside other events as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +61,22 @@ _TASKS = (
         re.IGNORECASE,
     ),
 )
+_SHOW = (
+    re.compile(r"покажи", re.IGNORECASE),
+    re.compile(r"\bzeige? (?:mir )?(?:meine|alle)\b", re.IGNORECASE),
+    re.compile(r"\bshow (?:me )?(?:my|all)\b", re.IGNORECASE),
+)
+"""What asks for everything, unless it is said of lists."""
 _EVENTS = (
-    re.compile(r"событи|дела|что я делал|покажи|расход|трат", re.IGNORECASE),
+    re.compile(r"событи|дела|что я делал|расход|трат", re.IGNORECASE),
     re.compile(
-        r"\bereignis|\btermin|\bkalender|\bausgaben?\b|\bausgegeben\b|\berledig(?:t|en)|\bbesprechung|\bverabredung|\bsteht\b.{1,20}\ban\b|\bzeige? (?:mir )?(?:meine|alle)\b"
+        r"\bereignis|\btermin|\bkalender|\bausgaben?\b|\bausgegeben\b|\berledig(?:t|en)|\bbesprechung|\bverabredung|\bsteht\b.{1,20}\ban\b"
         r"|\bwas (?:habe ich|hab ich|ist|war)\b.*\b(?:gemacht|getan|passiert|los)\b",
         re.IGNORECASE,
     ),
     re.compile(
         r"\bevents?\b|\bmeetings?\b|\bappointments?\b|\bcalendars?\b|\bagenda\b|\bexpenses?\b|\bspend(?:ing|ings)?\b|\bspent\b"
-        r"|\bshow (?:me )?(?:my|all)\b|\bwhat (?:did i do|have i done|happened)\b|\bi have to do\b|\banything planned\b",
+        r"|\bwhat (?:did i do|have i done|happened)\b|\bi have to do\b|\banything planned\b",
         re.IGNORECASE,
     ),
 )
@@ -132,11 +140,11 @@ def detect_event_request(text: str, now: datetime) -> EventRequest | None:
     text = text[:MAX_READ]
     events = any(pattern.search(text) for pattern in _EVENTS)
     tasks = any(pattern.search(text) for pattern in _TASKS)
-    if not events and not tasks:
+    if not events and not tasks and not any(pattern.search(text) for pattern in _SHOW):
         return None
     bounds = next((bounds for pattern, bounds in _PERIODS if pattern.search(text)), _days(WEEK_DAYS))
     start, end = bounds(now)
-    return EventRequest(start=start, end=end, type=EventType.TASKS if tasks and not events else None)
+    return EventRequest(start=start, end=end, type=EventType.TASKS if tasks and not events else None, tasks=tasks)
 
 
 def midnight(day: date, zone_of: datetime) -> datetime:
