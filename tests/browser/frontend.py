@@ -82,6 +82,26 @@ class Frontend:
         await chooser.locator("ha-integration-list-item", has_text=name).first.click()
         await self.dialog.locator("step-flow-form").wait_for()
 
+    async def press(self, button: str) -> None:
+        """Press a button on the page of the integration, "Add model" or the gear "Change assistant"; wait for its form."""
+        await self.open("/config/integrations/integration/home_agent")
+        await self.page.get_by_role("button", name=button, exact=True).first.click(timeout=FIRST_PAGE_TIMEOUT)
+        await self.dialog.locator("step-flow-form, step-flow-menu").wait_for()
+
+    async def settings(self, topic: str) -> None:
+        """Open one topic of the settings of the house."""
+        await self.press("Configure")
+        await self.dialog.locator("step-flow-menu").get_by_text(topic, exact=True).click()
+        await self.dialog.locator("step-flow-form").wait_for()
+
+    async def unfold(self, *sections: str) -> None:
+        """Open sections of the form; without names, all of them."""
+        for panel in await self.dialog.locator("ha-expansion-panel").all():
+            header = panel.locator("[slot=header]")
+            folded = not await panel.evaluate("panel => panel.expanded")
+            if folded and (not sections or (await header.inner_text()).strip() in sections):
+                await header.click()
+
     async def choose(self, option: str) -> None:
         """Choose from a list of radio buttons in the form."""
         await self.dialog.get_by_text(option, exact=True).click()
@@ -91,9 +111,25 @@ class Frontend:
         await self.dialog.locator(f"input[name='{key}']").fill(value)
 
     async def pick(self, label: str, value: str) -> None:
-        """Pick from a drop-down field."""
-        await self.dialog.locator("ha-selector", has_text=label).locator("ha-picker-field").first.click()
+        """Pick from a drop-down field that can be searched; its list may still be moving when it is pressed."""
+        field = self.dialog.locator("ha-selector", has_text=label).locator("ha-picker-field").first
+        await field.click()
+        await self.page.locator("ha-picker-combo-box input").fill(value)
         await self.page.locator("ha-picker-combo-box ha-combo-box-item", has_text=value).first.click()
+        await expect(field).to_contain_text(value)
+
+    async def select(self, label: str, option: str) -> None:
+        """Select one of a few options of a field."""
+        for field in await self.dialog.locator("ha-select").all():
+            if await field.evaluate("field => field.label") == label:
+                await field.locator("ha-picker-field").click()
+                await field.locator("ha-dropdown-item").get_by_text(option, exact=True).click()
+                return
+        raise LookupError(label)
+
+    async def switch(self, label: str) -> None:
+        """Turn a switch on or off."""
+        await self.dialog.get_by_label(label, exact=True).click()
 
     async def submit(self) -> dict[str, Any]:
         """Send the form; return the step that follows."""

@@ -1,4 +1,4 @@
-"""A person in front of a browser: log in, add Home Agent through its dialogs, talk to it, see the light change.
+"""A person in front of a browser: log in, add Home Agent and set it up through its dialogs, talk to it, see the light change.
 
 `SHOTS=docs/images scripts/test tests/browser` keeps pictures for the docs.
 """
@@ -13,16 +13,17 @@ import pytest
 from pytest_asyncio import fixture as async_fixture
 
 from tests.e2e.harness import PASSWORD, USER, Hass
-from tests.e2e.house import furnish
+from tests.e2e.house import add_home_agent, furnish
 from tests.e2e.process import ROOT
-from tests.llm_server import LLMServer, text, tool_call
+from tests.embedding_server import EmbeddingServer
+from tests.llm_server import LLMServer, text, tool_call, unauthorized
 
 from .frontend import Frontend, chromium
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium here; scripts/setup says how to get one")
-PRESETS = json.loads((ROOT / "custom_components/home_agent/translations/en.json").read_text())["selector"]["preset"][
-    "options"
-]
+TEXTS = json.loads((ROOT / "custom_components/home_agent/translations/en.json").read_text())
+PRESETS = TEXTS["selector"]["preset"]["options"]
+TOPICS = TEXTS["options"]["step"]["init"]["menu_options"]
 KITCHEN_ON = {"action": "turn_on", "entity_id": "light.kitchen_lights"}
 FRONTENDS_OWN = (
     "Cannot access 'i' before initialization",  # ha-assist-chat, where an agent answers at once; nothing is lost by it
@@ -50,6 +51,15 @@ async def llm_server() -> AsyncGenerator[LLMServer]:
 
 
 @async_fixture
+async def embedding_server() -> AsyncGenerator[EmbeddingServer]:
+    """An endpoint that makes vectors."""
+    server = EmbeddingServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@async_fixture
 async def frontend(hass: Hass) -> AsyncGenerator[Frontend]:
     """A browser in front of it."""
     shots = os.environ.get("SHOTS")
@@ -64,11 +74,12 @@ async def test_add_through_the_dialogs_and_talk(hass: Hass, llm_server: LLMServe
     await frontend.choose(PRESETS["custom"])
     await frontend.shot("add-1-preset")
     assert (await frontend.submit())["step_id"] == "endpoint"
+    await frontend.fill("base_url", "http://192.168.1.20:11434")
+    await frontend.shot("add-2-endpoint")
     await frontend.fill("base_url", "http://127.0.0.1:9/v1")
     assert (await frontend.submit())["errors"] == {"base": "cannot_connect"}
     await expect(frontend.dialog.locator("ha-alert")).to_be_visible()
     await frontend.fill("base_url", llm_server.base_url)
-    await frontend.shot("add-2-endpoint")
     assert (await frontend.submit())["step_id"] == "model"
     await frontend.pick("Model", "qwen3:8b")
     await frontend.shot("add-3-model")
@@ -92,7 +103,6 @@ async def test_add_through_the_dialogs_and_talk(hass: Hass, llm_server: LLMServe
     assert not [problem for problem in frontend.problems if not problem.endswith(FRONTENDS_OWN)]
 
     await expect(await frontend.more_info("light.kitchen_lights")).not_to_have_text("Off")
-    await frontend.shot("light")
     hass.assert_clean_log()
 
 
@@ -109,4 +119,116 @@ async def test_add_without_a_model_and_talk(hass: Hass, frontend: Frontend) -> N
     await frontend.say("turn on the kitchen lights", "light")
     await hass.wait_for("light.kitchen_lights", "on")
     await frontend.say("write me a poem", "connect a model")
+    assert not [problem for problem in frontend.problems if not problem.endswith(FRONTENDS_OWN)]
+
+
+async def test_look_things_up_by_a_model_and_talk(
+    hass: Hass, llm_server: LLMServer, embedding_server: EmbeddingServer, frontend: Frontend
+) -> None:
+    agent = await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
+    await hass.create_pipeline(agent)
+    await frontend.log_in(USER, PASSWORD)
+
+    await frontend.press("Configure")
+    await frontend.shot("settings")
+    await frontend.settings(TOPICS["retrieval"])
+    await frontend.shot("looking-things-up")
+    await frontend.select("Comparison", "By words and by a model")
+    await frontend.unfold("Embedding model")
+    await frontend.select("Model server", PRESETS["custom"])
+    await frontend.fill("embedding_url", embedding_server.base_url)
+    await frontend.fill("embedding_key", "sk-embed-1")
+    await frontend.fill("embedding_model", "bge-m3")
+    embedding_server.plan(unauthorized())
+    assert (await frontend.submit())["errors"] == {"base": "retrieval_failed"}
+    await expect(frontend.dialog.locator("ha-alert")).to_contain_text("refused the key")
+    await expect(frontend.dialog.locator("input[name=embedding_key]")).to_have_value("")
+    assert (await frontend.submit())["type"] == "create_entry"  # the key was kept
+    assert embedding_server.headers[-1]["Authorization"] == "Bearer sk-embed-1"
+    await frontend.finish()
+
+    await frontend.press("Change assistant")
+    await frontend.unfold("What the model knows of the house")
+    await frontend.select("States", "Looked up for each question")
+    await frontend.shot("assistant-states")
+    assert (await frontend.submit())["reason"] == "reconfigure_successful"
+
+    llm_server.plan(text("21 degrees, quite warm."))
+    await frontend.open_assist("Home Agent")
+    await frontend.say("How warm is it at the Ecobee?", "21 degrees")
+    told = llm_server.request.last_user
+    assert '"climate.ecobee":"' in told
+    assert "light.kitchen_lights" not in told
+    assert any("How warm is it at the Ecobee?" in sent for sent in embedding_server.texts)
+
+    await frontend.settings(TOPICS["retrieval"])
+    await frontend.switch("Forget the stored key")
+    assert (await frontend.submit())["type"] == "create_entry"
+    assert "Authorization" not in embedding_server.headers[-1]
+    assert not [problem for problem in frontend.problems if not problem.endswith(FRONTENDS_OWN)]
+    hass.assert_clean_log()
+
+
+async def test_forms_that_are_sent_as_they_are_override_nothing(
+    hass: Hass, llm_server: LLMServer, frontend: Frontend
+) -> None:
+    await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
+    await frontend.log_in(USER, PASSWORD)
+    for topic in TOPICS.values():
+        await frontend.settings(topic)
+        await frontend.unfold()
+        assert (await frontend.submit())["type"] == "create_entry", topic
+    await frontend.press("Change model")
+    assert (await frontend.submit())["step_id"] == "model"
+    await frontend.unfold()
+    assert (await frontend.submit())["reason"] == "reconfigure_successful"
+    await frontend.press("Change assistant")
+    await frontend.unfold()
+    assert (await frontend.submit())["reason"] == "reconfigure_successful"
+    assert not [problem for problem in frontend.problems if not problem.endswith(FRONTENDS_OWN)]
+    hass.assert_clean_log()
+    await hass.stop()
+    stored = json.loads((hass.process.folder / ".storage/core.config_entries").read_text())["data"]["entries"]
+    [entry] = [entry for entry in stored if entry["domain"] == "home_agent"]
+    assert entry["options"]["profile_defaults"] == {}
+    assert "retrieval" not in entry["options"]
+    [assistant] = [item for item in entry["subentries"] if item["subentry_type"] == "profile"]
+    assert assistant["data"] == {}
+
+
+async def test_add_a_tool_an_assistant_and_a_server_that_is_off(
+    hass: Hass, llm_server: LLMServer, frontend: Frontend
+) -> None:
+    await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
+    await frontend.log_in(USER, PASSWORD)
+
+    await frontend.press("Add tool")
+    await frontend.fill("name", "month")
+    await frontend.shot("tool")
+    assert (await frontend.submit())["errors"] == {"description": "missing"}
+    await frontend.dialog.locator("textarea").first.fill("Says which month it is.")
+    await frontend.select("Kind", "Template")
+    assert (await frontend.submit())["step_id"] == "template"
+    await frontend.dialog.locator("ha-selector-template .cm-content").click()
+    await frontend.page.keyboard.insert_text("{{ now().month }}")
+    assert (await frontend.submit())["type"] == "create_entry"
+
+    await frontend.press("Add MCP server")
+    await frontend.fill("name", "Library")
+    await frontend.fill("url", "http://nas.local:8765/mcp")
+    await frontend.shot("mcp-server")
+    await frontend.fill("url", "http://127.0.0.1:9/mcp")
+    assert (await frontend.submit())["errors"] == {"base": "cannot_connect"}
+    await frontend.switch("Store without connecting")
+    assert (await frontend.submit())["step_id"] == "tools"
+    assert (await frontend.submit())["type"] == "create_entry"
+
+    await frontend.press("Add assistant")
+    await frontend.fill("name", "Home Agent")
+    assert (await frontend.submit())["errors"] == {"name": "name_taken"}
+    await frontend.fill("name", "Butler")
+    assert (await frontend.submit())["type"] == "create_entry"
+    assert [subentry["title"] for subentry in await hass.subentries("custom_tool")] == ["month"]
+    assert [subentry["title"] for subentry in await hass.subentries("mcp_server")] == ["Library"]
+    assert len(await hass.agents()) == 2
     assert not [problem for problem in frontend.problems if not problem.endswith(FRONTENDS_OWN)]
