@@ -15,6 +15,8 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.conversations.store import CONVERSATIONS
+from custom_components.home_agent.journal.store import JOURNALS
 from custom_components.home_agent.storage import RETRY_DELAY, SAVE_DELAY, StoredFile, Trouble
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
@@ -71,7 +73,9 @@ async def use_all(hass: HomeAssistant, entry: MockConfigEntry, server: LLMServer
 
 
 async def loaded_again(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """Load the entry; its documents are read then."""
+    """Load the entry as after a start: with nothing in memory. Its documents are read then."""
+    for key in (CONVERSATIONS, JOURNALS):
+        hass.data.pop(key, None)
     await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert entry.state is ConfigEntryState.LOADED
@@ -171,9 +175,9 @@ async def test_item_that_is_none_costs_only_itself(
     await use_all(hass, entry, llm_server)
     await hass.config_entries.async_unload(entry.entry_id)
     content = json.loads(file.read_text())
-    for items in content["data"].values():
+    for key, items in content["data"].items():
         if isinstance(items, list):
-            items.append({**items[0], **item} if isinstance(item, dict) and "when" in item else item)
+            items.append({**items[0], **item} if item and isinstance(item, dict) and key != "collections" else item)
     content["data"].setdefault("another", item)
     file.write_text(json.dumps(content))
     await loaded_again(hass, entry)
@@ -206,6 +210,25 @@ async def test_full_disk_is_told_until_there_is_room(
     await hass.async_block_till_done()
     assert not told(hass)
     assert file.exists()
+
+
+async def test_nothing_is_left_to_write_when_the_entry_is_gone(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    file: Path,
+    llm_server: LLMServer,
+    full_disk: Callable[[], AbstractContextManager[None]],
+    freezer: FrozenDateTimeFactory,
+) -> None:
+    await loaded_again(hass, entry)
+    with full_disk():
+        await use_all(hass, entry, llm_server)
+        await hass.config_entries.async_remove(entry.entry_id)
+    freezer.tick(RETRY_DELAY + 1)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done()
+    assert not file.exists()
+    assert not told(hass)
 
 
 async def test_what_was_cleared_is_off_the_disk_at_once(

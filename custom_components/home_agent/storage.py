@@ -140,11 +140,18 @@ class StoredFile:
             await self._async_write()
         self._cancel_timer()
 
+    async def async_remove(self) -> None:
+        """Delete it for ever: nothing is written any more, whoever still has something to keep."""
+        self._usable = False
+        async with self._writing:  # what is being written is gone, too
+            self._cancel_timer()
+            await self._store.async_remove()
+
     async def _async_write(self) -> None:
-        if not self._usable:
-            return
         async with self._writing:
             self._cancel_timer()
+            if not self._usable:
+                return
             changes = self._changes
             content, before = await self._hass.async_add_executor_job(self._prepare)
             try:

@@ -124,9 +124,12 @@ async def test_it_goes_with_the_entry(hass: HomeAssistant, house: None, hass_sto
     await build_house(hass)
     entry = await set_up(hass)
     await say(hass, "turn on bed light")
+    journal = entry.runtime_data.journal
     await hass.config_entries.async_unload(entry.entry_id)
     assert f"{DOMAIN}.journal.{entry.entry_id}" in hass_storage
     await hass.config_entries.async_remove(entry.entry_id)
+    journal.async_add(written("light.late", hass=hass))  # by a turn that still runs
+    await journal.async_close()
     assert f"{DOMAIN}.journal.{entry.entry_id}" not in hass_storage
 
 

@@ -70,7 +70,8 @@ class Conversations:
         self._profiles = {}
         self._conversations.clear()
         self._aliases.clear()
-        await self.async_close()
+        if self._file is not None:
+            await self._file.async_remove()
         await async_remove_file(self._hass, file_of(self._entry_id))
 
     @callback

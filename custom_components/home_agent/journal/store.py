@@ -65,9 +65,9 @@ class ActionJournal:
         await self._file.async_close()
 
     async def async_remove(self) -> None:
-        """Forget everything, for ever."""
+        """Forget everything, for ever: what a turn adds that still runs is not kept."""
         self._actions.clear()
-        await self._file.async_close()
+        await self._file.async_remove()
 
     @callback
     def async_add(self, written: Written) -> None:

@@ -108,6 +108,7 @@ class Knowledge:
 
         self._entry.async_on_unload(async_at_started(self._hass, look))
         self._entry.async_on_unload(async_track_time_interval(self._hass, look, RESCAN))
+        self._entry.async_on_unload(self._file.async_close)
 
     @property
     def counts(self) -> dict[str, int]:
