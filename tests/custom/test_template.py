@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.const import ASSISTANT
 from tests.context.conftest import AddEntity
 from tests.custom.conftest import Run, WriteYaml
+from tests.house import build_house
 
 
 def tool(template: str) -> str:
@@ -95,3 +98,42 @@ async def test_a_domain_from_the_arguments_is_not_listed(
     add_entity("light.hidden", exposed=False)
     await write_yaml(tool("{{ states[a] | map(attribute='entity_id') | list }}"))
     assert "may not list" in (await run("compute", a="light"))["error"]
+
+
+LOOKUPS = """
+home_agent:
+  custom_tools:
+    - name: lookup
+      description: Looks something up
+      parameters: {properties: {about: {type: string}}}
+      handler: {type: template, template: "{{ TEMPLATE }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["entity_name(about)", "about | area_name", "device_id(about)", "labels(about)", "[about] | map('area_id') | list"],
+)
+async def test_registries_tell_nothing_of_what_is_hidden(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str
+) -> None:
+    await build_house(hass)
+    await write_yaml(LOOKUPS.replace("TEMPLATE", template))
+    hidden, missing = [await run("lookup", about=name) for name in ("lock.kitchen_door", "lock.zorp")]
+    assert str(hidden).replace("kitchen_door", "_") == str(missing).replace("zorp", "_")
+    assert not hidden["success"]
+    assert (await run("lookup", about="light.bed_light"))["success"]
+
+
+async def test_a_list_that_an_argument_leads_to_has_only_what_is_exposed(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run
+) -> None:
+    await build_house(hass)
+    async_expose_entity(hass, ASSISTANT, "light.ceiling_lights", False)
+    both = ["light.bed_light", "light.ceiling_lights"]
+    await write_yaml(LOOKUPS.replace("TEMPLATE", "area_entities(about) | sort"))
+    assert (await run("lookup", about="bedroom"))["result"] == both[:1]
+    await write_yaml(LOOKUPS.replace("TEMPLATE", "about | area_entities | select('is_state', 'on') | list"))
+    assert (await run("lookup", about="bedroom"))["success"]
+    await write_yaml(LOOKUPS.replace("TEMPLATE", "area_entities('bedroom') | sort"))  # the owner's own words
+    assert (await run("lookup"))["result"] == both

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
+from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import async_fire_time_changed
+from pytest_homeassistant_custom_component.common import async_capture_events, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.errors import HomeAgentError
@@ -49,12 +51,33 @@ def test_more_than_the_limit_is_refused_per_assistant(throttle: Throttle, make_t
 
 @pytest.mark.parametrize(
     "who",
-    [{"context": Context(user_id="u")}, {"device_id": "d"}, {"satellite_id": "assist_satellite.s"}],
+    [{"user_id": "u"}, {"device_id": "d"}, {"satellite_id": "assist_satellite.s"}],
     ids=["user", "device", "satellite"],
 )
-def test_people_are_not_counted(throttle: Throttle, told: Told, make_turn: MakeTurn, who: dict[str, Any]) -> None:
-    assert all(admitted(throttle, make_turn(**who)) for _ in range(10))
+def test_what_people_say_one_by_one_is_not_refused(
+    throttle: Throttle, told: Told, make_turn: MakeTurn, who: dict[str, Any]
+) -> None:
+    def turn_of(**who: Any) -> Turn:
+        context = Context(user_id=who.pop("user_id", None))
+        return make_turn(context=context, **who)
+
+    assert all(admitted(throttle, turn_of(**who)) for _ in range(10))
     assert not told
+
+
+async def test_a_script_that_a_person_started_is_no_person(hass: HomeAssistant) -> None:
+    await build_house(hass)
+    await set_up(hass, options={"throttle_turns": 2})
+    talk = {"action": f"{DOMAIN}.process", "data": {"text": "turn on the bed light"}}
+    loop = {"sequence": [{"repeat": {"count": 5, "sequence": [talk]}}]}
+    assert await async_setup_component(hass, "script", {"script": {"loop": loop}})
+    user = await hass.auth.async_create_user("Anna", group_ids=["system-admin"])
+    calls = async_capture_events(hass, EVENT_CALL_SERVICE)
+    await hass.services.async_call("script", "loop", blocking=True, context=Context(user_id=user.id))
+    assert sum(call.data["domain"] == "light" for call in calls) == 2
+    assert ir.async_get(hass).async_get_issue(DOMAIN, "automation_loop_profile-1") is not None
+    said = await say(hass, "turn on the bed light", context=Context(user_id=user.id))
+    assert said.response.error_code is None
 
 
 async def test_the_owner_is_told_once_and_again_when_it_is_quiet(

@@ -29,6 +29,7 @@ from jinja2.runtime import Context
 from ..errors import CustomToolError
 from ..outside.encoding import Encode, plain
 from ..safety.tool import ToolRefusal
+from .registries import guard
 from .secrets import Secrets
 
 SECRETS = "secrets"
@@ -57,6 +58,9 @@ class Templates:
         self._environment.undefined = ChainableUndefined  # an argument that was left out is no reason for a warning
         self._environment.finalize = self._finalize
         self._encode: Callable[[object], object] = plain
+        self._source = ""
+        """Of the template that is rendered now."""
+        guard(hass, self._environment, lambda text: _names(self._source, text))
 
     def compile(self, source: str, names: Collection[str], at: tuple[str | int, ...]) -> Text:
         """Return a template that may use `names`. Raises `CustomToolError`, whose path is `at`."""
@@ -87,7 +91,7 @@ class Templates:
         """Return what a template prints. Raises `ToolRefusal`, without any secret."""
         assert text.template is not None
         variables = {**values.arguments, **self._secrets.values, SECRETS: self._secrets.values}
-        before, self._encode = self._encode, encode
+        before, self._encode, self._source = self._encode, encode, text.source
         try:
             with self._watched(text, values):
                 rendered = text.template.render(variables)

@@ -1,4 +1,7 @@
-"""Stops automations that talk to an assistant in a loop (C-2): nobody says more than a few sentences a minute."""
+"""Stops automations that talk to an assistant in a loop (C-2): nobody says more than a few sentences a minute.
+
+A script that a person started talks in that person's name, but all it says has one context; what a person says has one each.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +17,7 @@ from ..profiles.profile import Profile
 from ..turn import Turn
 
 THROTTLE_TURNS = 10
-"""Turns per minute and assistant that come from nobody, unless the owner set another number."""
+"""Turns per minute and assistant that come from nobody or from one run of a script, unless the owner set another number."""
 WINDOW = 60  # seconds
 
 type Notify = Callable[[HomeAssistant, Profile, bool], None]
@@ -29,7 +32,8 @@ class Throttle:
         self._hass = hass
         self._notify = notify
         self._limit = limit
-        self._turns: dict[str, deque[float]] = {}
+        self._turns: dict[tuple[str, str], deque[float]] = {}
+        """By assistant and whoever talks: one run, or nobody."""
         self._refused: dict[str, float] = {}
         self._timers: dict[str, CALLBACK_TYPE] = {}
 
@@ -37,12 +41,12 @@ class Throttle:
     def admit(self, turn: Turn) -> None:
         """Return when the turn may go on; raises `HomeAgentError` when there were too many in the last minute.
 
-        Turns of a person, a voice device or a satellite are never counted: a person stops by themselves.
+        What a person, a voice device or a satellite says one by one is never refused: a person stops by themselves.
         """
-        if turn.context.user_id or turn.device_id or turn.satellite_id:
-            return
         now = time.monotonic()
-        turns = self._turns.setdefault(turn.profile.subentry_id, deque())
+        self._turns = {key: turns for key, turns in self._turns.items() if turns and turns[-1] > now - WINDOW}
+        run = turn.context.id if turn.context.user_id or turn.device_id or turn.satellite_id else ""
+        turns = self._turns.setdefault((turn.profile.subentry_id, run), deque())
         while turns and turns[0] <= now - WINDOW:
             turns.popleft()
         if len(turns) < self._limit:
