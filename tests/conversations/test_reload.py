@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
@@ -11,9 +12,11 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import DOMAIN
 from tests.house import say, set_up
-from tests.llm_server import LLMServer, text
+from tests.llm_server import LLMServer, text, tool_call
 
 from .conftest import restart, say_all, stored, words
+
+KITCHEN_ON = {"action": "turn_on", "entity_id": "light.kitchen_lights"}
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -80,11 +83,17 @@ async def test_a_turn_that_outlives_the_entry_leaves_nothing_on_the_disk(
     hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
 ) -> None:
     entry = await set_up(hass, llm_server)
-    conversations = entry.runtime_data.conversations
-    async with answering(hass, llm_server, "my secret"):
-        await hass.config_entries.async_remove(entry.entry_id)
-    await conversations.async_close()
-    assert conversations.counts()["messages"] == 0
+    kept = (entry.runtime_data.conversations, entry.runtime_data.journal)
+    llm_server.plan(replace(tool_call("ha_control", KITCHEN_ON), delay=0.5), text("Done."))
+    task = asyncio.create_task(say(hass, "my secret", "a"))
+    while not llm_server.requests:
+        await asyncio.sleep(0.01)
+    await hass.config_entries.async_remove(entry.entry_id)
+    await task
+    for file in kept:
+        await file.async_close()
+    assert hass.states.is_state("light.kitchen_lights", "on")
+    assert not [name for name, content in hass_storage.items() if "my secret" in str(content)]
     assert key(entry) not in hass_storage
 
 
