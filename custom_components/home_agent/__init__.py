@@ -2,6 +2,7 @@
 
 import logging
 
+from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.typing import ConfigType
@@ -12,10 +13,12 @@ from .conversations.store import async_remove_conversations
 from .custom import configuration
 from .issues import async_clear
 from .journal.store import async_remove_journal
-from .knowledge.library import FILE as KNOWLEDGE_FILE
+from .knowledge.library import FILE as KNOWLEDGE_FILE, async_filled
 from .learned import file_of as learned_file_of
 from .pipelines import async_watch_pipelines
 from .retrieval import embedded_store, embedding_cache
+from .retrieval.leaving import async_leave_server
+from .retrieval.settings import RetrievalSettings
 from .runtime import HomeAgentConfigEntry
 from .services import async_register_services
 from .storage import async_remove_file
@@ -49,6 +52,7 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Delete the journal, what was said, the documents that were added, and the index; the owner's folder stays."""
+    await async_leave_server(hass, RetrievalSettings.from_options(entry.options), await async_filled(hass))
     await async_remove_conversations(hass, entry.entry_id)
     await async_remove_journal(hass, entry.entry_id)
     await async_remove_file(hass, learned_file_of(entry.entry_id))
@@ -59,4 +63,6 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    if entry.state is ConfigEntryState.LOADED:
+        await entry.runtime_data.async_move(entry.options)
     hass.config_entries.async_schedule_reload(entry.entry_id)

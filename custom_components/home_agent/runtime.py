@@ -1,6 +1,8 @@
 """What the loaded entry owns."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
 
@@ -17,6 +19,7 @@ from .knowledge.library import Knowledge
 from .mcp_client.provider import McpTools
 from .profiles.profile import Profile
 from .retrieval.index import HomeIndex
+from .retrieval.settings import RetrievalSettings
 from .retrieval.vectors import Vectors
 from .safety.policy import Policy
 from .safety.throttle import Throttle
@@ -60,3 +63,11 @@ class RuntimeData:
         if profile.llm == LLM_DEFAULT:
             return next(iter(self.endpoints.values()), None)
         return self.endpoints.get(profile.llm)
+
+    async def async_move(self, options: Mapping[str, Any]) -> None:
+        """Let go of what is kept where these options keep nothing any more; the entry is loaded anew after that."""
+        before, after = self.finder.settings, RetrievalSettings.from_options(options)
+        if before.place != after.place:
+            await self.vectors.async_leave(before.store, {before.collection, *self.knowledge.filled})
+        elif before.collection != after.collection:
+            await self.vectors.async_leave(before.store, {before.collection})

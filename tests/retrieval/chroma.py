@@ -57,6 +57,12 @@ class ChromaServer:
         for name in names:
             urlopen(Request(f"{root}/{name}", method="DELETE"), timeout=10).close()
 
+    def make(self, name: str) -> None:
+        """Make a collection, as another program would."""
+        root = f"http://127.0.0.1:{self.port}/api/v2/tenants/default_tenant/databases/default_database/collections"
+        body = json.dumps({"name": name}).encode()
+        urlopen(Request(root, body, {"Content-Type": "application/json"}), timeout=10).close()
+
     def kill(self) -> None:
         """End it without a warning."""
         if self._process is not None:

@@ -18,6 +18,7 @@ from ..client.presets import PRESETS, preset_for
 from ..errors import EmbeddingError, RetrievalError
 from ..retrieval.chroma_store import ChromaStore
 from ..retrieval.embeddings_api import EmbeddingsApi
+from ..retrieval.health import Silent
 from ..retrieval.numeric import async_load_numpy
 from ..retrieval.settings import (
     CHROMA,
@@ -78,19 +79,6 @@ SECRETS = ("chroma_token", "embedding_key")
 REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
 """Switches that forget a secret, each below its field as long as there is one."""
 DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
-
-
-class Silent:
-    """Tells nobody: whoever fills in a form sees what is wrong."""
-
-    async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
-        """Say nothing."""
-
-    def async_recovered(self, part: str) -> None:
-        """Say nothing."""
-
-    def async_set_aside(self, kept_as: str, reason: str) -> None:
-        """Say nothing."""
 
 
 def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip_check: bool) -> probatio.Schema:

@@ -88,7 +88,7 @@ class Knowledge:
         """All passages by collection and id."""
         self._synced: dict[str, Mapping[str, Document]] = {}
         """What the store has, by collection."""
-        self._filled: set[str] = set()
+        self.filled: set[str] = set()
         """Collections of the store that hold, or may hold, something of ours; kept, so that nothing stays that is gone."""
         self._compared = time.monotonic()
         """When it was last asked what a server has."""
@@ -198,7 +198,7 @@ class Knowledge:
                 await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
         if self._settings.store == CHROMA and time.monotonic() - self._compared > COMPARE:  # others may change it
             self._compared = time.monotonic()
-            self._synced = {name: {} for name in self._filled}
+            self._synced = {name: {} for name in self.filled}
         self._start_sync()
         return Counts.between(before, marks)
 
@@ -316,19 +316,25 @@ class Knowledge:
             filled = await self._file.async_load(_collections_of) or set()
             if self._entries is None:  # nobody else read it meanwhile
                 self._entries = {entry.key: entry for entry in found}
-                self._filled = filled
+                self.filled = filled
                 self._synced = {name: {} for name in filled} | self._synced  # nobody knows with what
         return self._entries
 
     async def _async_note(self, collection: str, *, filled: bool) -> None:
         """Keep in mind which collections of the store hold something of ours, until they are emptied."""
-        if (collection in self._filled) is not filled:
-            self._filled = self._filled ^ {collection}  # a new one: the file is written by another thread
+        if (collection in self.filled) is not filled:
+            self.filled = self.filled ^ {collection}  # a new one: the file is written by another thread
             await self._file.async_write()
 
     def _data(self) -> dict[str, Any]:
         documents = [asdict(entry) for entry in list((self._entries or {}).values())]
-        return {"documents": documents, "collections": sorted(self._filled)}
+        return {"documents": documents, "collections": sorted(self.filled)}
+
+
+async def async_filled(hass: HomeAssistant) -> set[str]:
+    """Return the collections of the store that hold something of ours, as they were kept. Never raises."""
+    file = StoredFile(hass, FILE, dict, lambda trouble, name, holds: None)
+    return await file.async_load(_collections_of) or set()
 
 
 def _collections_of(content: Mapping[str, Any]) -> set[str]:

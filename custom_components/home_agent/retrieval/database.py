@@ -49,12 +49,15 @@ class Database:
             self._connection = None
 
     def delete(self) -> None:
-        """Delete the file and whatever was set aside of it."""
+        """Delete the file and whatever was set aside of it. Never raises: what cannot be deleted is logged."""
         with self.lock:
             self.close()
             for path in (self.path, *(self.path.with_name(name) for name, _ in self.set_aside())):
                 for companion in _COMPANIONS:
-                    path.with_name(path.name + companion).unlink(missing_ok=True)
+                    try:
+                        path.with_name(path.name + companion).unlink(missing_ok=True)
+                    except OSError as err:  # a folder that somebody put in its place
+                        LOGGER.warning("%s cannot be deleted: %s", path.name + companion, type(err).__name__)
 
     def set_aside(self) -> list[tuple[str, str]]:
         """Return name and reason of files that were set aside, as long as they are there, whoever did it and when."""

@@ -30,6 +30,19 @@ class Reporter(Protocol):
         ...
 
 
+class Silent:
+    """Tells nobody: somebody waits for the answer, or nobody needs it any more."""
+
+    async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
+        """Say nothing."""
+
+    def async_recovered(self, part: str) -> None:
+        """Say nothing."""
+
+    def async_set_aside(self, kept_as: str, reason: str) -> None:
+        """Say nothing."""
+
+
 class Health:
     """Of one part."""
 

@@ -71,7 +71,7 @@ class HomeIndex:
         self._entry = entry
         self._home = home
         self._vectors = vectors
-        self._settings = settings
+        self.settings = settings
         self._embeds = settings.embedding == ENDPOINT or settings.store == CHROMA
         self._languages = languages
         self._documents: Mapping[str, EntityDocument] = {}
@@ -107,7 +107,7 @@ class HomeIndex:
 
         self._entry.async_on_unload(async_at_started(self._hass, started))
         self._entry.async_on_unload(self._end)
-        if self._settings.store == CHROMA:  # others may change or lose what is there
+        if self.settings.store == CHROMA:  # others may change or lose what is there
             self._entry.async_on_unload(async_track_time_interval(self._hass, self._look_again, LOOK_AGAIN))
 
     @property
@@ -177,18 +177,18 @@ class HomeIndex:
 
         Vectors of letters, which a server has without one, know nothing that the words do not know better.
         """
-        if self._settings.embedding != ENDPOINT:
+        if self.settings.embedding != ENDPOINT:
             return ()
         began = time.perf_counter()
         follows = query.previous and len(query.text) <= FOLLOW_UP
         text = f"{query.previous}\n{query.text}" if follows else query.text
-        name = self._settings.collection
-        nearest = await self._vectors.async_nearest(text, (name,), max(query.limit, self._settings.top_k))
+        name = self.settings.collection
+        nearest = await self._vectors.async_nearest(text, (name,), max(query.limit, self.settings.top_k))
         if not isinstance(found := nearest.get(name), list):
             if name in nearest:
                 self._doubt(found)
             return ()
-        near = [match.id for match in found if match.id in self._documents and self._settings.is_near(match)]
+        near = [match.id for match in found if match.id in self._documents and self.settings.is_near(match)]
         events.async_vector_db_queried(self._hass, {name: len(near)}, near, began)
         return near
 
@@ -284,12 +284,12 @@ class HomeIndex:
             entities = self._documents
             wanted = entities.values() if self._embeds else ()
             documents = {item.entity_id: item.document() async for item in in_slices(wanted)}
-            progress = events.IndexProgress(self._hass, self._settings.collection)
+            progress = events.IndexProgress(self._hass, self.settings.collection)
             if anew:
                 await self._vectors.embedder.async_forget()
             try:
                 counts = await self._vectors.async_sync(
-                    self._settings.collection, documents, progress.async_advance, anew=anew
+                    self.settings.collection, documents, progress.async_advance, anew=anew
                 )
             except BaseException:
                 self._synced = None

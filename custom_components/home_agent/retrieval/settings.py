@@ -65,6 +65,12 @@ class RetrievalSettings:
         return cls(**known)
 
     @property
+    def place(self) -> tuple[object, ...]:
+        """Where the store is: settings that differ in this have different ones."""
+        where = (self.chroma_host, self.chroma_port, self.chroma_tenant, self.chroma_database)
+        return (self.store, *(where if self.store == CHROMA else ()))
+
+    @property
     def embedding_leaves_the_house(self) -> bool:
         """Whether what is embedded goes to a computer outside."""
         address = normalize_base_url(self.embedding_url, self.embedding_preset)

@@ -1,13 +1,14 @@
 """Documents and their copies in a store: what is embedded again, what leaves, what is near to a text."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 import time
 
 from ..const import LOGGER
 from ..errors import EmbeddingError, RetrievalError, StoreError, StoreRefusedError
 from .base import Document, Embedder, Match, Store
+from .leaving import async_leave
 
 BATCH = 64  # documents embedded and written at a time
 QUERY_TIMEOUT = 1.5  # seconds; who asks is waiting, and what is found by words is there already
@@ -54,7 +55,8 @@ class Vectors:
         self._opening = asyncio.Lock()
         self._is_open = False
         self._ended = False
-        """Whether both were let go of, for good."""
+        """Whether nothing is written any more."""
+        self._writing = asyncio.Lock()
         self._slow_until = 0.0
         self._outdated: set[str] = set()
         """Collections that hold vectors of another length than the embedder makes by now."""
@@ -73,6 +75,13 @@ class Vectors:
             self._is_open, self._ended = False, True
             await self.embedder.async_close()
             await self.store.async_close()
+
+    async def async_leave(self, title: str, collections: Collection[str]) -> None:
+        """Write nothing more, and delete these collections: they are kept elsewhere from now on. Never raises."""
+        async with self._writing:
+            self._ended = True
+        if collections:
+            await async_leave(self.store, title, collections)
 
     async def async_sync(
         self,
@@ -109,11 +118,12 @@ class Vectors:
 
     async def _async_write(self, collection: str, documents: Sequence[Document]) -> None:
         vectors = await self.embedder.async_embed([document.text for document in documents])
-        if self._ended:  # an action may have begun this that does not end with the entry
-            raise StoreError("store_file", store=collection, detail="closed")
         if len(vectors) != len(documents):
             raise EmbeddingError(endpoint=self.embedder.key, detail=f"{len(vectors)}/{len(documents)}")
-        await self.store.async_upsert(collection, documents, vectors, self.embedder.key)
+        async with self._writing:
+            if self._ended:  # an action may have begun this that does not end with the entry
+                raise StoreError("store_closed")
+            await self.store.async_upsert(collection, documents, vectors, self.embedder.key)
 
     async def async_nearest(self, text: str, collections: Sequence[str], limit: int) -> Nearest:
         """Return the nearest documents of each collection; nothing while the embedder is away, or either takes too long."""
