@@ -167,6 +167,27 @@ def test_an_adjective_of_a_room_is_the_room(ask: Ask, ranker: Ranker) -> None:
     assert ask("включи кухонный свет", language="ru")[0] == "light.stol"
 
 
+@pytest.mark.parametrize(
+    ("text", "area"),
+    [
+        pytest.param("Licht in der Küche an", "kitchen", id="Küche is the Kitchen, not the Waschküche"),
+        pytest.param("Küchenlicht an", "kitchen", id="in a compound"),
+        pytest.param("Licht in der Waschküche an", "laundry", id="the other one by its own name"),
+        pytest.param("Licht im Wohnzimmer an", "living", id="a room of two words"),
+    ],
+)
+async def test_a_room_by_its_name_in_another_language_comes_before_one_that_ends_like_it(
+    hass: HomeAssistant, text: str, area: str
+) -> None:
+    names = {"kitchen": "Kitchen", "laundry": "Waschküche", "living": "Living Room", "sleep": "Schlafzimmer"}
+    house = Ranker(
+        EntityDocument(entity_id=f"light.{key}", names=("Deckenlampe",), area_id=key, area_names=(name,))
+        for key, name in names.items()
+    )
+    found = house.rank(Query(text=text, language="de"), await Languages(hass).async_get("de"))
+    assert [item.entity_id for item in found if item.member] == [f"light.{area}"]
+
+
 def test_it_is_what_was_spoken_of(ask: Ask) -> None:
     assert ask("turn it off again", spoken_of=("cover.kitchen", "light.guest"))[0] == "cover.kitchen"
     assert ask("living room light on", spoken_of=("cover.kitchen",))[0] == "light.living"

@@ -27,6 +27,9 @@ class Evidence:
         """Look up every word of the request."""
         self.table = table
         self.request = request
+        self._rooms = {name for name, text in enumerate(table.place_texts) if text in request.rooms}
+        for spoken in request.spoken:
+            self._leave_other_rooms(spoken)
         self.places = self._places()
         self._look()
 
@@ -51,6 +54,16 @@ class Evidence:
             np.maximum(into, kind, out=into)
         self.said = said / np.float32(max(total, _ENOUGH))
         self.total = total
+
+    def _leave_other_rooms(self, spoken: Spoken) -> None:
+        """Let "Küche" not stand for a "Waschküche" where the house has a kitchen, by whatever name."""
+        if any(number in self.table.place_texts[name] for name in self._rooms for number in spoken.alike):
+            word, folded = spoken.folded, self.table.lexicon.folded
+            spoken.alike = {
+                number: how
+                for number, how in spoken.alike.items()
+                if folded(number) == word or not folded(number).endswith(word)
+            }
 
     def weight(self, spoken: Spoken) -> float:
         """Return how much a word says: the rarer among the names, the more; nothing when nobody has it."""
@@ -130,9 +143,7 @@ class Evidence:
         table = self.table
         named = np.flatnonzero(self._said_words(table.place_words) >= np.maximum(table.place_lengths, 1))
         self.place_words: frozenset[str] = frozenset()
-        if not len(named):
-            return []
-        tokens = {int(name): self._tokens_of(int(name)) for name in named}
+        tokens = {name: self._tokens_of(name) for name in {*map(int, named), *self._rooms}}
         kept = [name for name, mine in tokens.items() if not any(mine < other for other in tokens.values())]
         self.place_words = frozenset[str]().union(*(tokens[name] for name in kept))
         return sorted({int(table.place_of[name]) for name in kept} - {0})

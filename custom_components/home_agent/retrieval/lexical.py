@@ -71,6 +71,10 @@ class Lexicon:
         self._alike.clear()
         return number
 
+    def folded(self, number: int) -> str:
+        """Return a word by its number, folded."""
+        return self._folded[number]
+
     def find(self, folded: str) -> int | None:
         """Return the number of a word of the house that is written like this folded one."""
         return self._by_folded.get(folded)

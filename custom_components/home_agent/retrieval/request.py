@@ -24,7 +24,7 @@ _FILLER = 0.12
 _FORM = 0.88  # likeness of two forms of one word
 _HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
 _MEASURED = 0.4  # what is measured, in an order
-_ROOM = 0.72  # the same room under another name
+_ROOM = 0.8  # the same room under another name: more than a word that only has this one in it
 _LINKS = ("s", "n", "en", "er", "es", "e")
 
 
@@ -50,6 +50,8 @@ class Request:
     """What was said."""
 
     spoken: list[Spoken]
+    rooms: frozenset[tuple[int, ...]] = frozenset()
+    """What rooms that were named are called otherwise, as numbers of words of the house."""
     everything: bool = False
     """Whether all of something is meant."""
     asking: float = 0.0
@@ -76,7 +78,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
         for place, run in enumerate(said)
         for item in _spoken(run, folded[place], phrases.get(place), language, lexicon)
     ]
-    _call_rooms_otherwise(spoken, folded, language, lexicon)
+    rooms = _call_rooms_otherwise(spoken, language, lexicon)
     if not any(item.is_noun for item in spoken):
         _take_fillers_for_nouns(spoken, language)
     if _DEGREES.search(plain):
@@ -90,6 +92,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
         _mean_no_kind(spoken, language)
     return Request(
         list({item.word: item for item in spoken}.values()),
+        rooms=frozenset(rooms),
         everything=language.has_everything(folded),
         asking=mode,
     )
@@ -154,8 +157,10 @@ def _alike(run: str, folded: str, language: Language, lexicon: Lexicon) -> Alike
     return {**alike, **more} if more else alike
 
 
-def _call_rooms_otherwise(spoken: Sequence[Spoken], folded: list[str], language: Language, lexicon: Lexicon) -> None:
-    """Let the word for a room stand for its other names in this house: "lounge" for "living room"."""
+def _call_rooms_otherwise(spoken: Sequence[Spoken], language: Language, lexicon: Lexicon) -> set[tuple[int, ...]]:
+    """Let the word for a room stand for its other names in this house, and return those: "lounge" for "living room"."""
+    rooms: set[tuple[int, ...]] = set()
+    folded = [item.folded for item in spoken]  # "Küchenlicht" taken apart
     for start, length, others in language.rooms(folded):
         telling = _telling(folded[start : start + length])
         for item in spoken:
@@ -163,11 +168,13 @@ def _call_rooms_otherwise(spoken: Sequence[Spoken], folded: list[str], language:
                 found = dict(item.alike)
                 for name in others:
                     words = name.split()
-                    numbers = [lexicon.find(word) for word in words]
-                    number = lexicon.find(_telling(words)) if None not in numbers else None
-                    if number is not None and found.get(number, 0.0) < _ROOM:
-                        found[number] = _ROOM
+                    numbers = tuple(number for word in words if (number := lexicon.find(word)) is not None)
+                    if len(numbers) == len(words):
+                        number = numbers[words.index(_telling(words))]
+                        found[number] = max(found.get(number, 0.0), _ROOM)
+                        rooms.add(numbers)
                 item.alike = found
+    return rooms
 
 
 def _telling(words: Sequence[str]) -> str:
