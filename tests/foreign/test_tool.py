@@ -1,5 +1,6 @@
 """One foreign tool: its class, its arguments, its result, its name."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.errors import ToolError
+from custom_components.home_agent.foreign import provider as provider_module
 from custom_components.home_agent.foreign.intents import ForeignIntent
 from custom_components.home_agent.foreign.provider import ForeignTools, wrapped
 from custom_components.home_agent.foreign.result import MAX_CHARACTERS, plain_result
@@ -138,19 +140,31 @@ async def test_a_collection_for_administrators_is_not_offered_to_others(
     assert offered == [0, 0, 1]
 
 
+@pytest.mark.parametrize(
+    "error", [HomeAssistantError("it sleeps"), ValueError("it sleeps"), None], ids=["", "odd", "silent"]
+)
 async def test_a_collection_that_fails_leaves_the_others(
-    hass: HomeAssistant, register: Register, caplog: pytest.LogCaptureFixture
+    hass: HomeAssistant,
+    register: Register,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception | None,
 ) -> None:
+    monkeypatch.setattr(provider_module, "TIMEOUT", 0.05)
+
     class Failing(MadeAPI):
         async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
-            raise HomeAssistantError("the server sleeps")
+            if error is None:
+                await asyncio.Event().wait()
+            raise error or AssertionError
 
     llm.async_register_api(hass, Failing(hass=hass, id="failing", name="Failing"))
     register(Made("x", {}))
     profile = Profile(llm_apis=("failing", "made"))
-    tools = await ForeignTools(hass, lambda *_: None).async_tools(profile, CONTEXT)
-    assert [tool.name for tool in tools] == ["x"]
-    assert "the server sleeps" in caplog.text
+    provider = ForeignTools(hass, lambda *_: None)
+    for _ in range(2):
+        assert [tool.name for tool in await provider.async_tools(profile, CONTEXT)] == ["x"]
+    assert caplog.text.count("The tools of Failing") == 1  # an outage is logged once
 
 
 async def test_our_own_tools_are_never_foreign(hass: HomeAssistant, register: Register) -> None:

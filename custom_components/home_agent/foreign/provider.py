@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 import re
 
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import slugify
 
 from ..const import DOMAIN, LOGGER
+from ..context.outages import Outages
 from ..profiles.profile import Profile
 from ..safety.tool import HomeAgentTool
 from .actions import CALL_ACTION, ForeignAction
@@ -18,6 +18,7 @@ from .scripts import PREFIX, SCRIPT, ForeignScript
 from .tool import ForeignTool, needs_admin
 
 MAX_NAME = 64
+TIMEOUT = 5.0  # seconds; one that takes longer keeps nobody from an answer
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 type Notify = Callable[[HomeAssistant, Profile, Iterable[str]], None]
@@ -31,6 +32,7 @@ class ForeignTools:
         """Take who is told of collections that are gone."""
         self._hass = hass
         self._notify = notify
+        self._outages = Outages()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
         """Return the tools of what the profile chose; a collection that cannot be had now is left out."""
@@ -48,11 +50,8 @@ class ForeignTools:
     async def _async_instance(self, api: llm.API, llm_context: llm.LLMContext) -> llm.APIInstance | None:
         if needs_admin(api) and not await self._async_is_admin(llm_context):
             return None
-        try:
-            return await llm.async_get_api(self._hass, api.id, llm_context)
-        except HomeAssistantError as err:
-            LOGGER.warning("The tools of %s are left out: %s", api.name, err)
-        return None
+        asked = llm.async_get_api(self._hass, api.id, llm_context)
+        return await self._outages.async_answer(f"The tools of {api.name}", TIMEOUT, asked)
 
     async def _async_is_admin(self, llm_context: llm.LLMContext) -> bool:
         user_id = llm_context.context.user_id if llm_context.context else None
