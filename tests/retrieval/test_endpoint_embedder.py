@@ -155,6 +155,28 @@ async def test_model_that_changed_behind_its_name_replaces_everything(
     assert len(embedding_server.texts) == 3 + 1 + 4
 
 
+async def test_two_who_ask_the_same_at_the_same_time_share_an_answer(
+    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
+) -> None:
+    embedder = make_embedder()
+    first, second = await asyncio.gather(*[embedder.async_embed(["turn on the light"], within=3) for _ in range(2)])
+    assert np.array_equal(first, second)
+    assert embedding_server.texts == ["turn on the light"]
+
+
+async def test_who_waits_while_it_ends_gets_an_error(
+    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
+) -> None:
+    embedding_server.plan(Reply(silent=True))
+    embedder = make_embedder()
+    waiting = asyncio.ensure_future(embedder.async_embed(["turn on the light"], within=30))
+    while not embedding_server.requests:
+        await asyncio.sleep(0.01)
+    await embedder.async_close()
+    with pytest.raises(EmbeddingError):
+        await waiting
+
+
 async def test_lengths_that_change_with_each_answer_are_given_up(
     make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
 ) -> None:
@@ -245,7 +267,7 @@ async def test_slow_endpoint_holds_no_turn_up_and_its_answer_is_kept(
     with pytest.raises(EmbeddingError) as failure:
         await embedder.async_embed(["turn on the light"], within=0.1)
     assert failure.value.translation_key == "embedding_timeout"
-    await asyncio.gather(*embedder._late)
+    await asyncio.gather(*embedder._asking.values())
     assert (await embedder.async_embed(["turn on the light"], within=0.1)).shape == (1, 32)
     assert embedding_server.texts == ["turn on the light"]
 

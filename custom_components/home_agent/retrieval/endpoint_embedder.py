@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from homeassistant.core import HomeAssistant
@@ -34,7 +35,8 @@ class EndpointEmbedder:
         self._cache = EmbeddingCache(hass, settings.embedding_model)
         self._length: int | None = None
         """Of the newest vectors."""
-        self._late: set[asyncio.Task[Vectors]] = set()
+        self._asking: dict[tuple[str, ...], asyncio.Task[Vectors]] = {}
+        """What somebody waits for, or waited for in vain, by its texts."""
         self.key = f"model {settings.embedding_model}"
         self.health = Health(EMBEDDING, self._api.title, reporter)
 
@@ -57,7 +59,7 @@ class EndpointEmbedder:
 
     async def async_close(self) -> None:
         """Give up what is still on its way, and let go of the cache."""
-        for task in self._late:
+        for task in self._asking.values():
             task.cancel()
         await self._hass.async_add_executor_job(self._cache.close)
 
@@ -88,15 +90,17 @@ class EndpointEmbedder:
     async def _async_batch(self, texts: Sequence[str], within: float | None) -> Vectors:
         if within is None:
             return await self._async_asked(texts, patient=True)
-        task = self._hass.async_create_background_task(
-            self._async_asked(texts, patient=False), "home_agent embedding", eager_start=True
-        )
         # Not broken off when it takes too long: a server that has to load its model first would begin anew with each
-        # question, and who asks again after that gets the answer.
-        self._late.add(task)
-        task.add_done_callback(self._forget)
+        # question, and who asks again after that gets the answer. Entities and documents are looked for at the same time,
+        # with the same words: they are asked for once.
+        if (task := self._asking.get(key := tuple(texts))) is None:
+            task = self._hass.async_create_background_task(
+                self._async_asked(texts, patient=False), "home_agent embedding", eager_start=True
+            )
+            self._asking[key] = task
+            task.add_done_callback(partial(self._forget, key))
         await asyncio.wait({task}, timeout=within * _OF_ITS_TIME)
-        if not task.done():
+        if not task.done() or task.cancelled():  # broken off with the entry
             raise EmbeddingError("embedding_timeout", endpoint=self._api.title, detail=f"{within:g}")
         return task.result()
 
@@ -111,8 +115,8 @@ class EndpointEmbedder:
                 self._cache.put(digest_of(text), vector)
         return vectors
 
-    def _forget(self, task: asyncio.Task[Vectors]) -> None:
-        self._late.discard(task)
+    def _forget(self, key: tuple[str, ...], task: asyncio.Task[Vectors]) -> None:
+        self._asking.pop(key, None)
         if not task.cancelled():
             task.exception()  # the owner knows already
 
