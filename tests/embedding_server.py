@@ -13,7 +13,6 @@ from typing import Any
 
 from aiohttp import web
 
-from custom_components.home_agent.retrieval.lexical_embedder import vectors_of
 from tests.llm_server import Reply
 
 type Make = Callable[[Sequence[str]], list[list[float]]]
@@ -97,6 +96,9 @@ class EmbeddingServer:
 
 def _folded(texts: Sequence[str], dimension: int) -> list[list[float]]:
     """Return vectors of letters, made shorter by adding up, and never all zero."""
+    # Not before it is needed: a test with a browser has no Home Assistant in its own process
+    from custom_components.home_agent.retrieval.lexical_embedder import vectors_of
+
     folded = []
     for row in vectors_of(texts):
         short = [0.0] * dimension

@@ -129,7 +129,8 @@ class Frontend:
 
     async def switch(self, label: str) -> None:
         """Turn a switch on or off."""
-        await self.dialog.get_by_label(label, exact=True).click()
+        named = self.page.get_by_text(label, exact=True)
+        await self.dialog.locator("ha-selector-boolean", has=named).locator("ha-switch").click()
 
     async def submit(self) -> dict[str, Any]:
         """Send the form; return the step that follows."""

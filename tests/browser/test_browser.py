@@ -3,10 +3,11 @@
 `SHOTS=docs/images scripts/test tests/browser` keeps pictures for the docs.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 import json
 import os
 from pathlib import Path
+from string import ascii_lowercase
 
 from playwright.async_api import expect
 import pytest
@@ -50,10 +51,18 @@ async def llm_server() -> AsyncGenerator[LLMServer]:
     server.assert_done()
 
 
+class LetterServer(EmbeddingServer):
+    """An endpoint that makes vectors by counting letters."""
+
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return how often each letter stands in each text."""
+        return [[one.casefold().count(letter) + 0.01 for letter in ascii_lowercase] for one in texts]
+
+
 @async_fixture
 async def embedding_server() -> AsyncGenerator[EmbeddingServer]:
     """An endpoint that makes vectors."""
-    server = EmbeddingServer()
+    server = LetterServer()
     await server.start()
     yield server
     await server.stop()

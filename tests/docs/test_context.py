@@ -54,6 +54,23 @@ async def test_a_small_house(
     assert pictures("A small house") == shown
 
 
+@pytest.mark.parametrize(
+    ("context_format", "heading"), [("natural_language", "As sentences"), ("hybrid", "As JSON with notes")]
+)
+async def test_other_formats(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    house: None,
+    evening: FrozenDateTimeFactory,
+    context_format: str,
+    heading: str,
+) -> None:
+    await build_house(hass)
+    await set_up(hass, llm_server, profile={"context_format": context_format})
+    shown = await sent(hass, llm_server, evening, ["Is the front door locked?"])
+    assert pictures(heading) == shown[1:]
+
+
 async def test_a_large_house(
     hass: HomeAssistant, llm_server: LLMServer, house: None, evening: FrozenDateTimeFactory
 ) -> None:
