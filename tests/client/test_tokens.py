@@ -69,8 +69,16 @@ def test_odd_numbers_do_not_carry_the_estimate_away() -> None:
     estimator.calibrate(1000, 10)
     assert estimator.factor == 1.0
     for _ in range(50):
-        estimator.calibrate(100, 100_000)
+        estimator.calibrate(1000, 2400)
     assert estimator.factor == 2.0
     for _ in range(50):
-        estimator.calibrate(100_000, 100)
+        estimator.calibrate(1000, 410)
     assert estimator.factor == 0.5
+
+
+@pytest.mark.parametrize("counted", [60, 390, 2600, 10**9], ids=["only what is new", "less", "more", "far more"])
+def test_a_server_that_counts_something_else_is_not_believed(counted: int) -> None:
+    estimator = TokenEstimator()
+    for _ in range(10):
+        estimator.calibrate(1000, counted)
+    assert estimator.factor == 1.0

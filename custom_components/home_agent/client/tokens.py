@@ -23,6 +23,8 @@ _IDEOGRAPH = 0.95  # Chinese, Japanese, Korean; also Thai and the scripts of Ind
 _EMOJI = 2.0
 
 _FACTOR_MIN, _FACTOR_MAX = 0.5, 2.0
+_LEAST, _MOST = 0.4, 2.5
+"""No tokenizer is so far from the estimate: a server that says so counts something else, only what was not in its cache for one."""
 _LEARNING = 0.3  # share of a new measurement
 LONG = 4000  # characters; more would hold up the event loop for more than a millisecond
 _MIN_MEASURE = 50  # tokens below which a measurement says nothing
@@ -67,6 +69,8 @@ class TokenEstimator:
     def calibrate(self, estimated: int, actual: int) -> None:
         """Learn from a request's `raw_estimate` (`Reply.estimated_tokens`) and what the endpoint counted."""
         if estimated < _MIN_MEASURE or actual < _MIN_MEASURE:
+            return
+        if not _LEAST * estimated <= actual <= _MOST * estimated:
             return
         corrected = self.factor + _LEARNING * (actual / estimated - self.factor)
         self.factor = min(_FACTOR_MAX, max(_FACTOR_MIN, corrected))
