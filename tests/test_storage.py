@@ -127,7 +127,12 @@ async def test_everything_comes_back(
 
 @pytest.mark.parametrize("content", [pytest.param(NEWER, id="newer"), pytest.param(None, id="unreadable")])
 async def test_file_that_may_not_be_replaced_is_left_as_it_is(
-    hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer, content: str | None
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    file: Path,
+    llm_server: LLMServer,
+    caplog: pytest.LogCaptureFixture,
+    content: str | None,
 ) -> None:
     if content is None:
         file.mkdir()  # the disk gives no content
@@ -138,6 +143,7 @@ async def test_file_that_may_not_be_replaced_is_left_as_it_is(
     await use_all(hass, entry, llm_server)
     await hass.config_entries.async_unload(entry.entry_id)
     assert file.is_dir() if content is None else file.read_text() == content
+    assert caplog.text.count("What was stored cannot be used") == 1
 
 
 @pytest.mark.parametrize("data", ["[]", "3", '"words"', '{"actions": "words", "documents": 3, "conversations": {}}'])

@@ -76,6 +76,8 @@ class StoredFile:
         Never raises. Whatever `read` raises says that the file is none of ours. JSON that is broken is set aside and
         reported by Home Assistant itself.
         """
+        if not self._usable:  # that was said
+            return None
         try:
             content = await self._store.async_load()
             return None if content is None else await self._hass.async_add_executor_job(read, content)
