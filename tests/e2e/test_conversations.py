@@ -85,3 +85,32 @@ async def test_file_that_was_cut_off_is_set_aside(own_hass: Hass, own_server: LL
     for item in aside.glob(f"{DOMAIN}.*.corrupt.*"):
         item.unlink()
     await own_hass.command("repairs/ignore_issue", domain=issue["domain"], issue_id=issue["issue_id"], ignore=True)
+
+
+async def test_settings_that_change_in_mid_answer_cost_no_word(own_hass: Hass, own_server: LLMServer) -> None:
+    agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
+    own_server.plan(text("This answer takes its time.", pause=0.4), text("You asked."))
+    asking = asyncio.create_task(own_hass.say("one", agent=agent, conversation_id="kitchen"))
+    while not own_server.requests:
+        await asyncio.sleep(0.05)
+    await profile(own_hass, history_max_messages=20)
+    assert (await asking).speech == "This answer takes its time."
+    await own_hass.restart()
+    await own_hass.say("two", agent=agent, conversation_id="kitchen")
+    assert words(own_server) == ["user: one", "assistant: This answer takes its time.", "user: two"]
+
+
+async def test_nothing_is_left_of_an_answer_that_outlives_the_integration(
+    own_hass: Hass, own_server: LLMServer
+) -> None:
+    agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
+    own_server.plan(text("One."), text("This answer takes its time.", pause=0.4))
+    await own_hass.say("marzipan", agent=agent, conversation_id="kitchen")
+    asking = asyncio.create_task(own_hass.say("more marzipan", agent=agent, conversation_id="kitchen"))
+    while len(own_server.requests) < 2:
+        await asyncio.sleep(0.05)
+    await own_hass.remove_entry(await own_hass.entry_id())
+    assert (await asking).speech == "This answer takes its time."
+    assert await own_hass.stop() == 0
+    assert own_hass.stored("marzipan") == []
+    await own_hass.start()
