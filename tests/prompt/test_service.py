@@ -175,3 +175,9 @@ async def test_zone_of_the_profile_then_of_the_house(hass: HomeAssistant, wanted
 async def test_without_a_usable_zone_it_is_utc(hass: HomeAssistant) -> None:
     hass.config.time_zone = "Not/A/Zone"
     assert (await async_zone(hass, "")).key == "UTC"
+
+
+async def test_a_time_zone_that_is_none_is_told_once(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        assert (await async_zone(hass, "Mars/Phobos")).key == hass.config.time_zone
+    assert caplog.text.count("There is no time zone Mars/Phobos") == 1

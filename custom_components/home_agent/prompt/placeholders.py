@@ -124,21 +124,26 @@ SAMPLE_VALUES = values_for(
 """Values for a prompt that is only tried."""
 
 
-_ZONES: dict[str, ZoneInfo] = {}
-"""Those that were asked for: reading one goes by way of a thread each time, which costs a turn a millisecond."""
+_ZONES: dict[str, ZoneInfo | None] = {}
+"""Those that were asked for, None where there is none of that name: reading one goes by way of a thread each time, which costs a turn a millisecond."""
 
 
 async def async_zone(hass: HomeAssistant, wanted: str) -> ZoneInfo:
     """Return the zone of a profile, else the house's, else UTC when neither is usable (C-13)."""
     for name in filter(None, (wanted, hass.config.time_zone)):
-        if (known := _ZONES.get(name)) is not None:
-            return known
-        try:
-            zone = await dt_util.async_get_time_zone(name)
-        except ValueError, OSError:  # a path is no name of a zone
-            zone = None
-        if zone is not None:
-            _ZONES[name] = zone
+        if name not in _ZONES:
+            _ZONES[name] = await _async_read_zone(name)
+        if (zone := _ZONES[name]) is not None:
             return zone
-        LOGGER.warning("There is no time zone of that name; the next one is used")
     return ZoneInfo("UTC")
+
+
+async def _async_read_zone(name: str) -> ZoneInfo | None:
+    """Return a zone, None where there is none of that name, which is logged."""
+    try:
+        zone = await dt_util.async_get_time_zone(name)
+    except ValueError, OSError:  # a path is no name of a zone
+        zone = None
+    if zone is None:
+        LOGGER.warning("There is no time zone %s; the next one is used", name)
+    return zone
