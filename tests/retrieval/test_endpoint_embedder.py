@@ -164,8 +164,8 @@ async def test_two_who_ask_the_same_at_the_same_time_share_an_answer(
     assert embedding_server.texts == ["turn on the light"]
 
 
-async def test_who_waits_while_it_ends_gets_an_error(
-    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
+async def test_who_waits_while_it_ends_gets_an_error_and_nobody_is_alarmed(
+    make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     embedding_server.plan(Reply(silent=True))
     embedder = make_embedder()
@@ -175,6 +175,7 @@ async def test_who_waits_while_it_ends_gets_an_error(
     await embedder.async_close()
     with pytest.raises(EmbeddingError):
         await waiting
+    assert "cannot be used" not in caplog.text
 
 
 async def test_lengths_that_change_with_each_answer_are_given_up(

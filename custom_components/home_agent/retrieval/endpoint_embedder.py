@@ -59,6 +59,7 @@ class EndpointEmbedder:
 
     async def async_close(self) -> None:
         """Give up what is still on its way, and let go of the cache."""
+        self.health.ended = True
         for task in self._asking.values():
             task.cancel()
         await self._hass.async_add_executor_job(self._cache.close)

@@ -51,6 +51,8 @@ class Health:
         self.name = name
         self.last_error: RetrievalError | None = None
         """None: the newest request was answered, or there was none yet."""
+        self.ended = False
+        """Whether it is used no longer: what is broken off at the end is no failure."""
         self._part = part
         self._reporter = reporter
         self._logs = logs
@@ -79,6 +81,8 @@ class Health:
         self.last_error, self._failures = None, 0
 
     async def _async_failed(self, error: RetrievalError) -> None:
+        if self.ended:
+            return
         self.last_error = error
         self._failures += 1
         self._paused_until = time.monotonic() + PAUSE
