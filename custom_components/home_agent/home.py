@@ -104,6 +104,8 @@ class Home:
         self._hass = hass
         self._entry = entry
         self._snapshot: HomeSnapshot | None = None
+        self._passing: HomeSnapshot | None = None
+        """The home of a moment ago, until it is read again: while it keeps changing."""
         self._changes = 0
         self._lock = asyncio.Lock()
         self._cancel_timer: CALLBACK_TYPE | None = None
@@ -120,7 +122,7 @@ class Home:
             bus.async_listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._mark),
             bus.async_listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._mark),
             bus.async_listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._mark),
-            async_listen_entity_updates(self._hass, ASSISTANT, self._mark),
+            async_listen_entity_updates(self._hass, ASSISTANT, self._forget),
             self._stop_timer,
         ):
             self._entry.async_on_unload(unsubscribe)
@@ -135,47 +137,64 @@ class Home:
     @callback
     def async_invalidate(self) -> None:
         """Read the house again before the next turn."""
-        self._mark()
+        self._forget()
 
     async def async_get(self) -> HomeSnapshot:
         """Return the home as it is now, reading it first when something changed.
 
-        While thousands of names change in a row it is the home as it was a moment ago, which nobody else gets: who waits
-        for the last change waits for minutes.
+        While thousands of names change in a row it is the home as it was a moment ago: who waits for the last change waits
+        for minutes. What is hidden or shown counts at once all the same.
         """
-        snapshot = self._snapshot
-        if snapshot is not None:
-            return snapshot
+        if (known := self._known) is not None:
+            return known
         async with self._lock:
-            readings = 0
-            while (snapshot := self._snapshot) is None:  # again when something changed while it was being read
-                changes = self._changes
-                snapshot = await _async_read(self._hass)
-                readings += 1
-                if changes == self._changes:
-                    self._keep(snapshot)
-                elif readings == MAX_READINGS:
-                    break
-            return snapshot
+            if (known := self._known) is not None:  # somebody else read it meanwhile
+                return known
+            return await self._async_read()
+
+    @property
+    def _known(self) -> HomeSnapshot | None:
+        return self._passing if self._snapshot is None else self._snapshot
+
+    async def _async_read(self) -> HomeSnapshot:
+        """Read the house, again when something changed meanwhile, but not for ever."""
+        for _ in range(MAX_READINGS):
+            changes = self._changes
+            snapshot = await _async_read(self._hass)
+            if changes == self._changes:
+                self._snapshot, self._passing = snapshot, None
+                for listener in self._listeners:
+                    listener(snapshot)
+                return snapshot
+        self._passing = snapshot
+        self._start_timer()
+        return snapshot
+
+    async def _async_read_again(self) -> None:
+        async with self._lock:
+            if self._snapshot is None:
+                await self._async_read()
 
     @callback
-    def _keep(self, snapshot: HomeSnapshot) -> None:
-        """Return this one from now on."""
-        self._snapshot = snapshot
-        for listener in self._listeners:
-            listener(snapshot)
+    def _forget(self) -> None:
+        self._passing = None
+        self._mark()
 
     @callback
     def _mark(self, _event: Event[Any] | None = None) -> None:
         self._changes += 1
         self._snapshot = None
+        self._start_timer()
+
+    @callback
+    def _start_timer(self) -> None:
         if self._cancel_timer is None:
             self._cancel_timer = async_call_later(self._hass, REBUILD_DELAY, self._read_in_background)
 
     @callback
     def _read_in_background(self, _now: object) -> None:
-        self._cancel_timer = None
-        self._entry.async_create_background_task(self._hass, self.async_get(), "home_agent read the home")
+        self._cancel_timer = self._passing = None
+        self._entry.async_create_background_task(self._hass, self._async_read_again(), "home_agent read the home")
 
     @callback
     def _stop_timer(self) -> None:

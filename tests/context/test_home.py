@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 import itertools
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, label_registry as lr
+from homeassistant.util import dt as dt_util
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.home import Home, HomeSnapshot
+from custom_components.home_agent.home import REBUILD_DELAY, Home, HomeSnapshot
 
 from .conftest import AddEntity
 
@@ -102,9 +104,14 @@ async def test_changes_that_do_not_end_keep_nobody_waiting(
 
     renaming = asyncio.ensure_future(rename_for_ever())
     async with asyncio.timeout(30):
-        assert (await home.async_get()).entities["light.desk"].names[0].startswith("Lamp")
+        snapshot = await home.async_get()
+        assert snapshot.entities["light.desk"].names[0].startswith("Lamp")
+        assert await home.async_get() is snapshot
+        async_expose_entity(hass, ASSISTANT, "light.l7", False)
+        assert "light.l7" not in (await home.async_get()).entities
     renaming.cancel()
-    await hass.async_block_till_done()
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=REBUILD_DELAY + 1))
+    await hass.async_block_till_done(wait_background_tasks=True)
     last = er.async_get(hass).async_get("light.desk")
     assert last is not None
     assert (await home.async_get()).entities["light.desk"].names == (last.name,)
