@@ -31,6 +31,11 @@ def log_of(hass: HomeAssistant, conversation_id: str) -> str:
     return str([{key: value for key, value in asdict(item).items() if key != "created"} for item in content])
 
 
+def anew(context: Context) -> Context:
+    """Return the context of the next thing that somebody says: each has one of its own."""
+    return Context(user_id=context.user_id)
+
+
 async def ask(hass: HomeAssistant, server: LLMServer, context: Context, **options: Any) -> str:
     """Have the model unlock the door that a PIN guards; return the conversation."""
     await set_up(hass, server, options={"pins": {"unlock": PIN}, **options})
@@ -82,14 +87,14 @@ async def test_asking_again_and_again_does_not_find_it(
     for question in range(3):
         if question:
             llm_server.plan(tool_call("ha_control", UNLOCK))
-            await say(hass, "let me in", conversation_id, context=alice)
+            await say(hass, "let me in", conversation_id, context=anew(alice))
         for wrong in range(3):
-            answer = speech(await say(hass, f"yes {question}00{wrong}", conversation_id, context=alice))
+            answer = speech(await say(hass, f"yes {question}00{wrong}", conversation_id, context=anew(alice)))
     assert answer.startswith("There were too many wrong PINs.")
     assert "Too many wrong PINs" in caplog.text
     llm_server.plan(tool_call("ha_control", UNLOCK))
-    await say(hass, "let me in", conversation_id, context=alice)
-    assert speech(await say(hass, f"yes {PIN}", conversation_id, context=alice)) == answer
+    await say(hass, "let me in", conversation_id, context=anew(alice))
+    assert speech(await say(hass, f"yes {PIN}", conversation_id, context=anew(alice))) == answer
     assert state_of(hass) == "locked"
     bob = person("Bob")  # has got none wrong
     llm_server.plan(tool_call("ha_control", UNLOCK))

@@ -300,6 +300,8 @@ NO_YES: dict[str, str] = {
     "JSON": '{"confirm": true}',
     "a negation": "do not do it",
     "part of a word": "yesterday",
+    "asked back": "Yes?",
+    "asked back in full width": "OK？",
 }
 
 
@@ -325,6 +327,20 @@ async def test_guessing_a_pin_ends(hass: HomeAssistant, witness: Witness, start:
     conversation_id = await ask(hass, witness, alice)
     for guess in ("1111", "2222", "3333", "739146"):
         await say(hass, f"yes {guess}", conversation_id, context=alice)
+
+
+async def test_guessing_a_pin_over_many_questions(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    await start(options={"pins": {"unlock": PIN}})
+    for question in range(3):
+        conversation_id = await ask(hass, witness, Context(user_id=alice.user_id))
+        for guess in range(3):
+            await say(
+                hass, f"yes {question}{guess}{guess}{guess}", conversation_id, context=Context(user_id=alice.user_id)
+            )
+    conversation_id = await ask(hass, witness, Context(user_id=alice.user_id))
+    await say(hass, f"yes {PIN}", conversation_id, context=Context(user_id=alice.user_id))
 
 
 async def test_a_right_pin_is_seen_nowhere(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:

@@ -232,3 +232,30 @@ async def test_an_action_of_the_owner(
     witness.server.respond(lambda body: text("That did not work."))
     witness.server.plan(tool_call("act", {"a": registry_id(hass, HIDDEN_LIGHT) if value is None else value}))
     await say(hass, "act", context=alice)
+
+
+LOOKUPS: dict[str, tuple[str, str]] = {
+    "a name": ("{{ entity_name(a) }}", HIDDEN_DOOR),
+    "a list of names": ("{{ [a] | map('entity_name') | list }}", HIDDEN_DOOR),
+    "labels": ("{{ a | labels }}", HIDDEN_LIGHT),
+    "the device": ("{{ device_attr(a, 'name') }}", HIDDEN_LIGHT),
+    "an area": ("{{ area_entities(a) }}", "bedroom"),
+    "an area whose lights are on": ("{{ area_entities(a) | select('is_state', 'on') | list }}", "bedroom"),
+    "a floor": ("{{ a | floor_entities }}", "Ground"),
+    "a label": ("{{ label_entities(a) }}", "watched"),
+    "an integration": ("{{ integration_entities(a) }}", "demo"),
+}
+
+
+@pytest.mark.parametrize(("template", "about"), LOOKUPS.values(), ids=LOOKUPS.keys())
+async def test_what_registries_know_of_the_hidden(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, template: str, about: str
+) -> None:
+    handler = {"type": "template", "template": template}
+    tool = {"name": "look", "description": "Looks.", "parameters": {"properties": {"a": {}}}, "handler": handler}
+    await start(yaml={"custom_tools": [tool]})
+    witness.server.respond(lambda body: text("That is all I know."))
+    witness.server.plan(tool_call("look", {"a": about}))
+    await say(hass, "look", context=alice)
+    told = str(answers(witness.server)).replace(about, "")
+    assert all(hidden not in told for hidden in (HIDDEN_LIGHT, HIDDEN_DOOR, "Kitchen Door"))
