@@ -5,12 +5,12 @@ import logging
 from pathlib import Path
 
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers.storage import STORAGE_DIR
 from homeassistant.setup import async_setup_component
 import pytest
 
 # Without this the test package's own `custom_components` folder hides ours.
 import custom_components  # noqa: F401
-from custom_components.home_agent.retrieval import embedded_store, embedding_cache
 from tests.embedding_server import EmbeddingServer
 from tests.llm_server import LLMServer
 
@@ -27,6 +27,14 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Let each test have its own configuration folder; the harness's belongs to all, and its files are written by some."""
+    path = tmp_path / "config"
+    path.mkdir()
+    return str(path)
+
+
+@pytest.fixture
 async def house(hass: HomeAssistant, enable_custom_integrations: None) -> None:
     """Let Home Assistant find our integration and know about exposure."""
     assert await async_setup_component(hass, "homeassistant", {})
@@ -40,13 +48,10 @@ def house_where_needed(request: pytest.FixtureRequest) -> None:
             request.getfixturevalue(name)
 
 
-@pytest.fixture(autouse=True)
-def documents_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Return where the embedded store keeps its file: the folder of the harness's configuration belongs to all tests."""
-    path = tmp_path / "storage" / "home_agent.documents.db"
-    monkeypatch.setattr(embedded_store, "path_of", lambda hass: path)
-    monkeypatch.setattr(embedding_cache, "path_of", lambda hass: path.with_name("home_agent.embeddings.db"))
-    return path
+@pytest.fixture
+def documents_file(hass_config_dir: str) -> Path:
+    """Return where the embedded store keeps its file."""
+    return Path(hass_config_dir, STORAGE_DIR, "home_agent.documents.db")
 
 
 @pytest.fixture

@@ -34,15 +34,9 @@ def hass_storage() -> dict[str, Any]:
 
 
 @pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Have them written to a folder of the test."""
-    return str(tmp_path)
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Path:
+def storage(hass_config_dir: str) -> Path:
     """Return the folder of the files."""
-    folder = tmp_path / ".storage"
+    folder = Path(hass_config_dir, ".storage")
     folder.mkdir(exist_ok=True)
     return folder
 

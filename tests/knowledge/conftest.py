@@ -31,12 +31,6 @@ type StartKnowledge = Callable[..., Awaitable[Knowledge]]
 
 
 @pytest.fixture
-def hass_config_dir(hass_tmp_config_dir: str) -> str:
-    """Let each test have its own configuration folder: documents are files in it."""
-    return hass_tmp_config_dir
-
-
-@pytest.fixture
 def folder(hass: HomeAssistant) -> Path:
     """The owner's folder of documents, with two in it."""
     path = Path(hass.config.path(*FOLDER))

@@ -19,12 +19,6 @@ from .chroma import ChromaServer
 
 
 @pytest.fixture
-def hass_config_dir(hass_tmp_config_dir: str) -> str:
-    """Let each test have its own configuration folder."""
-    return hass_tmp_config_dir
-
-
-@pytest.fixture
 async def server(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> Store:
     """Look at the server as somebody else."""
     return make_store(hass, chroma_settings, RetrievalIssues(hass))
