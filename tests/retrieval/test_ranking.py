@@ -222,6 +222,15 @@ def test_vectors_bring_what_no_word_does(ask: Ask) -> None:
     assert ask("living room light", near=["switch.kettle", "light.living"])[0] == "light.living"
 
 
+def test_vectors_count_less_the_more_words_say(ranker: Ranker) -> None:
+    def gain(text: str, nearest: str) -> float:
+        plain, near = (ranker.rank(Query(text=text), vector_ranks=ids) for ids in ((), (nearest,)))
+        without = {item.entity_id: item.score for item in plain}
+        return {item.entity_id: item.score for item in near}[nearest] - without.get(nearest, 0.0)
+
+    assert gain("brew some tea", "switch.kettle") > 4 * gain("living room light", "light.guest") > 0
+
+
 def test_small_talk_finds_nothing(ask: Ask) -> None:
     assert ask("tell me a joke about penguins") == []
     assert ask("what did I do today?") == []

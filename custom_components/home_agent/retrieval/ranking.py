@@ -29,7 +29,8 @@ _HABIT = 0.06
 _SECONDARY = -0.15  # a setting or diagnosis of its device
 _READ_ONLY = -0.15  # can be asked but not told
 _SETTING = -0.06  # numbers, selects, buttons, as long as nobody names them
-_VECTOR = 0.25  # the nearest by vector
+_VECTOR = 0.25  # the nearest by vector, where words say nothing
+_BETWEEN_EQUALS = 0.1  # share of that where words say everything
 
 _LEAST = 0.1  # what fits less has nothing to do with the request
 _RANK = 20  # of the reciprocal rank: the nearest by vector count _VECTOR, the 20th half of it
@@ -81,9 +82,7 @@ class Ranker:
             before = Evidence(table, request_of(query.previous, language, table.lexicon))
             if before.places:
                 score += np.float32(_PLACE_BEFORE) * before.at_place
-        for place, entity_id in enumerate(vector_ranks):
-            if (row := table.row_of.get(entity_id)) is not None:
-                score[row] += _VECTOR * _RANK / (_RANK + place)
+        _add_vectors(score, evidence, vector_ranks)
         group = _group(evidence, query)
         score += np.float32(_MEMBER) * group
         wanted = query.limit
@@ -140,6 +139,17 @@ def _fit(evidence: Evidence) -> Floats:
     score += np.float32(_READ_ONLY * min(1.0, max(0.0, 0.3 - asking))) * table.read_only
     score += np.float32(_SETTING) * (table.settings & (evidence.noun < 0.5))
     return score
+
+
+def _add_vectors(score: Floats, evidence: Evidence, ranks: Sequence[str]) -> None:
+    """Add what is near by vector: it decides where words say nothing, and between equals where they say everything."""
+    if not ranks:
+        return
+    unsaid = 1.0 - min(1.0, float(evidence.said.max()))
+    weight = _VECTOR * max(_BETWEEN_EQUALS, unsaid)
+    for place, entity_id in enumerate(ranks):
+        if (row := evidence.table.row_of.get(entity_id)) is not None:
+            score[row] += weight * _RANK / (_RANK + place)
 
 
 def _know_the_asker(score: Floats, evidence: Evidence, query: Query) -> None:
