@@ -63,6 +63,7 @@ _CALLED_ACCOUNT = re.compile(
 
 _HOUSE = r"\d{1,4}(?: ?[a-zA-Z])?(?:[-/]\d{1,4})?\b"
 _TOWN = r"(?:,? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?)?"
+_NO_UNIT = r"(?!(?:Watt|Lux|Lumen|Volt|Kelvin|Pascal|Liter|Tage|Stunden|Minuten|Sekunden|Schritte|Euro)\b)"
 _RU_STREET = r"[Уу]л\.|[Уу]лиц[аеуы]|[Пп]росп\.|[Пп]роспекте?|[Пп]р-т|[Пп]ер\.|[Пп]ереулок|[Бб]ульвар|[Шш]оссе|[Нн]аб\.|[Нн]абережная"
 _RU_HOUSE = r"(?:д\. ?|дом )?\d{1,4}[а-я]?\b(?:,? ?(?:корп\.|стр\.) ?\d{1,3})?(?:,? ?(?:кв\. ?|квартира )\d{1,4})?"
 _ADDRESSES = (
@@ -70,6 +71,13 @@ _ADDRESSES = (
         r"\b(?:[A-ZÄÖÜ]\w{0,40}[ -]){0,3}\w{0,40}(?:[Ss]tra(?:ß|ss)e|[Ss]tr\.|[Gg]asse|[Aa]llee|[Cc]haussee) ?(?<![a-zß])"
         + _HOUSE
         + _TOWN
+    ),
+    re.compile(  # whatever the street is called: a house number, a comma, a postal code and a town
+        r"\b(?:(?:Am|An|Auf|Bei|Hinter|Im|In|Unter|Vor|Zu[mr]?)(?: de[rmn])? )?[A-ZÄÖÜ]\w{1,40} "
+        + _HOUSE
+        + r", ?\d{5} "
+        + _NO_UNIT
+        + r"[A-ZÄÖÜ][\w-]{2,40}"
     ),
     re.compile(r"\b[A-ZÄÖÜ]\w{0,40}(?:weg|platz|ring|damm|ufer) " + _HOUSE + r",? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?"),
     re.compile(
@@ -87,7 +95,7 @@ _ADDRESSES = (
 _STREETS = re.compile(
     r"stra(?:ß|ss)e|str\.|gasse|allee|chaussee|weg|platz|ring|damm|ufer|Street|\bSt\b|Ave|Road|\bRd\b|Lane|\bLn\b|Boulevard|Blvd|Terrace"
     r"|Crescent|Drive|Way|Court|\bул\b|улиц|просп|пр-т|пер\.|переулок|бульвар|шоссе|наб|rue|avenue|boulevard|place|chemin|impasse|calle|avenida|via|piazza"
-    r"|corso",
+    r"|corso|, ?\d{5} [a-zäöü]",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d")
