@@ -37,8 +37,9 @@ async def async_answer_freely(
 ) -> intent.IntentResponse | ToolError | None:
     """Do what the recogniser makes of a sentence and return the answer, or the refusal.
 
-    None when it makes nothing of it, of nothing that the user may know of, or this Home Assistant has no recogniser. Nothing happens unless all of it may. With
-    `known`, the name of a thing in the sentence, what it says against that is the answer.
+    None when it makes nothing of it, or of nothing that the user may know of, or this Home Assistant has no recogniser.
+    Nothing happens unless all of it may. With `known`, the name of a thing in the sentence, what it says against that is
+    the answer.
     """
     recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
     turn = sentence.turn
