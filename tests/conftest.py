@@ -13,6 +13,11 @@ import pytest
 import custom_components  # noqa: F401
 from tests.embedding_server import EmbeddingServer
 from tests.llm_server import LLMServer
+from tests.red_team.count import (
+    pytest_collection_modifyitems,  # noqa: F401
+    pytest_runtest_logreport,  # noqa: F401
+    pytest_terminal_summary,  # noqa: F401
+)
 
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
 logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
