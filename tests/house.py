@@ -4,6 +4,7 @@ Everything is real but the walls: Home Assistant's own demo integration, registr
 """
 
 from collections.abc import Mapping, Sequence
+import json
 from typing import Any
 from unittest.mock import patch
 
@@ -104,3 +105,10 @@ async def say(
 def speech(result: conversation.ConversationResult) -> str:
     """Return what is said."""
     return str(result.response.speech["plain"]["speech"])
+
+
+def part_of(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the turn part of a user message."""
+    content: str = message["content"]
+    assert content.startswith("<house>")
+    return dict(json.loads(content.removeprefix("<house>").partition("</house>")[0]))

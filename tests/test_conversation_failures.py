@@ -1,0 +1,128 @@
+"""Turns in which the endpoint or the model fails: nothing is lost, nothing is done twice, and somebody says so."""
+
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from tests.house import build_house, part_of, say, set_up, speech
+from tests.llm_server import (
+    LLMServer,
+    chunks,
+    context_length,
+    cut,
+    delta,
+    model_not_found,
+    server_error,
+    text,
+    tool_call,
+    unauthorized,
+)
+
+TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test."""
+    await build_house(hass)
+
+
+async def test_stream_cut_after_words_keeps_them(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(cut(text("The first half")))
+    answer = speech(await say(hass, "tell me"))
+    assert answer.startswith("The first half\n\n")
+    assert len(answer) > len("The first half\n\n")
+    assert len(llm_server.requests) == 1
+
+
+async def test_stream_cut_after_a_tool_call_goes_on_and_runs_it_once(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server)
+    toggle = {"action": "toggle", "entity_id": "light.bed_light"}
+    llm_server.plan(cut(tool_call("ha_control", toggle)), text("Toggled."))
+    assert speech(await say(hass, "toggle it")) == "Toggled."
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+
+
+async def test_endpoint_that_fails_after_a_tool_ran(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call("ha_control", TURN_ON), server_error(), server_error())
+    result = await say(hass, "on")
+    assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
+    assert "Scripted" in speech(result)
+
+
+async def test_unreachable_endpoint_is_said_and_repaired_by_the_next_success(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server)
+    for _ in range(3):
+        llm_server.plan(server_error(503), server_error(503))
+        result = await say(hass, "hello")
+        assert result.response.error_code is not None
+        assert "Scripted" in speech(result)
+    llm_server.plan(text("Back again."))
+    assert speech(await say(hass, "hello")) == "Back again."
+    assert not [issue for issue in ir.async_get(hass).issues if issue[0] == DOMAIN]
+
+
+async def test_failed_rounds_are_not_sent_again(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), server_error(), server_error(), text("Three."))
+    conversation_id = (await say(hass, "first")).conversation_id
+    await say(hass, "second", conversation_id)
+    await say(hass, "third", conversation_id)
+    said = [str(message["content"]).rpartition("\n")[2] for message in llm_server.request.body["messages"][1:]]
+    assert said == ["first", "One.", "third"]
+
+
+async def test_wrong_key_starts_reauthentication(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    llm_server.plan(unauthorized())
+    result = await say(hass, "hello")
+    await hass.async_block_till_done()
+    assert "sk-" not in speech(result)
+    assert [flow["context"]["source"] for flow in hass.config_entries.flow.async_progress()] == ["reauth"]
+    await hass.config_entries.async_unload(entry.entry_id)
+
+
+async def test_model_that_was_removed_raises_an_issue(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(model_not_found())
+    assert (await say(hass, "hello")).response.error_code is not None
+    assert [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN] == ["model_missing_llm-1"]
+
+
+async def test_request_that_is_too_long_is_asked_again_with_less(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."), context_length(), text("Two."))
+    conversation_id = (await say(hass, "first")).conversation_id
+    assert speech(await say(hass, "second", conversation_id)) == "Two."
+    _, too_long, shorter = llm_server.requests
+    assert len(shorter.raw) < len(too_long.raw)
+    assert shorter.last_user.endswith("second")
+    assert part_of(shorter.body["messages"][-1])["states"]  # what fell out of the history is told again
+
+
+async def test_request_that_stays_too_long_is_said(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(*[context_length()] * 3)
+    assert (await say(hass, "hello")).response.error_code is not None
+
+
+@pytest.mark.parametrize("reply", [text(""), chunks(delta(content=None), ending=True)], ids=["empty", "null"])
+async def test_silent_model_gets_a_sentence(hass: HomeAssistant, llm_server: LLMServer, reply: Any) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(reply)
+    assert speech(await say(hass, "hello"))
+
+
+async def test_answer_that_hit_the_limit_says_so(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("A very long st", finish_reason="length"))
+    assert speech(await say(hass, "hello")).startswith("A very long st\n\n")
