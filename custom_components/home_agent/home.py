@@ -14,7 +14,7 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates, async_should_expose
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import EVENT_STATE_CHANGED
-from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, State, callback
+from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, State, callback
 from homeassistant.helpers import (
     area_registry as ar,
     entity_registry as er,
@@ -189,7 +189,8 @@ class Home:
     @callback
     def _start_timer(self) -> None:
         if self._cancel_timer is None:
-            self._cancel_timer = async_call_later(self._hass, REBUILD_DELAY, self._read_in_background)
+            job = HassJob(self._read_in_background, cancel_on_shutdown=True)
+            self._cancel_timer = async_call_later(self._hass, REBUILD_DELAY, job)
 
     @callback
     def _read_in_background(self, _now: object) -> None:

@@ -167,6 +167,7 @@ async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistan
     assert form["errors"] == {"base": "tool_refused"}
     assert "very-secret" not in str(shown(form))
     await send(hass, form, url="https://a.example", auth={"type": "bearer"}, result={"response": "{{ city }}"})
+    await hass.async_block_till_done()  # what is new is loaded
     assert stored(entry)["handler"]["auth"] == {"type": "bearer", "token": "very-secret"}
 
 
