@@ -106,7 +106,7 @@ class Home:
         self._snapshot: HomeSnapshot | None = None
         self._passing: HomeSnapshot | None = None
         """The home of a moment ago, until it is read again: while it keeps changing."""
-        self._changes = 0
+        self._changes = self._forgotten = 0
         self._lock = asyncio.Lock()
         self._cancel_timer: CALLBACK_TYPE | None = None
         self._listeners: list[Callable[[HomeSnapshot], None]] = []
@@ -157,9 +157,11 @@ class Home:
         return self._passing if self._snapshot is None else self._snapshot
 
     async def _async_read(self) -> HomeSnapshot:
-        """Read the house, again when something changed meanwhile, but not for ever."""
-        for _ in range(MAX_READINGS):
-            changes = self._changes
+        """Read the house, again when something changed meanwhile, but not for ever: only until nothing was hidden meanwhile."""
+        readings, forgotten = 0, -1
+        while readings < MAX_READINGS or forgotten != self._forgotten:
+            readings += 1
+            changes, forgotten = self._changes, self._forgotten
             snapshot = await _async_read(self._hass)
             if changes == self._changes:
                 self._snapshot, self._passing = snapshot, None
@@ -177,6 +179,7 @@ class Home:
 
     @callback
     def _forget(self) -> None:
+        self._forgotten += 1
         self._passing = None
         self._mark()
 

@@ -118,6 +118,26 @@ async def test_changes_that_do_not_end_keep_nobody_waiting(
     home._stop_timer()
 
 
+async def test_hidden_while_it_is_read_is_not_told(hass: HomeAssistant, home: Home, add_entity: AddEntity) -> None:
+    for number in range(3000):
+        hass.states.async_set(f"light.l{number:04}", "on")
+    hidden = set()
+
+    async def hide_one_after_the_other() -> None:
+        for number in range(100):
+            async_expose_entity(hass, ASSISTANT, f"light.l{number:04}", False)
+            hidden.add(f"light.l{number:04}")
+            await asyncio.sleep(0)
+
+    hiding = asyncio.ensure_future(hide_one_after_the_other())
+    snapshot = await home.async_get()
+    assert hidden
+    assert hidden.isdisjoint(snapshot.entities)
+    await hiding
+    assert hidden.isdisjoint((await home.async_get()).entities)
+    home._stop_timer()
+
+
 async def test_what_people_control_comes_first(hass: HomeAssistant, home: Home, add_entity: AddEntity) -> None:
     for entity_id in ("sensor.a", "update.b", "switch.c", "light.d"):
         add_entity(entity_id)
