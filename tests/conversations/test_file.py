@@ -13,6 +13,7 @@ from homeassistant.util import dt as dt_util
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.conversations import store
 from custom_components.home_agent.conversations.base import Role, StoredCall, StoredMessage
 from custom_components.home_agent.conversations.store import MAX_CONVERSATIONS, MAX_OF_OWNER, Conversations
 from custom_components.home_agent.profiles.profile import Profile
@@ -245,6 +246,22 @@ async def test_thousands_of_conversations(hass: HomeAssistant, storage: Path, to
     again.add(turn(context=user, conversation_id="another"), "another", a_round(), ())
     assert time.perf_counter() - begin < 1  # far from what a turn would notice; a broken bound takes minutes
     await again.async_close()
+
+
+async def test_what_is_long_drives_out_the_oldest(
+    hass: HomeAssistant, storage: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_SIZE", 100)
+    conversations = await opened(hass, told)
+    for text in ("short", "s" * 20, "l" * 25):
+        conversations.add(turn(conversation_id=text[0]), text[0], a_round(text), ())
+        conversations.add(turn(conversation_id="again"), "again", a_round("x"), ())
+    assert conversations.counts() == {"conversations": 2, "messages": 8, "characters": 56}
+    assert await conversations.async_clear() == 2
+    assert conversations.counts() == {"conversations": 0, "messages": 0, "characters": 0}
+    conversations.add(turn(), "a", a_round("y" * 200), ())
+    assert conversations.counts()["conversations"] == 1  # however long it is: somebody has just said it
+    await conversations.async_close()
 
 
 async def test_the_owner_learns_of_a_file_that_is_newer(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
@@ -42,6 +43,8 @@ class Conversations:
         self._conversations: dict[Key, Conversation] = {}
         """The one that was talked in last is last."""
         self._aliases: dict[Key, str] = {}
+        self._of_owner: Counter[Owner] = Counter()
+        self._size = 0
 
     async def async_open(self, profiles: Mapping[str, Profile], report: Report) -> Callable[[], None]:
         """Take up the assistants as they are now, begin to forget what is old, and return what ends that. Never raises.
@@ -68,8 +71,7 @@ class Conversations:
     async def async_remove(self) -> None:
         """Forget everything, for ever: what a turn adds that still runs is not kept."""
         self._profiles = {}
-        self._conversations.clear()
-        self._aliases.clear()
+        self._forget_all()
         if self._file is not None:
             await self._file.async_remove()
         await async_remove_file(self._hass, file_of(self._entry_id))
@@ -83,14 +85,13 @@ class Conversations:
         """
         if not turn.direct:  # a tool or a script of another turn talks
             return None
-        owner, begin = Owner.of(turn), dt_util.utcnow() - KEPT_FOR
-        found = None
+        owner, found = Owner.of(turn), None
         if conversation_id is not None:
             key = (owner, self._aliases.get((owner, conversation_id), conversation_id))
             found = self._conversations.get(key)
         if found is None and not anew and owner.is_known and is_given(conversation_id):
             found = self._left_off(turn, owner)
-        found = found.since(begin) if found else None
+        found = found.since(_begin()) if found else None
         return found if found and found.messages else None
 
     @callback
@@ -108,12 +109,12 @@ class Conversations:
         known = self._conversations.get((owner, conversation_id)) or Conversation(
             id=conversation_id, owner=owner, persists=profile.history_persist
         )
-        conversation = known.going_on(turn.conversation_id, device_of(turn), taints, said)
+        conversation = known.going_on(turn.conversation_id, device_of(turn), taints, said).since(_begin())
         if not conversation.can_be_written:  # it would keep all others from being written
             LOGGER.warning("A message that no file takes is not kept")
             return None
         self._put(conversation)
-        self._tidy()
+        self._make_room([owner])  # not all are looked at after every turn: what is old goes by the clock
         if conversation.persists:
             self._changed()
         return conversation
@@ -138,7 +139,7 @@ class Conversations:
         return {
             "conversations": len(self._conversations),
             "messages": sum(len(item.messages) for item in self._conversations.values()),
-            "characters": sum(item.size for item in self._conversations.values()),
+            "characters": self._size,
         }
 
     def _left_off(self, turn: Turn, owner: Owner) -> Conversation | None:
@@ -157,16 +158,27 @@ class Conversations:
         return None
 
     def _put(self, conversation: Conversation) -> None:
+        """Take a conversation in as the newest."""
         owner = conversation.owner
-        self._conversations.pop((owner, conversation.id), None)
+        if (before := self._conversations.pop((owner, conversation.id), None)) is not None:
+            self._size -= before.size
+        else:
+            self._of_owner[owner] += 1
+        self._size += conversation.size
         self._conversations[owner, conversation.id] = conversation
         self._aliases |= {(owner, alias): conversation.id for alias in conversation.aliases}
 
     def _drop(self, gone: Iterable[Conversation]) -> None:
         for item in gone:
-            self._conversations.pop((item.owner, item.id), None)
+            if self._conversations.pop((item.owner, item.id), None) is None:
+                continue
+            self._size -= item.size
+            self._of_owner[item.owner] -= 1
             for alias in item.aliases:
                 self._aliases.pop((item.owner, alias), None)
+
+    def _forget_all(self) -> None:
+        self._conversations, self._aliases, self._of_owner, self._size = {}, {}, Counter(), 0
 
     @callback
     def _tidy_now(self, _now: datetime) -> None:
@@ -178,30 +190,34 @@ class Conversations:
             self._file.async_changed()
 
     def _tidy(self) -> bool:
-        """Forget what is too old or too much, the oldest first; return whether there was anything."""
-        begin = dt_util.utcnow() - KEPT_FOR
-        gone: list[Conversation] = []
-        of_owner: Counter[Owner] = Counter()
-        size, number, shortened = 0, 0, False
-        for item in reversed(list(self._conversations.values())):
+        """Forget what is too old or too much; return whether there was anything."""
+        begin, changed = _begin(), False
+        for key, item in list(self._conversations.items()):
             kept = item.since(begin)
-            too_many = number >= MAX_CONVERSATIONS or of_owner[item.owner] >= MAX_OF_OWNER
-            if not kept.messages or too_many or (size and size + kept.size > MAX_SIZE):
-                gone.append(item)
-                continue
-            number += 1
-            of_owner[item.owner] += 1
-            size += kept.size
             if kept is not item:
-                self._conversations[item.owner, item.id] = kept
-                shortened = True
+                changed = True
+                self._size += kept.size - item.size
+                self._conversations[key] = kept  # where it was: nobody has talked in it since
+            if not kept.messages:
+                self._drop([kept])
+        return self._make_room(list(self._of_owner)) or changed
+
+    def _make_room(self, owners: Iterable[Owner]) -> bool:
+        """Forget the oldest of owners who have too many, then the oldest of all; return whether there was anything."""
+        gone: list[Conversation] = []
+        for owner in owners:
+            theirs = (item for item in self._conversations.values() if item.owner == owner)
+            gone += islice(theirs, max(0, self._of_owner[owner] - MAX_OF_OWNER))
         self._drop(gone)
-        return shortened or bool(gone)
+        while (number := len(self._conversations)) > 1 and (number > MAX_CONVERSATIONS or self._size > MAX_SIZE):
+            gone.append(next(iter(self._conversations.values())))
+            self._drop(gone[-1:])
+        return bool(gone)
 
     def _take(self, read: Iterable[Conversation]) -> None:
         """Take up what was read, and what is in memory as far as its assistant still remembers anything."""
         known = {(item.owner, item.id): item for item in read} | self._conversations
-        self._conversations, self._aliases = {}, {}
+        self._forget_all()
         for item in sorted((item for item in known.values() if item.messages), key=lambda item: item.last_at):
             profile = self._profiles.get(item.owner.profile_id)
             if profile is not None and profile.history_enabled:
@@ -215,6 +231,11 @@ class Conversations:
     def _data(self) -> dict[str, Any]:
         """Return what is written. Called in a worker thread: the dict is read in one step, its values never change."""
         return {"conversations": [item.as_dict() for item in list(self._conversations.values()) if item.persists]}
+
+
+def _begin() -> datetime:
+    """Return the moment from which on everything is kept."""
+    return dt_util.utcnow() - KEPT_FOR
 
 
 def file_of(entry_id: str) -> str:
