@@ -1,5 +1,6 @@
 """Does a sentence ask to take back what was done last? Whole utterances by tables, before anything else hears them."""
 
+from functools import cache
 import re
 
 FALLBACK = "en"
@@ -78,7 +79,12 @@ def asks_to_undo(text: str, language: str) -> bool:
         said = said.replace(phrase, " ")
     said = " ".join(word for word in said.split() if word not in _POLITE)
     codes = dict.fromkeys((language.partition("-")[0].casefold(), FALLBACK))
-    return any(said == _plain(words) for code in codes for words in UNDO.get(code, ()))
+    return any(said in _asked_in(code) for code in codes)
+
+
+@cache
+def _asked_in(code: str) -> frozenset[str]:
+    return frozenset(map(_plain, UNDO.get(code, ())))
 
 
 def _plain(text: str) -> str:

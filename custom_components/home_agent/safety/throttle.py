@@ -33,7 +33,7 @@ class Throttle:
         self._notify = notify
         self._limit = limit
         self._turns: dict[tuple[str, str], deque[float]] = {}
-        """By assistant and whoever talks: one run, or nobody."""
+        """By assistant and whoever talks: one run, or nobody. Who talked last is last."""
         self._refused: dict[str, float] = {}
         self._timers: dict[str, CALLBACK_TYPE] = {}
 
@@ -44,9 +44,10 @@ class Throttle:
         What a person, a voice device or a satellite says one by one is never refused: a person stops by themselves.
         """
         now = time.monotonic()
-        self._turns = {key: turns for key, turns in self._turns.items() if turns and turns[-1] > now - WINDOW}
+        self._forget_until(now - WINDOW)
         run = turn.context.id if turn.context.user_id or turn.device_id or turn.satellite_id else ""
-        turns = self._turns.setdefault((turn.profile.subentry_id, run), deque())
+        key = (turn.profile.subentry_id, run)
+        turns = self._turns[key] = self._turns.pop(key, deque())
         while turns and turns[0] <= now - WINDOW:
             turns.popleft()
         if len(turns) < self._limit:
@@ -54,6 +55,14 @@ class Throttle:
             return
         self._refuse(turn.profile, now)
         raise HomeAgentError("automation_loop", profile=turn.profile.name, limit=str(self._limit))
+
+    def _forget_until(self, end: float) -> None:
+        """Forget whoever has not talked since; only those are looked at, however many talk."""
+        while self._turns:
+            key, turns = next(iter(self._turns.items()))
+            if turns and turns[-1] > end:
+                return
+            del self._turns[key]
 
     @callback
     def stop(self) -> None:
