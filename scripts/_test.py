@@ -34,7 +34,9 @@ SUITES = (
     Suite("browser, 2026.10", CURRENT, "tests/browser", ("-n0",)),
     Suite("browser, 2026.11", NEXT, "tests/browser", ("-n0",)),
 )
-COVERAGE = ("--cov", "--cov-report=term", "--cov-fail-under=95")
+COVERED = 95  # percent of the lines and branches
+FEW = 3
+"""Tests that may fail among all the others and be tried again by themselves; more than that is no accident."""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ class Outcome:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    unsteady: int = 0
+    """Tests that failed among the others and passed alone; not counted as failed."""
 
     @property
     def good(self) -> bool:
@@ -70,17 +74,32 @@ def _folder_of(path: str) -> str:
 
 
 def run(suite: Suite, paths: Sequence[str], options: Sequence[str]) -> Outcome:
-    """Run one suite in the foreground."""
-    report = REPORTS / f"{suite.name.replace(', ', '-').replace(' ', '-')}.xml"
-    report.unlink(missing_ok=True)
+    """Run one suite in the foreground, and a few tests that failed a second time, one after the other."""
     # Unit tests wait for servers more than they compute; a whole Home Assistant has enough to do
     per_processor = 2 if suite.folder == "tests" else 1
     count = min(6, per_processor * (os.process_cpu_count() or 1))
-    workers = () if {"--pdb", "-s"} & set(options) else (f"-n{count}",)
-    command = [str(ROOT / suite.venv / "bin" / "python"), "-m", "pytest", *workers, *suite.options]
+    watched = bool({"--pdb", "-s"} & set(options))
+    workers = () if watched else (f"-n{count}",)
     print(f"\n[test] {suite.name}: {' '.join(paths)}", flush=True)
+    outcome = _pytest(suite, [*workers, *options, *paths])
+    if watched or not 0 < outcome.failed <= FEW:
+        return outcome
+    print(f"\n[test] {suite.name}: once more, what failed", flush=True)
+    added = ("--cov-append",) if "--cov" in options else ()
+    again = _pytest(suite, ["-n0", "--last-failed", "--last-failed-no-failures=none", *options, *added, *paths])
+    outcome.seconds += again.seconds
+    if again.code == 0 and again.passed:
+        outcome.code, outcome.failed, outcome.unsteady = 0, 0, again.passed
+        outcome.passed += again.passed
+    return outcome
+
+
+def _pytest(suite: Suite, arguments: Sequence[str]) -> Outcome:
+    report = REPORTS / f"{suite.name.replace(', ', '-').replace(' ', '-')}.xml"
+    report.unlink(missing_ok=True)
+    command = [str(ROOT / suite.venv / "bin" / "python"), "-m", "pytest", *suite.options, f"--junitxml={report}"]
     began = time.monotonic()
-    code = subprocess.run([*command, f"--junitxml={report}", *options, *paths], cwd=ROOT, check=False).returncode
+    code = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
     outcome = Outcome(suite, code, time.monotonic() - began)
     for counts in ET.parse(report).iter("testsuite") if report.exists() else ():
         outcome.failed += int(counts.get("failures", 0)) + int(counts.get("errors", 0))
@@ -90,22 +109,33 @@ def run(suite: Suite, paths: Sequence[str], options: Sequence[str]) -> Outcome:
     return outcome
 
 
+def is_covered() -> bool:
+    """Say whether the tests went through enough of the code, and print where they did not if it is too little."""
+    coverage = [str(ROOT / CURRENT / "bin" / "python"), "-m", "coverage", "report", f"--fail-under={COVERED}"]
+    report = subprocess.run(coverage, cwd=ROOT, check=False, capture_output=True, text=True)
+    lines = report.stdout.splitlines()
+    print("\n".join(lines[-1:] if report.returncode == 0 else lines), flush=True)
+    return report.returncode == 0
+
+
 def main() -> int:
     """Run what was asked for; return 0 when all of it passed and there was something to run."""
-    arguments = [argument for argument in sys.argv[1:] if argument != "--coverage"]
-    suites, options = chosen(arguments)
+    measured = "--coverage" in sys.argv
+    suites, options = chosen([argument for argument in sys.argv[1:] if argument != "--coverage"])
     REPORTS.mkdir(parents=True, exist_ok=True)
     outcomes = []
     for suite, paths in suites:
-        extra = COVERAGE if "--coverage" in sys.argv and suite is SUITES[0] else ()
+        extra = ("--cov", "--cov-report=") if measured and suite is SUITES[0] else ()
         outcomes.append(run(suite, paths, [*extra, *options]))
-    print(f"\n{'suite':<24}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    covered = not measured or is_covered()
+    columns = ("passed", "failed", "skipped", "unsteady")
+    print(f"\n{'suite':<24}{''.join(f'{column:>10}' for column in columns)}{'seconds':>9}")
     for item in outcomes:
-        counts = f"{item.passed:>8}{item.failed:>8}{item.skipped:>9}{item.seconds:>9.0f}"
-        print(f"{item.suite.name:<24}{counts}{'' if item.good else f'   exit code {item.code}'}")
-    passed, failed, skipped = (sum(getattr(item, key) for item in outcomes) for key in ("passed", "failed", "skipped"))
-    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
-    return 0 if passed and all(item.good for item in outcomes) else 1
+        counts = "".join(f"{getattr(item, column):>10}" for column in columns)
+        print(f"{item.suite.name:<24}{counts}{item.seconds:>9.0f}{'' if item.good else f'   exit code {item.code}'}")
+    sums = [sum(getattr(item, column) for item in outcomes) for column in columns]
+    print(", ".join(f"{number} {column}" for number, column in zip(sums, columns, strict=True)), flush=True)
+    return 0 if covered and sums[0] and all(item.good for item in outcomes) else 1
 
 
 if __name__ == "__main__":
