@@ -25,7 +25,8 @@ PIN_WORDS = frozenset(
 _ASKS = re.compile(r"[?？؟⸮՞\u037e]")
 _GREEK_ASKS = re.compile(r";\s*$")
 _APOSTROPHES = re.compile(r"['’`´]")
-_WORD = re.compile(r"\w+")
+_ONE_BY_ONE = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
+"""Signs of scripts that write no blanks between words; phrases are made of them as of words."""
 _PART = re.compile(r"\d+|[^\W\d]+")
 
 
@@ -112,8 +113,15 @@ def _asks_back(text: str, language: str) -> bool:
 
 def _words(text: str) -> Iterator[str]:
     """Yield the words as they are compared."""
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))):
-        yield _plain(match[0])
+    whole = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))
+    apart = "".join(sign if _is_of_a_word(sign) else " " for sign in whole)
+    for word in _ONE_BY_ONE.sub(r" \1 ", apart).split():
+        yield _plain(word)
+
+
+def _is_of_a_word(sign: str) -> bool:
+    """Return whether a sign is a part of a word; in many scripts vowels are marks, which are no letters."""
+    return sign.isalnum() or sign == "_" or unicodedata.category(sign).startswith("M")
 
 
 def _plain(word: str) -> str:
@@ -126,21 +134,20 @@ def _written(word: str) -> str:
 
 
 def _kinds(words: Sequence[str], language: str) -> set[Kind] | None:
-    """Return which kinds of phrases make up the words; None when a word belongs to none."""
+    """Return which kinds of phrases make up the words, in whichever way; None when some belong to none.
+
+    "Yes, do it" is "yes" and "do it", although "yes do" is a phrase as well.
+    """
     phrases = _phrases(language.partition("-")[0].casefold())
     longest = max(len(phrase) for phrase in phrases)
-    found: set[Kind] = set()
-    position = 0
-    while position < len(words):
-        for size in range(min(longest, len(words) - position), 0, -1):
-            phrase = tuple(words[position : position + size])
-            if phrase in phrases:
-                found.add(phrases[phrase])
-                position += size
-                break
-        else:
-            return None
-    return found
+    found: list[set[Kind] | None] = [set(), *([None] * len(words))]
+    """By number of words from the first on."""
+    for position, kinds in enumerate(found):
+        if kinds is not None:
+            for end in range(position + 1, min(position + longest, len(words)) + 1):
+                if (kind := phrases.get(tuple(words[position:end]))) is not None:
+                    found[end] = {*(found[end] or ()), *kinds, kind}
+    return found[-1]
 
 
 @cache
