@@ -22,6 +22,8 @@ type Resolve = Callable[[str], Awaitable[Sequence[ResolveResult]]]
 
 _AT_HOME = ("local", "localhost", "lan", "home", "internal", "intranet", "private", "home.arpa")
 _NAT64 = IPv6Network("64:ff9b::/96")
+_INTERNET = IPv6Network("2000::/3")
+"""All addresses that are given out on the internet; others are of the house, or carry one of it in an old form."""
 
 
 class AddressRefused(OSError):
@@ -80,6 +82,8 @@ def is_public(address: str) -> bool:
     inner: IPv4Address | None = None
     if isinstance(ip, IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (IPv4Address(int(ip) & 0xFFFFFFFF) if ip in _NAT64 else None)
+        if inner is None and ip not in _INTERNET:
+            return False
     found: IPv4Address | IPv6Address = inner or ip
     return found.is_global and not found.is_multicast
 
