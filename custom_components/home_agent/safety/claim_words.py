@@ -13,7 +13,7 @@ class ClaimWords:
     claims: tuple[str, ...]
     """Anywhere in a sentence."""
     done: tuple[str, ...]
-    """The whole first sentence: "Done." """
+    """The whole first sentence that is more than an agreement: "Done." """
     denials: str
     """What makes a sentence none: negations, conditions, what was earlier."""
     looks_back: str
@@ -25,6 +25,25 @@ _EN_DONE = (
     r"unmuted|activated|deactivated|enabled|disabled|armed|disarmed|added|removed|adjusted|changed|increased|decreased|"
     r"lowered|raised|skipped|triggered|cancell?ed|scheduled|launched|reverted|restored|undone|put|run|pressed|made sure)"
 )
+_EN_SENT = r"(?:sent|created|deleted|booked|ordered|called|texted|emailed|messaged|announced|cleared|erased|restarted|reset|played)"
+"""What is claimed of ourselves alone: "the match has been called off" is news."""
+_EN_ACT = (
+    r"(?:turned|switched|opened|closed|locked|unlocked|dimmed|started|stopped|paused|resumed|muted|unmuted|added|removed|activated|"
+    r"deactivated|armed|disarmed|adjusted|increased|decreased|lowered|raised|sent|created|deleted)"
+)
+_EN_ACTING = (
+    r"(?:turning|switching|opening|closing|locking|unlocking|dimming|setting|starting|stopping|playing|pausing|muting|arming|"
+    r"disarming|sending|adding)"
+)
+_EN_AGREED = r"(?:ok|okay|sure|alright|all right|certainly|of course|got it|no problem|right away|done)"
+_EN_NEWS = (
+    r"(?!.*\b(?:since|by(?! \d)|at (?:\d|noon|midnight)|\d+ times|once|twice|today|tonight|this (?:morning|afternoon|evening|week)|"
+    r"on \w+day|for (?:\d|a|an|the|about|over|almost|several|hours|days|weeks|months|some))\b)"
+)
+"""When or by whom it was done, or for how long it has been so: a report, not a claim."""
+_DE_SENT = r"(?:gesendet|geschickt|verschickt|gelöscht|angelegt|erstellt|bestellt|angerufen|eingetragen|notiert)"
+_DE_SWITCHED = r"(?:(?:ein|aus|an|ab)ge(?:schaltet|macht)|gedimmt|entriegelt|verriegelt)"
+_DE_NEWS = r"(?!.*\b(?:um \d|am \w+tag|seit|heute|von (?!\d)|\w*mal|uhr|\d{4})\b)"
 _DE_DONE = (
     r"(?:(?:ein|aus|an|ab|um|scharf|unscharf|zu)?ge(?:schaltet|macht|stellt|dreht|sperrt|schlossen|setzt)|geöffnet|geschlossen|"
     r"(?:ab|auf|zu)geschlossen|verriegelt|entriegelt|gedimmt|gestartet|gestoppt|angehalten|pausiert|aktiviert|deaktiviert|"
@@ -70,37 +89,46 @@ _SV_DONE = (
 CLAIM_WORDS: dict[str, ClaimWords] = {
     "de": ClaimWords(
         claims=(
-            rf"\b(?:ich habe?|habe? ich|hab)\b.*\b{_DE_DONE}\b",
-            rf"\b(?:ist|sind)\b(?: \w+){{0,3}} (?:jetzt|nun)\b.*\b(?:an|aus|auf|zu|offen|{_DE_DONE})$",
+            rf"\b(?:ich habe?|habe? ich|hab)\b.*\b(?:{_DE_DONE}|{_DE_SENT})\b",
+            r"\bich (?:schalte|mache|stelle|drehe|fahre)\b.*\b(?:an|aus|auf|zu|ein|hoch|runter|herunter)$",
+            r"\bich (?:öffne|schließe|entriegel?e|verriegel?e|dimme) (?:jetzt |nun |dir |sofort )?(?:das|die|den|alle|beide|deine?n?)\b",
+                        rf"\b(?:ist|sind)\b(?: \w+){{0,3}} (?:jetzt|nun)\b.*\b(?:an|aus|auf|zu|offen|{_DE_DONE})$",
             rf"\b(?:jetzt|nun) (?:ist|sind)\b.*\b(?:an|aus|auf|zu|offen|{_DE_DONE})$",
-            rf"\b(?:wurden?|worden)\b.*\b{_DE_DONE}\b",
+            rf"\b(?:wurden?|worden)\b{_DE_NEWS}.*\b{_DE_DONE}\b",
             rf"\b{_DE_DONE} worden\b",
         ),
-        done=("erledigt", "fertig", "gemacht", "(?:schon |ist |alles )?erledigt", "alles klar,? erledigt", "wird gemacht"),
+        done=("erledigt", "fertig", "gemacht", "(?:schon |ist |alles )?erledigt", "alles klar,? erledigt", "wird gemacht",
+            rf"(?!.*\b(?:ist|sind|war|waren|wird|werden|wurden?|sein|kann|können|hat|haben)\b)(?:[\w-]+,? ){{1,4}}{_DE_SWITCHED}"),
         denials=r"\b(?:nicht|kein\w*|nie|wenn|falls|sobald|bereits|schon|vorhin|gestern|zuvor|früher|leider|hätte|würde)\b",
         looks_back=(
             r"\b(?:hast|habt|haben|hat|war|waren|wurde|wurden|gestern|vorhin|zuletzt|letzte\w*|bereits|schon|eben|warum|wieso|"
-            r"weshalb|wann|welche\w*|wer|was|wie|wo|danke|super|toll|prima|geschichte|gedicht|witz|erzähl\w*|schreib\w*)\b|"
-            r"^(?:ist|sind)\b"
+            r"weshalb|wann|welche\w*|wer|was|wie|wo|danke|super|toll|prima|geschichte|gedicht|witz|erzähl\w*|schreib\w*|status|"
+            r"zustand)\b|^(?:ist|sind|zeig\w*|prüf\w*|überprüf\w*|sag\w*|nenn\w*)\b"
         ),
     ),
     "en": ClaimWords(
         claims=(
-            rf"\b(?:i've|i have|we've|i just)(?: (?:just|now|successfully|gone ahead and|also|been able to))*(?: \w+ed and)? {_EN_DONE}\b",
-            r"\bi (?:turned|switched|dimmed|opened|closed|locked|unlocked|started|stopped|added|activated|adjusted|changed)\b",
-            rf"\b(?:has|have) (?:now |just )?been (?:successfully )?{_EN_DONE}\b",
+            rf"\b(?:i've|i have|we've|i just)(?: (?:just|now|successfully|gone ahead and|also|been able to))*(?: \w+ed and)? (?:{_EN_DONE}|{_EN_SENT})\b",
+            r"\bi (?:turned|switched|dimmed|opened|closed|locked|unlocked|started|stopped|added|activated|adjusted|changed|set|sent)\b",
+            rf"\b(?:has|have) (?:now |just )?been (?:successfully )?{_EN_DONE}\b{_EN_NEWS}",
             rf"\b(?:is|are) now (?:on|off|open|closed|{_EN_DONE})\b",
-            r"^(?:ok|okay|sure|alright|done)?[,! ]*(?:successfully )?(?:turned|switched) (?:on|off)\b",
+            r"\b(?:is|are) (?:on|off|open|closed|locked|unlocked) now$",
+            rf"^{_EN_AGREED}?[,! ]*(?:successfully )?(?:turned|switched) (?:on|off)\b",
+            rf"^{_EN_AGREED}?[,! ]*{_EN_ACT} (?:the|your|all|both|it|them)\b{_EN_NEWS}",
             r"\bi(?:'m| am) (?:now )?(?:turning|switching|opening|closing|locking|unlocking|dimming)\b",
         ),
-        done=("(?:all |it's |it is |that's )?done", "all set", "(?:consider it |it's )?done", "as you wish,? done", "okay,? done"),
+        done=("(?:all |it's |it is |that's )?done", "all set", "(?:consider it |it's )?done", "as you wish,? done", "okay,? done",
+            rf"{_EN_AGREED}[,! ]+(?:now )?{_EN_ACTING}(?! (?:hours|times|is|are|can|may|costs?|takes|of)\b)\b.*",
+            rf"(?:now )?{_EN_ACTING} .*\b(?:now|for you|right away)",
+            r"(?:turning|switching) (?:on|off) (?:the|your|all)(?: [\w'-]+){1,3}|(?:turning|switching) [\w' -]{1,40} (?:on|off)",
+            r"(?!.*\b(?:is|are|was|were|be|been|being|that|which|have|has|had|get|gets|got)\b).*\b(?:turned|switched) (?:on|off)"),
         denials=(
             r"\b(?:not|never|no|if|once|when|unless|before|already|earlier|previously|yesterday|ago|last|would|could|should|can|will|"
             r"haven't|hasn't|isn't|aren't|wasn't|unable|sorry|unfortunately)\b"
         ),
         looks_back=(
             r"\b(?:did|have|has|had|was|were|been|already|earlier|yesterday|before|last|ago|history|why|when|which|who|what|how|"
-            r"where|thanks|thank|great|story|poem|joke|tell|write|explain)\b|^(?:is|are)\b"
+            r"where|thanks|thank|great|story|poem|joke|tell|write|explain|status|state of)\b|^(?:is|are|check|show|list|report)\b"
         ),
     ),
     "es": ClaimWords(
@@ -119,7 +147,7 @@ CLAIM_WORDS: dict[str, ClaimWords] = {
     "fr": ClaimWords(
         claims=(
             rf"\b(?:j'ai|nous avons) (?:bien |déjà )?{_FR_DONE}\b",
-            rf"\b(?:a|ont) (?:bien )?été (?:bien )?{_FR_DONE}\b",
+            rf"\b(?:a|ont) (?:bien )?été (?:bien )?{_FR_DONE}\b(?!.*(?:\bà \d|\b(?:par|depuis|fois|ce matin|ce soir|aujourd'hui)\b))",
             rf"\b(?:est|sont) (?:maintenant|désormais|à présent) {_FR_DONE}\b|\b(?:maintenant|désormais) {_FR_DONE}$",
         ),
         done=("c'est fait", "fait", "voilà,? c'est fait", "voilà", "c'est bon"),

@@ -17,6 +17,17 @@ _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|„[^“”]*[“”]
 _MARKUP = re.compile(r"[*_`#>]+")
 _SENTENCE = re.compile(r"[^.!?:\n]+[.!?:\n]*")
 _EDGES = " .!?;:,\n\t—–-"
+_COURTESY = re.compile(
+    r"(?<=\w)[\s,.!;–-]+(?:thanks|thank you|danke(?: schön| dir)?|vielen dank|merci|gracias|grazie|bedankt|dank je|спасибо|"
+    r"dzięki|dziękuję|obrigad[oa]|tack)(?: (?:very much|a lot|so much|sehr|beaucoup|mille|bardzo|im voraus|in advance))?[\s.!]*$"
+)
+"""Thanks behind a request are a courtesy; thanks alone are for something that was done."""
+_A_REQUEST = 3  # words
+_AGREEMENT = re.compile(
+    r"ok|okay|sure|sure thing|alright|all right|certainly|of course|got it|no problem|right away|great|perfect|absolutely|klar|"
+    r"na klar|gerne?|natürlich|selbstverständlich|alles klar|verstanden|bien sûr|d'accord|claro|por supuesto|certo|va bene|"
+    r"natuurlijk|prima|конечно|хорошо"
+)
 
 
 def claims_action(answer: str, language: str) -> bool:
@@ -35,6 +46,8 @@ def claims_falsely(turn: Turn, answer: str) -> bool:
 def looks_back(text: str, language: str) -> bool:
     """Return whether the user asks, thanks or talks about earlier: an answer may then tell of what was done before."""
     said = _plain(text)
+    if len((asked := _COURTESY.sub("", said)).split()) >= _A_REQUEST:
+        said = asked
     if said.endswith(("?", "？")) and _asks(said, language):
         return True
     return any(_compiled(words.looks_back).search(said) for words in _words_of(language))
@@ -46,16 +59,19 @@ def _asks(said: str, language: str) -> bool:
 
 
 def _claims(words: ClaimWords, sentences: list[str]) -> bool:
-    if sentences and any(_compiled(done).fullmatch(sentences[0].strip(_EDGES)) for done in words.done):
-        return True
-    return any(
-        _compiled(claim).search(sentence)
-        for raw in sentences
-        if not raw.endswith(("?", "？"))
-        for sentence in (raw.strip(_EDGES),)
-        if not _compiled(words.denials).search(sentence)
-        for claim in words.claims
+    told = [raw.strip(_EDGES) for raw in sentences if not raw.endswith(("?", "？"))]
+    claimed = [sentence for sentence in told if not _compiled(words.denials).search(sentence)]
+    return _is_done(words, sentences, claimed) or any(
+        _compiled(claim).search(sentence) for sentence in claimed for claim in words.claims
     )
+
+
+def _is_done(words: ClaimWords, sentences: list[str], claimed: list[str]) -> bool:
+    """Return whether the first sentence that is more than an agreement says that it is done; a heading does not."""
+    first = next((raw for raw in sentences if not _AGREEMENT.fullmatch(raw.strip(_EDGES))), "")
+    if first.endswith(":") or (sentence := first.strip(_EDGES)) not in claimed:
+        return False
+    return any(_compiled(done).fullmatch(sentence) for done in words.done)
 
 
 def _sentences(text: str) -> list[str]:
