@@ -6,7 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "custom_components" / "home_agent"
 
 LAYERS = (
-    ("const", "errors", "slices", "storage"),
+    ("const", "errors", "names", "slices", "storage"),
+    ("exposure",),
     ("profiles",),
     ("client", "learned", "speech", "texts"),
     ("turn", "home"),

@@ -274,6 +274,7 @@ def test_forms_of_the_house() -> None:
     assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
     assert list(steps["init"]["menu_option_descriptions"]) == list(MENU)
     of_the_house = {
+        "allowed_entities",
         "always_confirm",
         "never_confirm",
         "throttle_turns",

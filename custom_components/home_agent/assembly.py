@@ -12,7 +12,13 @@ from . import issues as issue_registry
 from .client.chat_completions import ChatCompletionsClient
 from .client.endpoint_config import endpoint_from_data
 from .confirming import channels
-from .const import CONF_PROFILE_DEFAULTS, CONF_THROTTLE_TURNS, SUBENTRY_LLM, SUBENTRY_PROFILE
+from .const import (
+    CONF_ALLOWED_ENTITIES,
+    CONF_PROFILE_DEFAULTS,
+    CONF_THROTTLE_TURNS,
+    SUBENTRY_LLM,
+    SUBENTRY_PROFILE,
+)
 from .context.briefing import Sources
 from .context.happenings import Happenings
 from .context.instructing import Instructing
@@ -23,6 +29,7 @@ from .context.session import SESSIONS, Sessions
 from .conversations.store import conversations_of
 from .custom.provider import CustomTools
 from .endpoint import Endpoint
+from .exposure import async_narrow
 from .foreign.provider import ForeignTools
 from .home import Home
 from .journal.habits import Habits
@@ -48,6 +55,7 @@ from .tools.registry import NativeTools, Tools
 async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> RuntimeData:
     """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
     issue_registry.async_clear(hass)
+    entry.async_on_unload(async_narrow(hass, entry.options.get(CONF_ALLOWED_ENTITIES, ())))
     report = partial(issue_registry.async_file_trouble, hass)
     journal = journal_of(hass, entry.entry_id, report)
     learned = Learned(hass, entry.entry_id, report)

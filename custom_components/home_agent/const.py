@@ -75,6 +75,7 @@ CONF_NEVER_OFFER = "never_offer"
 
 # The house (entry options)
 CONF_PROFILE_DEFAULTS = "profile_defaults"
+CONF_ALLOWED_ENTITIES = "allowed_entities"
 CONF_ALWAYS_CONFIRM = "always_confirm"
 CONF_NEVER_CONFIRM = "never_confirm"
 CONF_THROTTLE_TURNS = "throttle_turns"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import re
 from typing import Any
 
-from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates, async_should_expose
+from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, State, callback
@@ -26,6 +26,7 @@ from homeassistant.helpers.device_registry import EVENT_DEVICE_REGISTRY_UPDATED
 from homeassistant.helpers.event import async_call_later
 
 from .const import ASSISTANT
+from .exposure import is_shared
 from .slices import in_slices
 
 MAX_NAME = 200  # characters; one name must not take the room of all others
@@ -211,7 +212,7 @@ async def async_count_exposed(hass: HomeAssistant) -> int:
     """Return how many entities are exposed to assistants."""
     exposed = 0
     async for entity_id in in_slices(hass.states.async_entity_ids()):
-        exposed += async_should_expose(hass, ASSISTANT, entity_id)
+        exposed += is_shared(hass, entity_id)
     return exposed
 
 
@@ -236,7 +237,7 @@ async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
     by_area: dict[str, list[HomeEntity]] = {}
     first_words: dict[str, list[tuple[str, Sequence[HomeEntity]]]] = {}
     async for entity_id in in_slices(sorted(hass.states.async_entity_ids(), key=_order)):
-        if (state := hass.states.get(entity_id)) is None or not async_should_expose(hass, ASSISTANT, entity_id):
+        if (state := hass.states.get(entity_id)) is None or not is_shared(hass, entity_id):
             continue
         entity = entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
         _index(first_words, entity.names, (entity,))

@@ -17,7 +17,7 @@ from tests.house import set_up
 from tests.llm_server import LLMServer
 
 OF_THE_HOUSE = {
-    *("always_confirm", "never_confirm", "throttle_turns", "verify_seconds"),
+    *("allowed_entities", "always_confirm", "never_confirm", "throttle_turns", "verify_seconds"),
     *("allowed_hosts", "allow_private_hosts"),
     *("emit_events", "debug_logging"),
 }
@@ -98,8 +98,10 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     assert shown(form) == {"always_confirm": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2}
     assert "conversation" in options(form, "always_confirm")
     lists = {"always_confirm": ["light.bed ", "cover.*"], "never_confirm": ["lock.shed"], "never_offer": ["ha_query"]}
+    lists |= {"allowed_entities": ["light", "cover "]}
     await send(hass, form, **lists, throttle_turns=3.0, verify_seconds=1.0)
     assert dict(entry.options) == {
+        "allowed_entities": ["cover", "light"],
         "always_confirm": ["cover.*", "light.bed"],
         "never_confirm": ["lock.shed"],
         "never_offer": ["ha_query"],
@@ -113,6 +115,7 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     )
     await send(hass, await topic(hass, entry, "safety"))
     assert dict(entry.options) == {
+        "allowed_entities": [],
         "always_confirm": [],
         "never_confirm": [],
         "never_offer": [],

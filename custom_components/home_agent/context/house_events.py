@@ -9,13 +9,12 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.recorder import get_instance
 from homeassistant.util import dt as dt_util
 
-from ..const import ASSISTANT
+from ..exposure import is_shared
 from ..prompt.events_asked import LIMIT, EventRequest, EventType, HouseEvent, event_from_text, midnight
 from ..slices import in_slices
 from ..turn import Turn
@@ -89,8 +88,7 @@ class HouseEvents:
         return [
             entity_id
             async for entity_id in in_slices(ids)
-            if async_should_expose(self._hass, ASSISTANT, entity_id)
-            and (may_read is None or may_read(entity_id, POLICY_READ))
+            if is_shared(self._hass, entity_id) and (may_read is None or may_read(entity_id, POLICY_READ))
         ]
 
     async def _async_rows(self, turn: Turn, request: EventRequest, entity_id: str) -> Sequence[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from homeassistant.helpers.template import Template
 from jinja2 import TemplateSyntaxError
 
 from ..const import (
+    CONF_ALLOWED_ENTITIES,
     CONF_ALWAYS_ASK,
     CONF_ALWAYS_CONFIRM,
     CONF_CONTEXT_ENTITIES,
@@ -29,7 +30,14 @@ from .choices import tidy_names, wrong_name
 
 type Finding = tuple[str, dict[str, str]]
 
-LISTS = (CONF_ALWAYS_ASK, CONF_NEVER_ASK, CONF_NEVER_OFFER, CONF_ALWAYS_CONFIRM, CONF_NEVER_CONFIRM)
+LISTS = (
+    CONF_ALLOWED_ENTITIES,
+    CONF_ALWAYS_ASK,
+    CONF_NEVER_ASK,
+    CONF_NEVER_OFFER,
+    CONF_ALWAYS_CONFIRM,
+    CONF_NEVER_CONFIRM,
+)
 """Lists in which an owner names entities, domains, services and tools."""
 
 _ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")

@@ -9,6 +9,7 @@ import probatio
 
 from ..const import (
     CONF_ALLOW_PRIVATE_HOSTS,
+    CONF_ALLOWED_ENTITIES,
     CONF_ALLOWED_HOSTS,
     CONF_ALWAYS_CONFIRM,
     CONF_DEBUG_LOGGING,
@@ -33,6 +34,7 @@ from .sparse import inherited, overrides
 
 MENU = ("assistant", "prompt", "context", "history", "retrieval", "tools", "safety", "confirmation", "network", "debug")
 HOUSE_SAFETY: Fields = {
+    CONF_ALLOWED_ENTITIES: name_choice,
     CONF_ALWAYS_CONFIRM: name_choice,
     CONF_NEVER_CONFIRM: name_choice,
     CONF_NEVER_OFFER: name_choice,
@@ -40,6 +42,7 @@ HOUSE_SAFETY: Fields = {
     CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
 }
 _SAFETY_DEFAULTS: dict[str, Any] = {
+    CONF_ALLOWED_ENTITIES: [],
     CONF_ALWAYS_CONFIRM: [],
     CONF_NEVER_CONFIRM: [],
     CONF_NEVER_OFFER: [],
@@ -103,7 +106,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return await self._async_defaults_form("tools", TOOLS, user_input)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what needs the owner's yes, what does not, and what never happens."""
+        """Ask what is shared, what needs the owner's yes, what does not, and what never happens."""
         shown = _SAFETY_DEFAULTS | self.config_entry.options
         errors: dict[str, str] = {}
         placeholders: dict[str, str] = {}

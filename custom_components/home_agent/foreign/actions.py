@@ -36,7 +36,7 @@ class ForeignAction(ForeignTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return the call on its final targets. Raises `ToolRefusal` for targets that are not known before it runs."""
-        self.check(args, turn)
+        self.check(hass, args, turn)
         if any(is_template_string(text) for text in _texts(args)):
             raise ToolRefusal(TEMPLATES)
         domain, _, service = str(args["action"]).partition(".")

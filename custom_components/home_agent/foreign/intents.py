@@ -40,7 +40,7 @@ class ForeignIntent(ForeignTool):
         Raises `ToolRefusal` when it finds none; one that is not exposed is none, nor one of which the user may know nothing.
         """
         slots = _filled(args)
-        self.check(slots, turn)
+        self.check(hass, slots, turn)
         plan = plan_of(hass, turn, Recognised(name=self._tool.intent_type, slots=slots))
         if isinstance(plan, Mismatch) or not all(may_know(turn.user, entity_id) for entity_id in plan.targets):
             raise _no_match(slots)

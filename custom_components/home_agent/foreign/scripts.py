@@ -31,7 +31,7 @@ class ForeignScript(ForeignTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return the script as the target, and what its arguments name: it may not be sent to what is not exposed."""
-        self.check(args, turn)
+        self.check(hass, args, turn)
         refuse_broad_ids(hass, args)
         sensitive = self.annotations.destructive and not self.annotations.read_only
         return Plan(

@@ -11,6 +11,7 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..errors import ToolError
+from ..exposure import is_narrowed
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import HomeAgentTool
 from ..tools.mentioned import entity_ids_in
@@ -23,7 +24,7 @@ MAX_DESCRIPTION = 2000
 _RESTARTS = frozenset({"config__reload_config_entry"})
 """Tools that stop a part of the house for a moment without calling that destructive."""
 _WHOLE_HOUSE = frozenset({"homeassistant__GetLiveContext"})
-"""Tools that tell of every exposed entity, whatever the user may read."""
+"""Tools that tell of everything that Home Assistant exposes, whatever the user may read and whatever is shared with us."""
 _OTHERS_WORDS = frozenset({"calendar", "hassio", "system_log", "todo"})
 """Integrations whose entries hold what other people or programs wrote."""
 
@@ -52,7 +53,7 @@ class ForeignTool(HomeAgentTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return a plan without calls: what happens is known to the tool alone. Entities in the arguments are its targets."""
-        self.check(args, turn)
+        self.check(hass, args, turn)
         if self.annotations.read_only:
             action = ActionClass.READ
         elif self.annotations.destructive or self._tool.name in _RESTARTS:
@@ -73,11 +74,11 @@ class ForeignTool(HomeAgentTool):
         tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
         return plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
 
-    def check(self, args: dict[str, Any], turn: Turn) -> None:
+    def check(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> None:
         """Refuse who may not use the API or read what the tool tells, and arguments that the tool does not take."""
         if needs_admin(self._instance.api) and (turn.user is None or not turn.user.is_admin):
             raise ToolError("not_allowed", target=self.name)
-        if self._tool.name in _WHOLE_HOUSE and turn.user and not turn.user.permissions.access_all_entities(POLICY_READ):
+        if self._tool.name in _WHOLE_HOUSE and not _may_know_everything(hass, turn):
             raise ToolError("not_allowed", target=self.name)
         self._tool.parameters(deepcopy(args))
 
@@ -89,6 +90,11 @@ class ForeignTool(HomeAgentTool):
         return replace(
             self._instance.llm_context, context=turn.context, language=turn.language, device_id=turn.device_id
         )
+
+
+def _may_know_everything(hass: HomeAssistant, turn: Turn) -> bool:
+    """Return whether a turn may be told of everything that Home Assistant exposes."""
+    return not is_narrowed(hass) and (turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ))
 
 
 def needs_admin(api: llm.API) -> bool:

@@ -16,6 +16,7 @@ from homeassistant.helpers.template import Template
 
 from ..const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..errors import ToolError
+from ..exposure import is_shared
 from ..texts import async_has_text, async_text
 from ..turn import Turn
 from .actions import Mismatch
@@ -81,7 +82,8 @@ def _known(sentence: Sentence, name: str) -> str:
     constraints = intent.MatchTargetsConstraints(name=name, assistant=ASSISTANT, allow_duplicate_names=True)
     user = sentence.turn.user
     for state in intent.async_match_targets(sentence.hass, constraints).states:
-        if user is None or user.permissions.check_entity(state.entity_id, POLICY_READ):
+        may_read = user is None or user.permissions.check_entity(state.entity_id, POLICY_READ)
+        if may_read and is_shared(sentence.hass, state.entity_id):
             return state.name
     return ""
 

@@ -4,18 +4,17 @@ from collections.abc import Iterator
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
-from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant
 
-from ..const import ASSISTANT
 from ..errors import ToolError
+from ..exposure import is_shared
 from ..slices import in_slices
 from .plan import ActionClass, Plan
 
 
 def is_exposed(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether an entity exists and the owner exposed it; both have to hold, and only both are told."""
-    return hass.states.get(entity_id) is not None and async_should_expose(hass, ASSISTANT, entity_id)
+    return hass.states.get(entity_id) is not None and is_shared(hass, entity_id)
 
 
 def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]:

@@ -11,9 +11,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 from ..const import CONF_ALWAYS_CONFIRM, CONF_NEVER_CONFIRM, CONF_NEVER_OFFER
+from ..names import Names
 from ..profiles.profile import Profile
 from ..turn import Turn
-from .names import Names
 from .plan import ActionClass, Plan
 from .tool import HomeAgentTool
 

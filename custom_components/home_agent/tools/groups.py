@@ -1,10 +1,9 @@
 """What is behind a group counts, whoever asks for the group: a model, a sentence, a tool of somebody else."""
 
-from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from ..const import ASSISTANT
+from ..exposure import is_shared
 from ..safety.tool import ToolRefusal
 from .capabilities import members
 
@@ -26,7 +25,7 @@ def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
     """
     reached: list[str] = []
     for member in members(hass, entity_id):
-        if async_should_expose(hass, ASSISTANT, member):
+        if is_shared(hass, member):
             reached.append(member)
         elif not _is_hidden_by_group(hass, member):
             raise ClosedGroup(entity_id)

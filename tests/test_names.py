@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.safety.names import Names
+from custom_components.home_agent.names import Names
 
 
 @pytest.mark.parametrize(
