@@ -1,6 +1,6 @@
 """The files in Home Assistant's storage: whatever is wrong with one, the assistant is there, and the owner learns of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 import errno
 import json
@@ -264,6 +264,43 @@ async def test_what_is_left_is_written_when_home_assistant_stops(hass: HomeAssis
     await hass.async_stop(force=True)
     assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"] == {"a": "last"}
     assert hass.state is CoreState.stopped
+
+
+@pytest.mark.parametrize("change", [StoredFile.async_write, None], ids=["at once", "soon"])
+async def test_what_found_no_room_is_written_when_home_assistant_stops(
+    hass: HomeAssistant,
+    storage: Path,
+    full_disk: Callable[[], AbstractContextManager[None]],
+    freezer: FrozenDateTimeFactory,
+    change: Callable[[StoredFile], Awaitable[None]] | None,
+) -> None:
+    troubles: list[bool] = []
+    file = StoredFile(hass, "test", lambda: {"a": "said"}, lambda _trouble, _name, there: troubles.append(there))
+    with full_disk():
+        if change is None:
+            file.async_changed()
+            freezer.tick(SAVE_DELAY)
+            async_fire_time_changed(hass)
+            await hass.async_block_till_done()
+        else:
+            await change(file)
+        assert troubles == [True]
+    await hass.async_stop(force=True)
+    assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"] == {"a": "said"}
+    assert file.is_written
+
+
+async def test_what_found_no_room_is_not_written_behind_the_back_of_the_next(
+    hass: HomeAssistant, storage: Path, full_disk: Callable[[], AbstractContextManager[None]]
+) -> None:
+    file = StoredFile(hass, "test", lambda: {"a": "older"}, lambda *_: None)
+    with full_disk():
+        await file.async_write()
+        await file.async_close()
+    newer = StoredFile(hass, "test", lambda: {"a": "newer"}, lambda *_: None)
+    await newer.async_write()
+    await hass.async_stop(force=True)
+    assert json.loads((storage / f"{DOMAIN}.test").read_text())["data"] == {"a": "newer"}
 
 
 async def test_older_content_never_replaces_newer(hass: HomeAssistant, storage: Path) -> None:

@@ -11,7 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE
+from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.json import json_bytes
@@ -23,7 +24,6 @@ from .const import DOMAIN, LOGGER
 VERSION = 1
 SAVE_DELAY = 10  # seconds
 RETRY_DELAY = 300  # seconds until a file that could not be written is tried again
-_AT_THE_END = 10**9  # seconds; the store has nothing else to do than write what is left when Home Assistant stops
 
 type Content = dict[str, Any]
 type Stamp = tuple[int, int]
@@ -65,6 +65,7 @@ class StoredFile:
         self._report = report
         self._delay = delay
         self._timer: CALLBACK_TYPE | None = None
+        self._forget_end: CALLBACK_TYPE | None = None
         self._writing = asyncio.Lock()
         self._changes = self._written = 0
         self._usable = True
@@ -126,7 +127,7 @@ class StoredFile:
         self._changes += 1
         if not self._usable:
             return
-        self._store.async_delay_save(self._content, _AT_THE_END)
+        self._write_at_the_end()
         if self._timer is None:
             self._write_in(self._delay)
 
@@ -137,16 +138,16 @@ class StoredFile:
 
     async def async_close(self) -> None:
         """Write what is not yet written: nothing may be left to do when the entry is gone."""
-        self._cancel_timer()
+        self._cancel()
         if self._written != self._changes:
             await self._async_write()
-        self._cancel_timer()
+        self._cancel()
 
     async def async_remove(self) -> None:
         """Delete it for ever: nothing is written any more, whoever still has something to keep."""
         self._usable = False
         async with self._writing:  # what is being written is gone, too
-            self._cancel_timer()
+            self._cancel()
             await self._store.async_remove()
 
     async def _async_write(self) -> None:
@@ -156,16 +157,18 @@ class StoredFile:
                 return
             changes = self._changes
             content, before = await self._hass.async_add_executor_job(self._prepare)
+            stopping = self._hass.is_stopping  # the store writes it at the end then, or there is no time to look at it
             try:
                 await self._store.async_save(content)
             except OSError as err:  # the store tells of most troubles in the log only, but not of all
                 LOGGER.error("%s cannot be written: %s", self._store.key, err)
-            if self._hass.is_stopping or await self._async_is_written(content, before):
+            if stopping or await self._async_is_written(content, before):
                 self._written = changes
                 self._tell_failing(failing=False)
             else:
                 self._tell_failing(failing=True)
                 self._write_in(RETRY_DELAY)
+                self._write_at_the_end()
 
     def _prepare(self) -> tuple[Content, Stamp | None]:
         return self._content(), self._stamp()
@@ -200,6 +203,23 @@ class StoredFile:
 
         job = HassJob(write, f"write {self._store.key}", cancel_on_shutdown=True)
         self._timer = async_call_later(self._hass, seconds, job)
+
+    def _write_at_the_end(self) -> None:
+        """Write what is left when Home Assistant stops; the store itself gives up what it could not write once."""
+
+        async def write(_event: Event) -> None:
+            self._forget_end = None
+            if not self.is_written:
+                await self._async_write()
+
+        if self._forget_end is None:
+            self._forget_end = self._hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write)
+
+    def _cancel(self) -> None:
+        self._cancel_timer()
+        if self._forget_end is not None:
+            self._forget_end()
+            self._forget_end = None
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
