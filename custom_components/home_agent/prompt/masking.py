@@ -1,4 +1,4 @@
-"""Hides personal data in what leaves the house: e-mail and street addresses, phone, card and account numbers (D-4).
+"""Hides personal data in what leaves the house: e-mail and street addresses, phone, card, account and identity numbers (D-4).
 
 Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
 numbers stay as they are; a card or an account has to pass its check sum, or to be called one. The same text always gives
@@ -15,6 +15,7 @@ PHONE = "[phone]"
 ADDRESS = "[address]"
 CARD = "[card]"
 ACCOUNT = "[account]"
+IDENTITY = "[identity number]"
 
 # Neither part of a word, an id, a decimal, a time or an address of a computer
 _BEFORE = r"(?<![\w.@#+/-])(?<!\d[,: ])"
@@ -41,8 +42,8 @@ _PHONES = (
 )
 _PHONE_DIGITS = range(9, 16)
 _CALLED_PHONE = re.compile(
-    r"(\b(?:tel(?:efon)?|phone|mobile|cell|handy|mobil|fax|телефон|тел|моб)\b"
-    r"(?:[ -]?(?:number|nummer|nr|no|номер))?[\s.:=#]{0,4})((?:\d[ /-]?){5,14}\d)(?![\w@])",
+    r"(\b(?:tel(?:efon)?|phone|mobile|cell|handy|mobil|fax|телефон|тел|моб|tel[ée]fono|t[ée]l(?:[ée]phone)?|m[óo]vil|portable)\b"
+    r"(?:[ -]?(?:number|nummer|nr|no|номер))?(?: (?:is|ist|lautet|es|est))?[\s.:=#]{0,4})((?:\d[ /-]?){5,14}\d)(?![\w@])",
     re.IGNORECASE,
 )
 _SERIAL = re.compile(
@@ -61,9 +62,27 @@ _CALLED_ACCOUNT = re.compile(
     re.IGNORECASE,
 )
 
+_SSN = re.compile(_BEFORE + r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}" + _AFTER)
+_CALLED_IDENTITY = re.compile(
+    r"(\b(?:ssn|social security|national insurance|passport|steuer-?id\w*|steueridentifikation\w*|sozialversicherung\w*|rentenversicherung\w*"
+    r"|(?:personal)?ausweis\w*|reisepass\w*|dni|nie|nif|pasaporte|passeport|s[ée]cu(?:rit[ée] sociale)?|снилс|инн|паспорт\w*)"
+    r"(?:[ -]?(?:number|nummer|nr|no|номер|número))?(?: (?:is|ist|lautet|es|est))?[\s.:=#№]{0,4})"
+    r"((?=[A-Z]{0,2}\d)(?:[A-Z]{0,2}\d[A-Z]?[ -]?){6,15}(?<![ -]))(?![\w@])",
+    re.IGNORECASE,
+)
+
 _HOUSE = r"\d{1,4}(?: ?[a-zA-Z])?(?:[-/]\d{1,4})?\b"
-_TOWN = r"(?:,? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?)?"
+_TOWN = r"(?:,? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?|, \d{4} [A-ZÄÖÜ][\w-]{2,40})?"
 _NO_UNIT = r"(?!(?:Watt|Lux|Lumen|Volt|Kelvin|Pascal|Liter|Tage|Stunden|Minuten|Sekunden|Schritte|Euro)\b)"
+_OF_THE_HOUSE = "".join(
+    f"(?<!{word} )"
+    for word in (
+        "Hard", "Flash", "Disk", "USB", "Smart", "Garage", "Front", "Back", "Rear", "Side", "Left", "Right", "Upper", "Lower",
+        "Inner", "Outer", "Star", "Roof", "Pool", "Garden", "Multi", "Backup", "Tape", "External", "Internal", "Belt",
+    )
+)  # fmt: skip
+"""What a drive or a way is called that is no street: devices are numbered like houses."""
+_NO_DEVICE = r"(?! (?:[Ll]ights?|[Ll]amps?|[Ss]witch|[Ss]ensor|[Cc]am(?:era)?|[Gg]ate|[Dd]oor|[Vv]alve|[Ll]ock|[Bb]linds?|[Ss]ocket|[Pp]lug|[Mm]otion)s?\b)"
 _RU_STREET = r"[Уу]л\.|[Уу]лиц[аеуы]|[Пп]росп\.|[Пп]роспекте?|[Пп]р-т|[Пп]ер\.|[Пп]ереулок|[Бб]ульвар|[Шш]оссе|[Нн]аб\.|[Нн]абережная"
 _RU_HOUSE = r"(?:д\. ?|дом )?\d{1,4}[а-я]?\b(?:,? ?(?:корп\.|стр\.) ?\d{1,3})?(?:,? ?(?:кв\. ?|квартира )\d{1,4})?"
 _ADDRESSES = (
@@ -73,22 +92,27 @@ _ADDRESSES = (
         + _TOWN
     ),
     re.compile(  # whatever the street is called: a house number, a comma, a postal code and a town
-        r"\b(?:(?:Am|An|Auf|Bei|Hinter|Im|In|Unter|Vor|Zu[mr]?)(?: de[rmn])? )?[A-ZÄÖÜ]\w{1,40} "
+        r"\b(?:(?:Am|An|Auf|Bei|Hinter|Im|In|Unter|Vor|Zu[mr]?)(?: de[rmn])? (?:[A-ZÄÖÜ]\w{1,40} )?)?[A-ZÄÖÜ]\w{1,40} "
         + _HOUSE
         + r", ?\d{5} "
         + _NO_UNIT
         + r"[A-ZÄÖÜ][\w-]{2,40}"
     ),
-    re.compile(r"\b[A-ZÄÖÜ]\w{0,40}(?:weg|platz|ring|damm|ufer) " + _HOUSE + r",? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?"),
+    re.compile(
+        r"\b[A-ZÄÖÜ]\w{0,40}(?:weg|platz|ring|damm|ufer) "
+        + _HOUSE
+        + r"(?:,? ?\d{5}(?: [A-ZÄÖÜ][\w-]+)?|, \d{4} (?!W)[A-ZÄÖÜ][\w-]{2,40})"
+    ),
     re.compile(
         r"(?<![\w.,:/-])\d{1,5}[a-zA-Z]? (?:[NSEW]\.? )?(?:[A-Z][\w'’]+ ){1,3}"
-        r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Boulevard|Blvd|Terrace|Crescent|(?<!Hard )(?<!Flash )(?<!Disk )Drive|Way|Court)\b\.?"
+        rf"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Boulevard|Blvd|Crescent|{_OF_THE_HOUSE}(?:Drive|Way|Court|Terrace)\b{_NO_DEVICE})\b\.?"
         r"(?:,? (?:Apt|Unit|Suite|#) ?\w{1,5})?(?:, [A-Z][\w ]{1,30}, [A-Z]{2} \d{5})?"
     ),
     re.compile(rf"\b(?:{_RU_STREET}|[Уу]л ) ?[А-ЯЁ][\w-]+(?: [А-ЯЁ][\w-]+)?,? ?{_RU_HOUSE}"),
     re.compile(rf"\b[А-ЯЁ]\w{{2,30}} (?:{_RU_STREET}),? ?{_RU_HOUSE}"),
     re.compile(
-        r"\b\d{1,4}(?: bis| ter)?,? (?:rue|avenue|boulevard|place|chemin|impasse) (?:[\w'’-]+ ){0,3}[A-ZÉÈ][\w'’-]+"
+        r"\b\d{1,4}(?: bis| ter)?,? (?:[Rr]ue|avenue|[Bb]oulevard|place|[Cc]hemin|[Ii]mpasse) (?:[\w'’-]+ ){0,3}[A-ZÉÈ][\w'’-]+"
+        r"(?:,? \d{5}(?: [A-ZÉÈ][\w-]+)?)?"
     ),
     re.compile(r"\b(?:Calle|Avenida|Via|Viale|Piazza|Corso) (?:[\w'’-]+ ){0,3}[A-ZÁÉÍÓÚ][\w'’-]+,? \d{1,4}\b"),
 )
@@ -112,10 +136,12 @@ def mask(text: str) -> str:
         text = _EMAIL.sub(EMAIL, text)
     if not _DIGITS.search(text):
         return text
+    text = _CALLED_IDENTITY.sub(rf"\1{IDENTITY}", text)
     if _LONG_NUMBER.search(text):
         text = _without_ibans(text)
         text = _CARD.sub(_card, text)
         text = _CALLED_ACCOUNT.sub(rf"\1{ACCOUNT}", text)
+        text = _SSN.sub(lambda match: match[0] if _is_serial(match) else IDENTITY, text)
         for pattern in _PHONES:
             text = pattern.sub(_phone, text)
         text = _CALLED_PHONE.sub(rf"\1{PHONE}", text)
