@@ -1,6 +1,6 @@
 """Whether somebody asks for events, of which days, and how events are told to the model (S4-31 to S4-42). Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
@@ -68,18 +68,39 @@ _SHOW = (
 )
 """What asks for everything, unless it is said of lists."""
 _EVENTS = (
-    re.compile(r"событи|дела|что я делал|расход|трат", re.IGNORECASE),
+    re.compile(
+        r"событи|дела|что я делал|расход|трат|план\w* на\b|запланирован|\bвстреч|расписани|\bкалендар|\bчто у (?:меня|нас)\b",
+        re.IGNORECASE,
+    ),
     re.compile(
         r"\bereignis|\btermin|\bkalender|\bausgaben?\b|\bausgegeben\b|\berledig(?:t|en)|\bbesprechung|\bverabredung|\bsteht\b.{1,20}\ban\b"
-        r"|\bwas (?:habe ich|hab ich|ist|war)\b.*\b(?:gemacht|getan|passiert|los)\b",
+        r"|\bwas (?:habe ich|hab ich|ist|war)\b.*\b(?:gemacht|getan|passiert|los)\b|\bliegt\b.{1,20}\ban\b|\bpläne\b.{0,20}\bfür\b"
+        r"|\b(?:habe? ich|haben wir)\b.{0,30}\bvor\b\W*$|\bbin ich\b.{0,15}\bfrei\b|\bwas (?:muss ich|müssen wir)\b.{0,20}\b(?:machen|tun|erledigen)\b",
         re.IGNORECASE,
     ),
     re.compile(
         r"\bevents?\b|\bmeetings?\b|\bappointments?\b|\bcalendars?\b|\bagenda\b|\bexpenses?\b|\bspend(?:ing|ings)?\b|\bspent\b"
-        r"|\bwhat (?:did i do|have i done|happened)\b|\bi have to do\b|\banything planned\b",
+        r"|\bwhat (?:did (?:i|we) do|have (?:i|we) done|happened)\b|\bi have to do\b|\banything planned\b|\b(?:my|our) schedule\b|\bplans? for\b"
+        r"|\bwhat(?:['’]?s| is) (?:on|up|planned|scheduled|happening)(?: for)?(?: the| this| next)? (?:today|tomorrow|week)\b|\bam i (?:free|busy)\b"
+        r"|\bwhat do (?:i|we) have (?:on |planned )?(?:for )?(?:the |this |next )?(?:today|tomorrow|week)\b|\bdo (?:i|we) have anything on\b",
         re.IGNORECASE,
     ),
 )
+
+_AHEAD = (
+    re.compile(r"план\w* на\b|запланирован|\bвстреч|расписани|\bкалендар|\bчто у (?:меня|нас)\b", re.IGNORECASE),
+    re.compile(
+        r"\btermin|\bkalender|\bbesprechung|\bverabredung|\b(?:steht|liegt)\b.{1,20}\ban\b|\bvor\b\W*$|\bfrei\b|\bpläne\b|\bmuss ich\b|\bmüssen wir\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\bmeetings?\b|\bappointments?\b|\bcalendars?\b|\bagenda\b|\bschedule|\bplan|\bfree\b|\bbusy\b|\bi have to do\b|\b(?:do|have) (?:i|we)\b"
+        r"|\bwhat(?:['’]?s| is) (?:on|up|happening)\b",
+        re.IGNORECASE,
+    ),
+)
+"""What asks for what is still to come: appointments and plans."""
+_DONE = re.compile(r"\bdone\b|\bdid\b|\bwas\b.*\bwar\b|\bgemacht\b|\bgetan\b|\bбыл", re.IGNORECASE)
 
 MAX_READ = 2_000
 """Characters of a message that are looked at: nobody asks in more, and a pasted book would take minutes."""
@@ -116,6 +137,9 @@ def _days(days: int) -> Bounds:
     return bounds
 
 
+_LAST_WEEK, _LAST_MONTH = _days(WEEK_DAYS), _days(MONTH_DAYS)
+_COMING: Mapping[Bounds, Bounds] = {_today: _day(0), _LAST_WEEK: _days(-WEEK_DAYS), _LAST_MONTH: _days(-MONTH_DAYS)}
+"""The same days for what looks ahead."""
 _PERIODS: tuple[tuple[re.Pattern[str], Bounds], ...] = (
     (re.compile(r"позавчера|\bvorgestern\b|\bday before yesterday\b", re.IGNORECASE), _day(-2)),
     (re.compile(r"вчера|\bgestern\b|\byesterday\b", re.IGNORECASE), _day(-1)),
@@ -126,8 +150,8 @@ _PERIODS: tuple[tuple[re.Pattern[str], Bounds], ...] = (
         re.compile(r"следующ\w+ недел|\b(?:nächste\w*|kommende\w*) woche\b|\b(?:next|coming) week\b", re.IGNORECASE),
         _days(-WEEK_DAYS),
     ),
-    (re.compile(r"неделю|7 дней|\bwoche\b|\b7 tage\w?\b|\bweek\b|\b7 days\b", re.IGNORECASE), _days(WEEK_DAYS)),
-    (re.compile(r"месяц|30 дней|\bmonats?\b|\b30 tage\w?\b|\bmonth\b|\b30 days\b", re.IGNORECASE), _days(MONTH_DAYS)),
+    (re.compile(r"неделю|7 дней|\bwoche\b|\b7 tage\w?\b|\bweek\b|\b7 days\b", re.IGNORECASE), _LAST_WEEK),
+    (re.compile(r"месяц|30 дней|\bmonats?\b|\b30 tage\w?\b|\bmonth\b|\b30 days\b", re.IGNORECASE), _LAST_MONTH),
 )
 
 
@@ -142,8 +166,10 @@ def detect_event_request(text: str, now: datetime) -> EventRequest | None:
     tasks = any(pattern.search(text) for pattern in _TASKS)
     if not events and not tasks and not any(pattern.search(text) for pattern in _SHOW):
         return None
-    bounds = next((bounds for pattern, bounds in _PERIODS if pattern.search(text)), _days(WEEK_DAYS))
-    start, end = bounds(now)
+    days = next((days for pattern, days in _PERIODS if pattern.search(text)), _LAST_WEEK)
+    if any(pattern.search(text) for pattern in _AHEAD) and not _DONE.search(text):
+        days = _COMING.get(days, days)
+    start, end = days(now)
     return EventRequest(start=start, end=end, type=EventType.TASKS if tasks and not events else None, tasks=tasks)
 
 
