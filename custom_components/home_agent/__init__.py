@@ -13,7 +13,7 @@ from .conversations.store import async_remove_conversations
 from .custom import configuration
 from .issues import async_clear
 from .journal.store import async_remove_journal
-from .knowledge.library import FILE as KNOWLEDGE_FILE, async_filled
+from .knowledge.added import async_filled, async_remove_added
 from .learned import file_of as learned_file_of
 from .pipelines import async_watch_pipelines
 from .retrieval import embedded_store, embedding_cache
@@ -56,7 +56,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await async_remove_conversations(hass, entry.entry_id)
     await async_remove_journal(hass, entry.entry_id)
     await async_remove_file(hass, learned_file_of(entry.entry_id))
-    await async_remove_file(hass, KNOWLEDGE_FILE)
+    await async_remove_added(hass)
     async_clear(hass)  # what was only noticed when it was unloaded
     for delete_file in (embedded_store.delete_file, embedding_cache.delete_file):
         await hass.async_add_executor_job(delete_file, hass)

@@ -13,9 +13,11 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge import library
+from custom_components.home_agent.knowledge.document import documents_of
 from custom_components.home_agent.knowledge.files import sections_of
 from custom_components.home_agent.knowledge.library import Knowledge
 from custom_components.home_agent.knowledge.passages import Section
+from custom_components.home_agent.retrieval.base import Document
 
 from .conftest import StartKnowledge
 
@@ -299,3 +301,28 @@ async def test_removing_the_integration_keeps_the_folder_alone(
     await hass.config_entries.async_remove(hass.config_entries.async_entries(DOMAIN)[0].entry_id)
     assert "home_agent.knowledge" not in hass_storage
     assert (folder / "wifi.txt").exists()
+
+
+async def test_what_is_added_while_the_entry_is_loaded_anew_stays(
+    hass: HomeAssistant, start: StartKnowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = (await start())._entry
+    reading, goes_on = Event(), Event()
+
+    def slow(*args: Any) -> tuple[Document, ...]:
+        reading.set()
+        goes_on.wait(30)
+        return documents_of(*args)
+
+    monkeypatch.setattr(library, "documents_of", slow)
+    adding = hass.async_create_task(call(hass, "add_document", title="Attic", text="In the attic live bats."))
+    await hass.async_add_executor_job(reading.wait, 30)
+    monkeypatch.setattr(library, "documents_of", documents_of)
+    await hass.config_entries.async_reload(entry.entry_id)
+    await entry.runtime_data.knowledge.async_refresh()
+    goes_on.set()
+    assert (await adding)["passages"] == 1
+    await call(hass, "add_document", title="Cellar", text="In the cellar stands wine.")
+    await hass.config_entries.async_reload(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert "bats" in (await entry.runtime_data.knowledge.async_find("Who lives in the attic? Bats?"))[0].text

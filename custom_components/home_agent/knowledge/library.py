@@ -7,12 +7,10 @@ model passages are found by their words.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 import time
-from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
@@ -27,8 +25,9 @@ from ..retrieval.index import FOLLOW_UP
 from ..retrieval.language import Languages
 from ..retrieval.settings import CHROMA, EMBEDDED, RetrievalSettings, is_collection_name
 from ..retrieval.vectors import Counts, Vectors
-from ..storage import Report, StoredFile
+from ..storage import Report
 from . import pdf
+from .added import added_to
 from .document import (
     ORIGIN,
     Entry,
@@ -52,8 +51,6 @@ RESCAN = timedelta(minutes=5)
 MAX_PASSAGES = 50_000  # of all documents; they are kept in memory, about 1 kB each
 COMPARE = 3600.0  # seconds until a server is asked whether it still has what was written to it
 READ_TIMEOUT = 150  # seconds for one file; one page of a broken one can take for ever, and all others would wait
-FILE = "knowledge"
-"""What the file is called with the documents that actions added."""
 
 
 class Knowledge:
@@ -74,9 +71,10 @@ class Knowledge:
         self._vectors = vectors
         self._settings = settings
         self._languages = languages
-        self._file = StoredFile(hass, FILE, self._data, report)
-        self._entries: dict[str, Entry] | None = None
-        """What actions added, by key; None: not read yet."""
+        self._added = added_to(hass)
+        self._file = self._added.open(report)
+        self._is_read = False
+        """Whether what actions added was read."""
         self._marks: dict[str, str] = {}
         """What each document looked like when it was read, by key; of those that cannot be used as well."""
         self._documents: dict[str, tuple[Document, ...]] = {}
@@ -88,8 +86,6 @@ class Knowledge:
         """All passages by collection and id."""
         self._synced: dict[str, Mapping[str, Document]] = {}
         """What the store has, by collection."""
-        self.filled: set[str] = set()
-        """Collections of the store that hold, or may hold, something of ours; kept, so that nothing stays that is gone."""
         self._compared = time.monotonic()
         """When it was last asked what a server has."""
         self._refreshing = asyncio.Lock()
@@ -109,6 +105,12 @@ class Knowledge:
         self._entry.async_on_unload(async_at_started(self._hass, look))
         self._entry.async_on_unload(async_track_time_interval(self._hass, look, RESCAN))
         self._entry.async_on_unload(self._file.async_close)
+        self._added.follow(self.async_refresh)
+
+    @property
+    def filled(self) -> set[str]:
+        """Return the collections of the store that hold, or may hold, something of ours."""
+        return self._added.filled
 
     @property
     def counts(self) -> dict[str, int]:
@@ -151,6 +153,12 @@ class Knowledge:
         """
         if entry.collection == self._settings.collection or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
+        with self._added.changing():
+            passages = await self._async_add(entry)
+        await self._added.async_tell(self.async_refresh)  # the entry may have been loaded anew meanwhile
+        return passages
+
+    async def _async_add(self, entry: Entry) -> tuple[Document, ...]:
         entries = await self._async_entries()
         before = entries.get(entry.key)
         entries[entry.key] = entry
@@ -164,18 +172,21 @@ class Knowledge:
             _put_back(entries, entry.key, before)
             await self.async_refresh()
             raise error
-        await self._file.async_write()
-        return self._documents[entry.key]
+        passages = self._documents[entry.key]
+        await self._added.async_write()
+        return passages
 
     async def async_remove(self, key: str) -> int:
         """Remove a document that an action added; return how many passages it had. Raises `KnowledgeError`."""
-        entries = await self._async_entries()
-        if key not in entries:
-            raise KnowledgeError("knowledge_no_document", path=key)
-        del entries[key]
-        await self._file.async_write()
+        with self._added.changing():
+            entries = await self._async_entries()
+            if key not in entries:
+                raise KnowledgeError("knowledge_no_document", path=key)
+            del entries[key]
+            await self._added.async_write()
         passages = len(self._documents.get(key, ()))
         await self.async_refresh()
+        await self._added.async_tell(self.async_refresh)
         return passages
 
     async def async_refresh(self) -> Counts:
@@ -295,7 +306,7 @@ class Knowledge:
                 documents = self._collections.get(name, {})
                 progress = events.IndexProgress(self._hass, name)
                 if documents:
-                    await self._async_note(name, filled=True)
+                    await self._added.async_note(name, filled=True)
                 try:
                     await self._vectors.async_sync(name, documents, progress.async_advance)
                 except RetrievalError:  # who raised it has told the owner
@@ -305,45 +316,20 @@ class Knowledge:
                 self._synced[name] = documents
                 if not documents:
                     del self._synced[name]
-                    await self._async_note(name, filled=False)
+                    await self._added.async_note(name, filled=False)
 
     def _is_due(self, collection: str) -> bool:
         return self._synced.get(collection) != self._collections.get(collection)
 
     async def _async_entries(self) -> dict[str, Entry]:
-        if self._entries is None:
-            found = await self._file.async_load_items("documents", Entry.from_dict)
-            filled = await self._file.async_load(_collections_of) or set()
-            if self._entries is None:  # nobody else read it meanwhile
-                self._entries = {entry.key: entry for entry in found}
-                self.filled = filled
-                self._synced = {name: {} for name in filled} | self._synced  # nobody knows with what
-        return self._entries
-
-    async def _async_note(self, collection: str, *, filled: bool) -> None:
-        """Keep in mind which collections of the store hold something of ours, until they are emptied."""
-        if (collection in self.filled) is not filled:
-            self.filled = self.filled ^ {collection}  # a new one: the file is written by another thread
-            await self._file.async_write()
-
-    def _data(self) -> dict[str, Any]:
-        documents = [asdict(entry) for entry in list((self._entries or {}).values())]
-        return {"documents": documents, "collections": sorted(self.filled)}
-
-
-async def async_filled(hass: HomeAssistant) -> set[str]:
-    """Return the collections of the store that hold something of ours, as they were kept. Never raises."""
-    file = StoredFile(hass, FILE, dict, lambda trouble, name, holds: None)
-    return await file.async_load(_collections_of) or set()
-
-
-def _collections_of(content: Mapping[str, Any]) -> set[str]:
-    """Return the collections that were filled, as they were kept."""
-    kept = content.get("collections")
-    return {name for name in kept if isinstance(name, str)} if isinstance(kept, list) else set()
+        entries = await self._added.async_entries()
+        if not self._is_read:
+            self._is_read = True
+            self._synced = {name: {} for name in self.filled} | self._synced  # nobody knows with what
+        return entries
 
 
 def _put_back(entries: dict[str, Entry], key: str, before: Entry | None) -> None:
-    entries.pop(key)
+    entries.pop(key, None)
     if before is not None:
         entries[key] = before

@@ -65,6 +65,8 @@ class Vectors:
         """Return the store, opened. Raises `RetrievalError`."""
         async with self._opening:
             if not self._is_open:
+                if self._ended:  # an action may still run that began before the entry ended
+                    raise StoreError("store_closed")
                 await self.store.async_open()
                 self._is_open = True
         return self.store
