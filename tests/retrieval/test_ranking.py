@@ -107,6 +107,37 @@ def test_other_languages(ask: Ask, language: str, text: str, first: str) -> None
     assert ask(text, language=language)[0] == first
 
 
+THINGS = (
+    entity("sensor.dw", "Dishwasher Remaining Time", "kitchen", device_class="duration"),
+    entity("sensor.wm", "Waschmaschine Status"),
+    entity("sensor.rain", "Rain Gauge", "garden", device_class="precipitation"),
+    entity("switch.pc", "Rechner"),
+    entity("sensor.bin", "Müllabfuhr"),
+    entity("switch.coffee", "Кофемашина", "kuhnya"),
+    entity("sensor.far", "Reichweite"),
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "first"),
+    [
+        pytest.param("en", "how long until the dishes are done", "sensor.dw", id="what is in it"),
+        pytest.param("de", "Wie lange braucht die Spülmaschine noch?", "sensor.dw", id="in another language"),
+        pytest.param("de", "Ist die Wäsche fertig?", "sensor.wm", id="German"),
+        pytest.param("de", "Hat es geregnet?", "sensor.rain", id="what happens"),
+        pytest.param("de", "Computer ausschalten", "switch.pc", id="another word"),
+        pytest.param("de", "Wie weit komme ich mit dem Auto?", "sensor.far", id="several words"),
+        pytest.param("ru", "Свари кофе", "switch.coffee", id="Russian"),
+        pytest.param("ru", "Когда вывезут мусор?", "sensor.bin", id="Russian about a German name"),
+        pytest.param("es", "¿Cuándo pasan a por la basura?", "sensor.bin", id="Spanish about a German name"),
+    ],
+)
+def test_things_under_other_names(ask: Ask, ranker: Ranker, language: str, text: str, first: str) -> None:
+    for thing in THINGS:
+        ranker.add(thing)
+    assert ask(text, language=language)[0] == first
+
+
 @pytest.mark.parametrize(
     ("text", "group"),
     [
@@ -217,8 +248,8 @@ def test_habits_decide_between_equals(ask: Ask) -> None:
 
 
 def test_vectors_bring_what_no_word_does(ask: Ask) -> None:
-    assert not ask("brew some tea")
-    assert ask("brew some tea", near=["switch.kettle", "lock.front"])[:2] == ["switch.kettle", "lock.front"]
+    assert not ask("brew a beverage")
+    assert ask("brew a beverage", near=["switch.kettle", "lock.front"])[:2] == ["switch.kettle", "lock.front"]
     assert ask("living room light", near=["switch.kettle", "light.living"])[0] == "light.living"
 
 

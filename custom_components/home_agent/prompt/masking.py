@@ -82,7 +82,7 @@ _OF_THE_HOUSE = "".join(
     )
 )  # fmt: skip
 """What a drive or a way is called that is no street: devices are numbered like houses."""
-_NO_DEVICE = r"(?! (?:[Ll]ights?|[Ll]amps?|[Ss]witch|[Ss]ensor|[Cc]am(?:era)?|[Gg]ate|[Dd]oor|[Vv]alve|[Ll]ock|[Bb]linds?|[Ss]ocket|[Pp]lug|[Mm]otion)s?\b)"
+_NO_DEVICE = r"(?! (?:[Ll]ights?|[Ll]amps?|[Ss]witch|[Ss]ensor|[Cc]am(?:era)?|[Gg]ate|[Dd]oor|[Vv]alve|[Ll]ock|[Bb]linds?|[Ss]ocket|[Pp]lug|[Tt]imer)s?\b)"
 _RU_STREET = r"[Уу]л\.|[Уу]лиц[аеуы]|[Пп]росп\.|[Пп]роспекте?|[Пп]р-т|[Пп]ер\.|[Пп]ереулок|[Бб]ульвар|[Шш]оссе|[Нн]аб\.|[Нн]абережная"
 _RU_HOUSE = r"(?:д\. ?|дом )?\d{1,4}[а-я]?\b(?:,? ?(?:корп\.|стр\.) ?\d{1,3})?(?:,? ?(?:кв\. ?|квартира )\d{1,4})?"
 _ADDRESSES = (

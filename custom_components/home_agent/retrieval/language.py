@@ -18,7 +18,9 @@ from .colloquial_words import COLLOQUIAL, EVERYTHING, FILLERS, VERBS
 from .inflection import Forms
 from .place_words import LANGUAGES, PLACES
 from .sentence_words import SentenceWords, sentence_words
-from .words import fold, is_unspaced, likeness, runs
+from .tables import listed_in, names_in, phrase_of
+from .thing_words import LANGUAGES as THING_LANGUAGES, THINGS
+from .words import is_unspaced, likeness
 
 type Kinds = Mapping[str, float]
 """Kind of entity (`light`, `cover.blind`, `.temperature`) to how sure it is, 0 to 1."""
@@ -46,7 +48,7 @@ _FORM = 0.88  # likeness of two forms of one word
 _ENDING = 2  # letters that a form of a noun may be longer
 _TELLING = 4  # letters of a word that says something by itself
 _BINARY = 0.85  # a sensor of either sort is a sensor
-_FAR = 5  # letters of a word of a third language that is taken for a room: short ones mean something else here
+_LONG_ENOUGH = 3  # letters of a word for a thing
 _PART = 0.85  # "Küchenlicht" ends in a word for lights
 _SENTENCE = 0.9
 _DECLINED = 0.95  # "света" is "свет", but now and then two nouns share a form
@@ -75,6 +77,10 @@ class Language:
     """What is named, and words for what it does, in whatever form they are said."""
     place_forms: Forms = field(default_factory=Forms, repr=False)
     """The rooms, in whatever form they are said."""
+    things: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """A thing as it is called, to the single words of what else it is called, in this language and in others."""
+    thing_forms: Forms = field(default_factory=Forms, repr=False)
+    """The things, in whatever form they are said."""
     _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
 
     def kinds_of(self, word: str) -> Kinds:
@@ -127,6 +133,15 @@ class Language:
             forms = sorted(name for name in self.places if name[:3] == said[:3] and likeness(name, said) >= _FORM)
             found = self.places.get(next(iter(forms), ""))
         return found or frozenset()
+
+    def other_names(self, spoken: list[str]) -> Iterator[tuple[int, int, frozenset[str]]]:
+        """Yield the things in a text: first word, how many, words of what else they are called."""
+        for start in range(len(spoken)):
+            for length in range(1, min(4, len(spoken) - start) + 1):
+                if others := self.things.get(" ".join(spoken[start : start + length])):
+                    yield start, length, others
+            for length, name in self.thing_forms.starting(spoken, start):
+                yield start, length, self.things[name]
 
     def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
         """Yield the kinds named by several words of a text: first word, how many, kinds."""
@@ -266,9 +281,9 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
     for word, known in sentences.kinds.items():
         _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
     forms = Forms(base, names)
-    fillers = {word for word in sentences.fillers - names if not forms.of(word)} | set(_listed(FILLERS.get(base, "")))
+    fillers = {word for word in sentences.fillers - names if not forms.of(word)} | set(listed_in(FILLERS.get(base, "")))
     kinds = {word: known for word, known in kinds.items() if word in names or not fillers.issuperset(word.split())}
-    everything = frozenset((*_listed(EVERYTHING.get(base, "")), *_listed(EVERYTHING["en"])))
+    everything = frozenset((*listed_in(EVERYTHING.get(base, "")), *listed_in(EVERYTHING["en"])))
     nouns = (nouns | sentences.nouns) & kinds.keys() - everything
     told &= kinds.keys()
     forms = Forms(base, told | nouns)
@@ -282,7 +297,11 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
         for word, kind in _rows(COLLOQUIAL["en"]):
             if word not in nouns | sentences.fillers:
                 _raise(kinds, word, {kind: _FALLBACK})
-    places = _places(base)
+    places = names_in(base, LANGUAGES, PLACES)
+    things = {
+        name: frozenset(other for other in others if " " not in other and len(other) >= _LONG_ENOUGH)
+        for name, others in names_in(base, THING_LANGUAGES, THINGS).items()
+    }
     return Language(
         code=code,
         kinds=kinds,
@@ -294,6 +313,8 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
         nouns=frozenset(nouns),
         forms=forms,
         place_forms=Forms(base, places, adjectives=True),
+        things=things,
+        thing_forms=Forms(base, things),
     )
 
 
@@ -338,27 +359,8 @@ def _raise(kinds: dict[str, dict[str, float]], word: str, more: Kinds) -> None:
 
 def _rows(table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for kind, listed in table.items():
-        for word in _listed(listed):
+        for word in listed_in(listed):
             yield word, kind
-
-
-def _places(base: str) -> Mapping[str, frozenset[str]]:
-    places: dict[str, frozenset[str]] = {}
-    for row in PLACES:
-        by_language = {code: set(_listed(listed)) for code, listed in zip(LANGUAGES, row, strict=True)}
-        near = by_language.get(base, set()) | by_language["en"]
-        far = {name for names in by_language.values() for name in names if len(name) >= _FAR}
-        for name in by_language.get(base, by_language["en"]):
-            places[name] = places.get(name, frozenset()) | near | far
-    return places
-
-
-def _listed(listed: str) -> Iterator[str]:
-    return filter(None, map(_phrase, listed.split(",")))
-
-
-def _phrase(text: str) -> str:
-    return " ".join(fold(run) for run in runs(text))
 
 
 def _translations(translated: Mapping[str, str]) -> Iterable[tuple[str, str, float]]:
@@ -379,7 +381,7 @@ def _translations(translated: Mapping[str, str]) -> Iterable[tuple[str, str, flo
                 kind, weight = f"{domain}.{class_}", _CLASS_STATE
             case _:
                 continue
-        if phrase := _phrase(text):
+        if phrase := phrase_of(text):
             yield phrase, kind, weight
             for word in phrase.split():
                 if word != phrase and len(word) >= _TELLING:

@@ -25,6 +25,7 @@ _FORM = 0.88  # likeness of two forms of one word
 _HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
 _MEASURED = 0.4  # what is measured, in an order
 _ROOM = 0.8  # the same room under another name: more than a word that only has this one in it
+_THING = 0.75  # the same thing under another name, or what it is for
 _LINKS = ("s", "n", "en", "er", "es", "e")
 
 
@@ -79,6 +80,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
         for item in _spoken(run, folded[place], phrases.get(place), language, lexicon)
     ]
     rooms = _call_rooms_otherwise(spoken, language, lexicon)
+    _call_things_otherwise(spoken, language, lexicon)
     if not any(item.is_noun for item in spoken):
         _take_fillers_for_nouns(spoken, language)
     if _DEGREES.search(plain):
@@ -175,6 +177,16 @@ def _call_rooms_otherwise(spoken: Sequence[Spoken], language: Language, lexicon:
                         rooms.add(numbers)
                 item.alike = found
     return rooms
+
+
+def _call_things_otherwise(spoken: Sequence[Spoken], language: Language, lexicon: Lexicon) -> None:
+    """Let the word for a thing stand for its other names in this house: "dishes" for "dishwasher"."""
+    for start, length, others in language.other_names([item.folded for item in spoken]):
+        item = max(spoken[start : start + length], key=lambda part: len(part.folded))
+        known = (number for name in others if (number := lexicon.find(name)) is not None)
+        more = {number: _THING for number in known if item.alike.get(number, 0.0) < _THING}
+        if more:
+            item.alike, item.factor = {**item.alike, **more}, max(item.factor, 1.0)
 
 
 def _telling(words: Sequence[str]) -> str:
