@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
@@ -19,6 +19,8 @@ from .errors import LLMAuthError, LLMConnectionError, LLMError, LLMModelNotFound
 from .learned import Learned
 
 FAILURES_UNTIL_ISSUE = 3
+WINDOW_HOLDS = timedelta(days=1)
+"""How long what was learned of a window counts: whoever runs the server may start it with another one."""
 SHORT_REQUEST = 1024  # tokens; no window is smaller, so one that was refused says nothing about it
 
 
@@ -48,9 +50,11 @@ class Endpoint:
         self._listeners: list[CALLBACK_TYPE] = []
         self._learned = learned
         self._key = f"{client.config.subentry_id}/{client.config.model}"
-        self._asks_window = client.config.context_window is None
+        self._asks_window_at: datetime | None = None
+        """When its window is asked for again; None: with the next answer."""
         self._refused: int | None = None
         """Tokens that were too many for it, whatever anybody says about its window."""
+        self._refused_until = dt_util.utcnow()
         client.estimator.factor = learned.of(self._key).factor
 
     @property
@@ -62,7 +66,12 @@ class Endpoint:
     def window(self) -> int:
         """Tokens of prompt and answer together, as far as they are known by now."""
         known = assumed_window(self.config, self._learned.of(self._key).window)
-        return min(known, self._refused or known)
+        return min(known, self._too_many or known)
+
+    @property
+    def _too_many(self) -> int | None:
+        """Return what was refused not long ago. Later it is tried again: at worst one more request is refused."""
+        return self._refused if dt_util.utcnow() < self._refused_until else None
 
     @callback
     def async_listen(self, listener: CALLBACK_TYPE) -> Callable[[], None]:
@@ -84,8 +93,9 @@ class Endpoint:
         if reply.usage is not None:
             stats.usage += reply.usage
             self._learned.note(self._key, factor=self.client.estimator.factor)
-        if self._asks_window:
-            self._asks_window = False  # the server is awake, and nobody waits for it now
+        if self._window_is_due(stats.last_success):
+            self._asks_window_at = stats.last_success + WINDOW_HOLDS
+            # the server is awake, and nobody waits for it now
             self.async_work(self._async_ask_window(), "context window")
 
     @callback
@@ -112,9 +122,15 @@ class Endpoint:
     async def _async_count_exactly(self) -> None:
         self.client.estimator.exact = await self._hass.async_add_executor_job(load_counter, self.config.model)
 
+    def _window_is_due(self, now: datetime) -> bool:
+        return self.config.context_window is None and (self._asks_window_at is None or now >= self._asks_window_at)
+
     async def _async_ask_window(self) -> None:
-        if (window := await self.client.async_context_window()) is not None:
-            self._learned.note(self._key, window=window)
+        if (window := await self.client.async_context_window()) is None:
+            return
+        if window != (self._learned.of(self._key).window or window):
+            self._refused = None  # by another window, or by another model under the same name
+        self._learned.note(self._key, window=window)
 
     @callback
     def async_work(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -127,10 +143,11 @@ class Endpoint:
 
         `limit` is what it said with its refusal, `estimated` how long the request was (`Reply.estimated_tokens`).
         """
-        self._asks_window = self.config.context_window is None
+        self._asks_window_at = None
         refused = limit or round((estimated or 0) * self.client.estimator.factor)
         if refused >= (1 if limit else SHORT_REQUEST):
-            self._refused = min(refused, self._refused or refused)
+            self._refused = min(refused, self._too_many or refused)
+            self._refused_until = dt_util.utcnow() + WINDOW_HOLDS
 
     @callback
     def async_publish(self) -> None:

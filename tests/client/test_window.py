@@ -1,15 +1,18 @@
 """How large a model's window is: what its server says it runs with, in the form that each kind of server has."""
 
+from datetime import timedelta
 from typing import Any
 
+from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.client.base import EndpointConfig
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
 from custom_components.home_agent.client.window import assumed_window
+from custom_components.home_agent.endpoint import WINDOW_HOLDS
 from tests.house import say, set_up
-from tests.llm_server import LLMServer, context_length, server_error, text
+from tests.llm_server import LLMServer, context_length, error, server_error, text
 
 MODEL = "qwen3:8b"
 
@@ -118,6 +121,59 @@ async def test_it_is_asked_again_when_a_request_was_too_long(hass: HomeAssistant
     await hass.async_block_till_done(wait_background_tasks=True)
     (endpoint,) = entry.runtime_data.endpoints.values()
     assert endpoint.window == 2048
+
+
+async def refuse(hass: HomeAssistant, llm_server: LLMServer, limit: int) -> None:
+    """Have one request refused that was longer than the server takes, and answered when it is shorter."""
+    message = f"This model's maximum context length is {limit} tokens."
+    llm_server.plan(error(400, message), text("Shorter."))
+    await say(hass, "hello")
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+async def test_a_refusal_counts_for_a_day_while_the_server_tells_the_same(
+    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
+) -> None:
+    entry = await set_up(hass, llm_server, llm={"context_window": None, "model": MODEL})
+    (endpoint,) = entry.runtime_data.endpoints.values()
+    llm_server.told = {"/v1/models": row(max_model_len=16_384)}
+    await refuse(hass, llm_server, 4096)
+    assert endpoint.window == 4096
+    await refuse(hass, llm_server, 8192)  # it still tells the same
+    assert endpoint.window == 4096
+    llm_server.told = {"/v1/models": row(max_model_len=32_768)}
+    freezer.tick(WINDOW_HOLDS - timedelta(seconds=1))
+    assert endpoint.window == 4096
+    freezer.tick(1)
+    llm_server.plan(text("Two."))
+    await say(hass, "hello")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert endpoint.window == 32_768
+
+
+async def test_a_window_that_changed_is_taken_from_the_server(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, llm={"context_window": None, "model": MODEL})
+    (endpoint,) = entry.runtime_data.endpoints.values()
+    llm_server.told = {"/v1/models": row(max_model_len=16_384)}
+    llm_server.plan(text("One."))
+    await say(hass, "hello")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    llm_server.told = {"/v1/models": row(max_model_len=8192)}
+    await refuse(hass, llm_server, 4096)
+    assert endpoint.window == 8192
+
+
+async def test_a_refusal_counts_for_a_day_whatever_the_owner_said(
+    hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory
+) -> None:
+    entry = await set_up(hass, llm_server, llm={"context_window": 32_768, "model": MODEL})
+    (endpoint,) = entry.runtime_data.endpoints.values()
+    await refuse(hass, llm_server, 4096)
+    assert endpoint.window == 4096
+    freezer.tick(WINDOW_HOLDS)
+    assert endpoint.window == 32_768
+    await refuse(hass, llm_server, 8192)
+    assert endpoint.window == 8192
 
 
 async def test_the_owners_word_asks_nobody(hass: HomeAssistant, llm_server: LLMServer) -> None:
