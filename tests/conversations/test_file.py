@@ -7,10 +7,12 @@ from pathlib import Path
 import time
 from typing import Any
 
+from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
 import pytest
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversations import store
@@ -83,6 +85,18 @@ async def test_a_conversation_comes_back_as_it_was(hass: HomeAssistant, storage:
     assert [(item.role, item.text) for item in found.messages] == [("user", "hello"), ("assistant", "hello")]
     assert found.taints == {"search"}
     assert told == []
+
+
+async def test_a_second_after_a_turn_it_is_on_the_disk(
+    hass: HomeAssistant, storage: Path, told: Told, freezer: FrozenDateTimeFactory
+) -> None:
+    conversations = await opened(hass, told)
+    conversations.add(turn(), "a", a_round("before the power cut"), ())
+    freezer.tick(1)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done()
+    assert "before the power cut" in (storage / f"{DOMAIN}.conversations.e").read_text()
+    await conversations.async_close()
 
 
 async def test_what_was_cleared_leaves_the_disk(hass: HomeAssistant, storage: Path, told: Told) -> None:
