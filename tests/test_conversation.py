@@ -99,9 +99,22 @@ async def test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words(
     result = await say(hass, "everything on")
     assert speech(result) == "Done what I could."
     body = llm_server.request.body
-    results = [json.loads(message["content"])["success"] for message in body["messages"] if message["role"] == "tool"]
-    assert results == [True, True, False, False]
+    said = [message["content"].split("\n") for message in body["messages"] if message["role"] == "tool"]
+    assert [json.loads(result)["success"] for result, *_ in said] == [True, True, False, False]
     assert (body["tool_choice"], bool(body["tools"])) == ("none", True)
+
+
+async def test_the_last_request_says_so_and_stays_as_it_was_sent(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"max_calls_per_turn": 2})
+    calls = [tool_call("ha_control", TURN_ON, call_id=f"call{number}") for number in range(2)]
+    llm_server.plan(*calls, text("It is on."), text("You are welcome."))
+    conversation_id = (await say(hass, "on")).conversation_id
+    await say(hass, "thanks", conversation_id)
+    _, second, last, later = (request.body["messages"] for request in llm_server.requests)
+    assert "No more tool calls" not in str(second)
+    assert [message["role"] for message in last[-2:]] == ["assistant", "tool"]
+    assert "No more tool calls" in last[-1]["content"]
+    assert later[: len(last)] == last
 
 
 async def test_model_that_calls_tools_when_it_may_not(hass: HomeAssistant, llm_server: LLMServer) -> None:

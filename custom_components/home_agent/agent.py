@@ -44,6 +44,8 @@ class Agent:
     build: BuildMessages
     note: Callable[[], None] | None = None
     """Puts behind the last answer, for all later requests, what was really done. None: nobody checks what is claimed."""
+    last_word: Callable[[], None] | None = None
+    """Puts behind the newest results, for all later requests, that no more tools may be called. None: that is not told."""
     response_format: Mapping[str, Any] | None = None
     talks: bool = True
     """Whether a person reads the answer: problems are then put in words. For tasks they are raised."""
@@ -93,10 +95,13 @@ class Agent:
         return self.chat_log.unresponded_tool_results
 
     async def _async_request(self, *, shorter: bool) -> ChatRequest:
+        may_call = bool(self.tools) and self.turn.calls_left > 0 and self._requests_left > 1
+        if self.last_word is not None and not may_call and self.chat_log.unresponded_tool_results:
+            self.last_word()
         return ChatRequest(
             messages=await self.build(shorter),
             tools=self.tools,
-            may_call_tools=bool(self.tools) and self.turn.calls_left > 0 and self._requests_left > 1,
+            may_call_tools=may_call,
             response_format=self.response_format,
             stream=self.turn.profile.streaming,
             conversation_id=self.turn.conversation_id,

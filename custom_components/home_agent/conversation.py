@@ -232,6 +232,7 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
             tools=specs,
             build=briefing.async_messages,
             note=briefing.note_what_was_done,
+            last_word=briefing.note_last_request,
             question=partial(self._async_question, turn),
         )
         await agent.async_run()

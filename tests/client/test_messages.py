@@ -71,6 +71,21 @@ def test_a_turn_part_stands_before_the_text_it_belongs_to() -> None:
     assert [message["content"] for message in sent] == ["Is it on?", "It is 8:00.\n\nIs it on?"]
 
 
+def test_a_note_is_a_message_of_its_own_behind_words_and_part_of_the_last_result_behind_calls() -> None:
+    words, calls = assistant("Done."), assistant(None, call("1"), call("2"))
+    content: list[Content] = [
+        UserContent(content="on"),
+        words,
+        UserContent(content="off"),
+        calls,
+        result("1"),
+        result("2"),
+    ]
+    sent = messages_from_content(content, notes={id(words): "Not true.", id(calls): "Answer now."})
+    assert sent[2] == {"role": "user", "content": "Not true."}
+    assert [message["content"] for message in sent[-2:]] == ["{}", "{}\nAnswer now."]
+
+
 def test_files_follow_the_text() -> None:
     user = UserContent(content="What is this?")
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}

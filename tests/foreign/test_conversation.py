@@ -31,7 +31,8 @@ def offered(server: LLMServer) -> list[str]:
 
 def results(server: LLMServer) -> list[dict[str, Any]]:
     """Return the results in the last request."""
-    return [json.loads(item["content"]) for item in server.request.body["messages"] if item["role"] == "tool"]
+    said = [item["content"] for item in server.request.body["messages"] if item["role"] == "tool"]
+    return [json.loads(result.partition("\n")[0]) for result in said]  # a note may stand behind the last
 
 
 async def try_tool(

@@ -278,7 +278,11 @@ class _Encoder(JSONEncoder):
 
 def answers(server: LLMServer) -> list[dict[str, Any]]:
     """Return the tool results that the model was sent with its last request."""
-    return [json.loads(item["content"]) for item in server.request.body["messages"] if item["role"] == "tool"]
+    return [
+        json.loads(item["content"].partition("\n")[0])  # behind the last of a turn stands that it was the last
+        for item in server.request.body["messages"]
+        if item["role"] == "tool"
+    ]
 
 
 def rest(witness: Witness, **handler: Any) -> dict[str, Any]:

@@ -34,7 +34,8 @@ def messages_from_content(
     """Return the messages of a chat log.
 
     `parts` maps the `id()` of a user content to the turn part that stands before its text, `files` to its loaded
-    attachments (attachments.py), `notes` the `id()` of an answer to what the model was told behind it.
+    attachments (attachments.py), `notes` the `id()` of an answer to what the model was told behind it: a message of its own,
+    behind tool calls the end of the last result, for some endpoints take no user message there.
     """
     messages: list[Message] = []
     for position, item in enumerate(content):
@@ -47,8 +48,15 @@ def messages_from_content(
             case conversation.AssistantContent():
                 messages += _assistant(item, islice(content, position + 1, None))
                 if note := notes.get(id(item)):
-                    messages.append({"role": "user", "content": note})
+                    _add_note(messages, note)
     return messages
+
+
+def _add_note(messages: list[Message], note: str) -> None:
+    if messages and messages[-1]["role"] == "tool":
+        messages[-1]["content"] += f"\n{note}"
+    else:
+        messages.append({"role": "user", "content": note})
 
 
 def _user(text: str, part: str | None, files: Sequence[dict[str, Any]]) -> Message:

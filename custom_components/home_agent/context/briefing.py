@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from homeassistant.components.conversation import ChatLog, Content, SystemContent, UserContent
+from homeassistant.components.conversation import AssistantContent, ChatLog, Content, SystemContent, UserContent
 from homeassistant.core import HomeAssistant
 from homeassistant.util.async_ import create_eager_task
 
@@ -16,7 +16,7 @@ from ..client.tokens import TokenEstimator
 from ..const import LOGGER
 from ..conversations.base import Owner
 from ..home import Home, HomeEntity, HomeSnapshot
-from ..prompt.default import NOTHING_DONE
+from ..prompt.default import ANSWER_NOW, NOTHING_DONE
 from ..prompt.parts import masked_part, render_note
 from ..retrieval.base import Query
 from ..turn import Turn
@@ -125,6 +125,12 @@ class Briefing:
         """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last."""
         text = render_note(NOTHING_DONE, self._turn.effects)
         self._session.notes.append(Note(self._chat_log.content[-1], text))
+
+    def note_last_request(self) -> None:
+        """Tell the model, behind the newest tool results, that it has to answer now. That stays there as well."""
+        calls = next(item for item in reversed(self._chat_log.content) if isinstance(item, AssistantContent))
+        if id(calls) not in self._session.note_texts():
+            self._session.notes.append(Note(calls, render_note(ANSWER_NOW, {})))
 
     @property
     def budget(self) -> Budget:

@@ -46,6 +46,10 @@ NOTHING_DONE = (
     "the user plainly that it was not done."
 )
 
+ANSWER_NOW = (
+    "No more tool calls in this turn. Answer the user now, in words, with what you know; say what is left to do."
+)
+
 SPEAK = """\
 - Answer in the language of the user, short and natural, without repeating ids.
 - If the request is unclear, ask one short question."""
