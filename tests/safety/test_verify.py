@@ -48,6 +48,23 @@ async def test_one_that_does_not_follow_is_unchanged(hass: HomeAssistant, add_en
     assert verification.effects(waited=False) == {"light.a": Effect.DONE}
 
 
+async def test_one_that_fades_is_on_its_way_though_it_shows_nothing_yet(
+    hass: HomeAssistant, add_entity: AddEntity
+) -> None:
+    light = add_entity("light.a", "on", brightness=255)
+    verification = Verification(hass, calls("turn_on", light, brightness_pct=20, transition=10))
+    await verification.async_settle(0.01)
+    assert verification.effects(waited=True) == {"light.a": Effect.CHANGED}
+
+
+async def test_of_one_that_cannot_be_seen_nobody_says_it_is_unchanged(
+    hass: HomeAssistant, add_entity: AddEntity
+) -> None:
+    verification = Verification(hass, calls("close_cover", add_entity("cover.a", "open", assumed_state=True)))
+    await verification.async_settle(0.01)
+    assert verification.effects(waited=True) == {"cover.a": Effect.DONE}
+
+
 async def test_one_under_way_is_not_waited_for(hass: HomeAssistant, add_entity: AddEntity) -> None:
     verification = Verification(hass, calls("close_cover", add_entity("cover.a", "open", current_position=100)))
     hass.states.async_set("cover.a", "closing", {"current_position": 90})

@@ -50,6 +50,8 @@ class Expectation:
     goal: Goal | None = None
     value: Check | None = None
     attributes: Mapping[str, Check] = field(default_factory=dict)
+    takes: float = 0
+    """Seconds that it was asked to take: a light that fades may show nothing of it before its end."""
 
     def reached(self, before: State, now: State) -> bool | None:
         """Return whether it is so; None when the entity shows nothing of it."""
@@ -82,6 +84,7 @@ class Expectation:
             goal=later.goal or self.goal,
             value=later.value or self.value,
             attributes={**self.attributes, **later.attributes},
+            takes=max(self.takes, later.takes),
         )
 
 
@@ -245,7 +248,8 @@ def expectation(before: State, call: ServiceCall) -> Expectation | None:
     value = _value(before, service, data)
     if goal is None and value is None and not attributes:
         return None
-    return Expectation(goal=goal, value=value, attributes=attributes)
+    takes = number_of(data.get("transition")) or 0
+    return Expectation(goal=goal, value=value, attributes=attributes, takes=takes)
 
 
 def _resolved(before: State, service: str) -> str:

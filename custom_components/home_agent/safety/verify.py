@@ -7,7 +7,7 @@ state changes, up to the limit; what is under way is not waited for.
 import asyncio
 from collections.abc import Collection, Iterable
 
-from homeassistant.const import STATE_UNAVAILABLE
+from homeassistant.const import ATTR_ASSUMED_STATE, STATE_UNAVAILABLE
 from homeassistant.core import Event, EventStateChangedData, HomeAssistant, State, callback
 from homeassistant.helpers.event import async_track_state_change_event
 
@@ -84,6 +84,8 @@ class Verification:
             return Effect.DONE
         if reached:
             return Effect.REACHED
-        if expected.under_way(now) or expected.moved(before, now):
+        if expected.under_way(now) or expected.moved(before, now) or expected.takes > 0:
             return Effect.CHANGED
+        if now.attributes.get(ATTR_ASSUMED_STATE):  # whether it follows, nobody can see
+            return Effect.DONE
         return Effect.UNCHANGED if waited else Effect.DONE
