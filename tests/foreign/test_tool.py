@@ -181,7 +181,8 @@ def test_names_are_what_models_take_and_unique(hass: HomeAssistant) -> None:
     first = instance_of(hass, Made("search", {}), Made("a", {}), api_id="mcp-one")
     second = instance_of(hass, Made("search", {}), Made("b", {}), api_id="mcp-two")
     assert names(first, second) == ["mcp_one__search", "mcp_two__search", "a", "b"]
-    assert names(instance_of(hass, Made("s d", {}), Made("s.d", {}))) == ["made__s_d"]
+    assert names(instance_of(hass, Made("s d", {}), Made("s.d", {}))) == ["made__s_d", "made__s_d_2"]
+    assert names(instance_of(hass, Made("查询", {}))) == ["cha_xun"]
 
 
 def test_tools_that_are_the_same_are_offered_once(hass: HomeAssistant) -> None:

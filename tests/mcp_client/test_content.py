@@ -97,5 +97,8 @@ def test_schemas(schema: object, fit: object) -> None:
 def test_names_and_texts() -> None:
     assert name_from("knowledge/query") == "knowledge_query"
     assert name_from("\u200b..") == ""
+    assert name_from("😀") == ""
+    assert name_from("查询") == "cha_xun"
+    assert name_from("Größe") == "grosse"
     assert len(name_from("x" * 100)) == 64
     assert cleaned("abcdef", 3) == "abc … (6 characters)"

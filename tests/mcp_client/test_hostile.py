@@ -99,6 +99,20 @@ async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
     assert [tool.name for tool in found] == ["good"]
 
 
+async def test_names_that_come_to_the_same_are_numbered(hass: HomeAssistant, hostile: Hostile) -> None:
+    names = ["x" * 70, "x" * 71, "查询", "cha_xun", "cha_xun"]
+    hostile.tools = [{**TOOL, "name": name} for name in names]
+    entry = await set_up_servers(hass, subentry(hostile.url))
+    profile = entry.runtime_data.profiles["profile-1"]
+    found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
+    assert {tool.name: tool.remote.name for tool in found} == {
+        f"library_{'x' * 56}": names[0],
+        f"library_{'x' * 53}_2": names[1],
+        "library_cha_xun": "查询",
+        "library_cha_xun_2": "cha_xun",
+    }
+
+
 async def test_many_tools_are_not_all_taken(hass: HomeAssistant, hostile: Hostile) -> None:
     hostile.tools = [{**TOOL, "name": f"tool_{number}"} for number in range(500)]
     entry = await set_up_servers(hass, subentry(hostile.url))

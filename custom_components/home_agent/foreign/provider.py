@@ -1,12 +1,12 @@
 """The tool collections that an assistant's owner chose, from Home Assistant's registry."""
 
 from collections.abc import Callable, Iterable, Sequence
-import re
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import slugify
 
+from ..client.names import free_name, tool_name_from
 from ..const import DOMAIN, LOGGER
 from ..context.outages import Outages
 from ..profiles.profile import Profile
@@ -17,9 +17,7 @@ from .intents import ForeignIntent
 from .scripts import PREFIX, SCRIPT, ForeignScript
 from .tool import ForeignTool, needs_admin
 
-MAX_NAME = 64
 TIMEOUT = 5.0  # seconds; one that takes longer keeps nobody from an answer
-_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 type Notify = Callable[[HomeAssistant, Profile, Iterable[str]], None]
 """Told which collections of an assistant are gone; none: all are there."""
@@ -68,15 +66,16 @@ def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
     for instance in instances:
         guide = stable_guide(instance)
         for tool in instance.tools:
-            sharing = named.setdefault(_name(tool.name), [])
+            sharing = named.setdefault(tool_name_from(tool.name), [])
             if all(other != tool for *_, other in sharing):
                 sharing.append((instance, guide, tool))
     tools: dict[str, HomeAgentTool] = {}
     for name, sharing in named.items():
         for instance, guide, tool in sharing:
-            unique = name if len(sharing) == 1 else _name(f"{slugify(instance.api.id)}__{tool.name}")
-            if unique not in tools and (made := _wrap(instance, guide, tool, unique)) is not None:
-                tools[unique] = made
+            unique = name if len(sharing) == 1 else tool_name_from(f"{slugify(instance.api.id)}__{tool.name}")
+            free = free_name(unique, tools)
+            if free and (made := _wrap(instance, guide, tool, free)) is not None:
+                tools[free] = made
     return [*tools.values()]
 
 
@@ -99,7 +98,3 @@ def _kind_of(tool: llm.Tool) -> type[ForeignTool]:
     if tool.name == CALL_ACTION:
         return ForeignAction
     return ForeignTool
-
-
-def _name(name: str) -> str:
-    return _NO_NAME.sub("_", name)[:MAX_NAME]

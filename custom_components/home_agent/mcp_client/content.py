@@ -6,6 +6,7 @@ from typing import Any
 
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads
 
+from ..client.names import tool_name_from
 from ..client.wire import dump
 
 MAX_RESULT = 16_000  # characters
@@ -18,7 +19,6 @@ _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
 )
 """Besides the controls proper what is not seen and turns text around: a person would read something else than a model."""
-_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
 def cleaned(text: str, limit: int) -> str:
@@ -28,8 +28,8 @@ def cleaned(text: str, limit: int) -> str:
 
 
 def name_from(text: str) -> str:
-    """Return a name that models take, empty when nothing is left of it."""
-    return _NO_NAME.sub("_", text).strip("_")[:64]
+    """Return a name that models take, empty when nothing is left of it. Other scripts are written in Latin letters."""
+    return tool_name_from(text).strip("_")
 
 
 def schema_from(schema: object) -> JsonObjectType | None:

@@ -11,6 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util import slugify
 from yarl import URL
 
+from ..client.names import free_name
 from ..const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
 from ..outside.auth import Auth, Client, ClientCredentials, bearer
 from ..outside.http import Http
@@ -78,15 +79,18 @@ class McpTools:
         listed = [(server, tool) for server in self.servers.values() for tool in server.usable()]
         wanted = Counter(name_from(tool.name) for _, tool in listed)
         used: set[str] = set()
+        told: set[tuple[str, str]] = set()
         for server, remote in listed:
             name, schema = name_from(remote.name), schema_from(remote.schema)
             if wanted[name] > 1 or name in taken or name.startswith("ha_"):
                 name = name_from(f"{slugify(server.config.title)}_{remote.name}")
-            if not name or name in used or name in taken or schema is None:
+            key = (server.config.subentry_id, remote.name)
+            name = free_name(name, {*used, *taken})
+            if not name or schema is None or key in told:
                 LOGGER.debug("A tool of %s cannot be offered: name or schema", server.config.title)
                 continue
             used.add(name)
-            key = (server.config.subentry_id, remote.name)
+            told.add(key)
             known = self._tools.get(key)
             same = known is not None and known.name == name and known.remote == remote
             yield key, known if known is not None and same else McpTool(server, remote, name, schema)
