@@ -82,6 +82,7 @@ WRONG: list[Any] = [
     pytest.param(BASE + "handler:\n  type: service\n  service: a.b\n  target: {entity: c}", "14", "entity", id="target"),
     pytest.param(BASE + "parameters:\n  type: string\nhandler: {type: template, template: a}", "11", "object", id="no object"),
     pytest.param(BASE + "parameters:\n  properties: {a: {type: wrong}}\nhandler: {type: template, template: a}", "11", "wrong", id="no schema"),
+    pytest.param(BASE + "parameters:\n  properties: {a: {}}\n  required: [b]\nhandler: {type: template, template: a}", "13", "required: b", id="requires what there is not"),
     pytest.param(BASE + "parameters:\n  properties:\n    key: {}\nhandler: {type: template, template: a}", "13", "key", id="a secret's name"),
     pytest.param(BASE + "parameters:\n  properties:\n    a-b: {}\nhandler: {type: template, template: a}", "13", "a-b", id="no name for a variable"),
     pytest.param(BASE + "parameters:\n  properties:\n    secrets: {}\nhandler: {type: template, template: a}", "13", "secrets", id="all secrets"),

@@ -239,6 +239,9 @@ def _parameters(schema: Mapping[str, Any], secrets: Collection[str]) -> JsonObje
         probatio.from_json_schema(whole)
     except probatio.SchemaError as err:
         raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS,), detail=str(err)) from err
+    required = whole.get("required")
+    if missing := [str(name) for name in (required if isinstance(required, list) else ()) if name not in properties]:
+        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS, "required"), detail=f"required: {missing[0]}")
     return whole
 
 
