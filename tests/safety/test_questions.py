@@ -1,6 +1,7 @@
 """What is asked, in the words of the house."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
@@ -105,6 +106,8 @@ def doors(add_entity: AddEntity, names: None) -> None:
             "de",
             "Alarm unscharf schalten, jetzt aktiviert (Abwesend)?",
         ),
+        (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Turn off Front Door, now locked?"),
+        (call(("homeassistant", "turn_off", ("lock.front",))), "de", "Front Door ausschalten, jetzt verriegelt?"),
         (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
         (call(targets=("lock.front",), arguments={"speed": 3}), "en", "Change Front Door, now locked (speed: 3)?"),
         (call(subject="example.org"), "en", "Run Send an e-mail for example.org?"),
@@ -134,6 +137,15 @@ def doors(add_entity: AddEntity, names: None) -> None:
 async def test_one_call(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str, question: str) -> None:
     turn = make_turn(language=language)
     assert await async_question(hass, turn, [waiting], with_pin=False) == question
+
+
+async def test_what_a_tool_cannot_do_without_is_told_first(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    tool = Sender()
+    tool.wire_parameters = {"type": "object", "properties": {"a": {}, "to": {}}, "required": ["to"]}
+    filler = {f"note_{index}": index for index in range(6)}
+    waiting = replace(call(arguments={**filler, "a": 1, "to": "evil@example.org"}), tool=tool)
+    question = await async_question(hass, make_turn(language="en"), [waiting], with_pin=False)
+    assert question.startswith("Run Send an e-mail (to: “evil@example.org”, a: 1, note 0: 0")
 
 
 async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:

@@ -6,7 +6,7 @@ Nothing in it is a model's sentence. What a tool is called with may be a model's
 from collections.abc import Iterable, Mapping, Sequence
 
 from homeassistant.const import ATTR_DEVICE_CLASS
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
 
 from ..texts import async_own_text, async_text
 from ..turn import Turn
@@ -28,6 +28,8 @@ _PHRASES = {
     "open_valve": "confirm_open",
 }
 """What a service is called in a question; others by Home Assistant's own name for them."""
+_GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggle": "confirm_toggle"}
+"""Actions for entities of every kind; Home Assistant calls them "Generic turn off" and the like."""
 
 
 async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
@@ -69,7 +71,7 @@ async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[s
     """Return what a call would do, one phrase for each of its service calls."""
     if call.plan.calls:
         return [await _async_service(hass, language, item) for item in call.plan.calls]
-    details = _details(call.arguments)
+    details = _details(_in_order(call))
     if call.plan.targets:
         return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
     tool = call.tool.title or call.tool.name
@@ -81,7 +83,8 @@ async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[s
 
 async def _async_service(hass: HomeAssistant, language: str, call: ServiceCall) -> str:
     details = _details(call.data)
-    if key := _PHRASES.get(call.service):
+    phrases = _GENERIC if call.domain == HOMEASSISTANT_DOMAIN and call.entity_ids else _PHRASES
+    if key := phrases.get(call.service):
         return await _async_phrase(hass, language, key, call.entity_ids, details)
     path = f"services.{call.service}.name"
     action = await async_own_text(hass, language, "services", call.domain, path) or call.service.replace("_", " ")
@@ -125,6 +128,15 @@ def _details(values: Mapping[str, object]) -> str:
     ]
     more = ", …" if len(told) > MAX_DETAILS else ""
     return f" ({', '.join(told[:MAX_DETAILS])}{more})" if told else ""
+
+
+def _in_order(call: Call) -> dict[str, object]:
+    """Return the arguments with those first that the tool cannot do without: a model could put others before them."""
+    schema: Mapping[str, object] = getattr(call.tool, "wire_parameters", {})
+    required, properties = schema.get("required"), schema.get("properties")
+    names = [*(required if isinstance(required, list) else ()), *(properties if isinstance(properties, dict) else ())]
+    rank = {name: place for place, name in enumerate(dict.fromkeys(map(str, names)))}
+    return dict(sorted(call.arguments.items(), key=lambda item: rank.get(item[0], len(rank))))
 
 
 def _value(value: object) -> str:
