@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 
 from custom_components.home_agent import events
 from tests.house import build_house, say, set_up, speech
-from tests.llm_server import LLMServer, server_error, silence, text, tool_call
+from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
 
 ASK = {"prompt": "Is 20 °C cold?", "context": {"sensor.living_room": "20 °C"}}
 
@@ -57,6 +57,57 @@ async def test_only_prompt_and_context_travel(hass: HomeAssistant, llm_server: L
     assert data["used_external_llm"] is True
     assert data["tokens_used"]["prompt"] > 1000
     assert data["tool_breakdown"] == {"query_external_llm": 1}
+
+
+async def test_what_was_read_goes_to_the_second_model_and_its_answer_to_whoever_asked(
+    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
+) -> None:
+    """S1-36: `ha_query`, then `query_external_llm`, then the answer."""
+    await set_up_both(hass, llm_server, expert)
+
+    def first_model(body: dict[str, Any]) -> Reply:
+        results = [json.loads(item["content"])["result"] for item in body["messages"] if item["role"] == "tool"]
+        match results:
+            case []:
+                return tool_call("ha_query", {"entity_id": "light.bed_light"}, call_id="1")
+            case [state]:
+                return tool_call(
+                    "query_external_llm", {"prompt": "Too bright?", "context": {"light": state}}, call_id="2"
+                )
+        return text(results[-1])
+
+    llm_server.respond(first_model)
+    expert.plan(text("It is off, so it is not."))
+    assert speech(await say(hass, "is the bed light too bright?")) == "It is off, so it is not."
+    asked = expert.request.body["messages"][0]["content"]
+    assert asked.startswith("Too bright?\n\nContext:\n")
+    assert '"state":"off"' in asked
+
+
+async def test_it_is_offered_as_specified(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
+    """S1-31, S1-33: the default description and the schema, word for word."""
+    await set_up_both(hass, llm_server, expert)
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello")
+    offered = {tool["function"]["name"]: tool["function"] for tool in llm_server.request.body["tools"]}
+    tool = offered["query_external_llm"]
+    assert tool["description"] == (
+        "Query a more capable external LLM for complex analysis, detailed explanations, or comprehensive answers. "
+        "Use this when you need help with complex analysis, detailed explanations, or comprehensive recommendations "
+        "beyond simple home control."
+    )
+    assert tool["parameters"] == {
+        "type": "object",
+        "properties": {
+            "prompt": {"type": "string", "description": "The question or prompt to send to the external LLM"},
+            "context": {
+                "type": "object",
+                "description": "Additional explicit context to provide (e.g., sensor data, previous tool results). "
+                "Note: Full conversation history is NOT automatically included.",
+            },
+        },
+        "required": ["prompt"],
+    }
 
 
 @pytest.mark.parametrize("replies", [(server_error(), server_error()), (text(""),)], ids=["down", "silent"])

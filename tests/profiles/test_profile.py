@@ -13,6 +13,17 @@ def test_profile_that_sets_nothing_has_the_defaults() -> None:
     assert profile.name == "Anna"
 
 
+def test_defaults_are_those_of_the_specification() -> None:
+    profile = DEFAULTS
+    assert (profile.native_tools, profile.max_calls_per_turn, profile.tool_timeout) == (True, 5, 30)
+    assert (profile.external_llm, profile.external_llm_description) == ("none", "")
+    assert (profile.history_enabled, profile.history_persist, profile.history_max_age_hours) == (True, True, 24)
+    assert (profile.history_max_messages, profile.history_max_tokens) == (10, 4000)
+    assert (profile.context_mode, profile.context_format, profile.context_entities) == ("auto", "json", ())
+    assert (profile.use_default_prompt, profile.use_prompt_context_service) == (True, True)
+    assert (profile.streaming, profile.mask_personal_data) == (True, "auto")
+
+
 def test_profile_inherits_what_the_house_sets_and_overrides_what_it_sets() -> None:
     house = {"history_max_messages": 4, "tool_timeout": 10, "native_tools": False}
     profile = profile_from_data("id", "Anna", house, {"history_max_messages": 6})
