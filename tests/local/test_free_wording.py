@@ -94,3 +94,53 @@ async def test_question_about_what_may_not_be_read(hass: HomeAssistant, limited:
     missing = await say(hass, "is the badlight on", context=limited(read=False))
     assert speech(result) == speech(missing).replace("badlight", "bedlight")
     assert not any(item.role == "tool_result" and not item.result.error for item in log_of(hass, result))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "turn off the bed light and the {}",
+        "switch the bed light and the {} off",
+        "turn off {} and turn off bed light",
+        "turn the bed light off and the {} on",
+        "could you please turn off the {} for me",
+    ],
+)
+async def test_what_a_user_may_know_nothing_of_is_ignored_like_what_nothing_is_called(
+    hass: HomeAssistant, limited: MakeContext, sentence: str
+) -> None:
+    outcomes = []
+    for name in ("ceiling lights", "sealing lights", "zorp glims"):
+        await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
+        result = await say(hass, sentence.format(name), context=limited("light.bed_light", read=False))
+        data = result.response.as_dict()["data"]
+        words = speech(result).replace(name, "_").replace(name.rpartition(" ")[0], "_")
+        outcomes.append((words, result.response.error_code, data, state_of(hass, "light.bed_light")))
+        assert state_of(hass, "light.ceiling_lights") == "on"
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+async def test_the_others_are_done_where_a_user_may_know_nothing_of_one(
+    hass: HomeAssistant, limited: MakeContext
+) -> None:
+    await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
+    context = limited("light.bed_light", read=False)
+    result = await say(hass, "turn off the bed light and the ceiling lights", context=context)
+    assert speech(result) == "Turned off the light"
+    assert state_of(hass, "light.bed_light") == "off"
+    assert state_of(hass, "light.ceiling_lights") == "on"
+
+
+async def test_it_is_nothing_that_somebody_else_may_know(hass: HomeAssistant, limited: MakeContext) -> None:
+    first = await say(hass, "turn on the ceiling lights")
+    said = await say(hass, "turn them off", first.conversation_id, context=limited("light.bed_light", read=False))
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert "eiling" not in speech(said)
+
+
+async def test_a_room_in_a_longer_sentence_tells_nothing_either(hass: HomeAssistant, limited: MakeContext) -> None:
+    sentence = "turn off the bed light and the kitchen lights"
+    hidden = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
+    async_expose_entity(hass, ASSISTANT, "light.kitchen_lights", False)
+    missing = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
+    assert hidden == missing

@@ -4,18 +4,21 @@ English only, and only where no model is behind us. Home Assistant keeps it insi
 recognises without asking anybody; so only the recogniser is used, and its intents are handled here, behind the gate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 import time
 from typing import Any, Protocol
 
 from home_assistant_intents import ErrorKey
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
+from homeassistant.components.conversation.gazetteer import async_build_home
 from homeassistant.helpers import area_registry as ar, intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
 from ..const import ASSISTANT
 from ..errors import ToolError
 from ..safety.confirmation import NeedsConfirmation
+from ..safety.permission import may_know
+from .actions import nothing_there
 from .gate import Gate
 from .refusals import async_own_words, error_response
 from .report import async_report
@@ -45,9 +48,8 @@ async def async_answer_freely(
     turn = sentence.turn
     if recogniser is None or not recogniser.supports(turn.language):
         return None
-    area = ar.async_get(sentence.hass).async_get_area(turn.area_id) if turn.area_id else None
     conversation_id = sentence.chat_log.conversation_id
-    matcher, found = await recogniser.async_interpret(sentence.user_input.text, conversation_id, area)
+    matcher, found = await _async_interpret(sentence, recogniser)
     if (found.rejection_code or "").startswith(_UNCLEAR_PRONOUN) and found.response:
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, found.response)
     frames: list[_Frame] = found.frames
@@ -57,6 +59,8 @@ async def async_answer_freely(
         return None
     if not _may_happen(gate, frames):
         if gate.meets_unknown:
+            if gate.recognised is not None and "name" not in gate.recognised.slots:
+                gate.mismatch = nothing_there(sentence.hass, gate.recognised)
             return None
         if gate.refusal is not None and gate.recognised is not None:
             async_report(sentence.hass, turn, gate.recognised, gate.refusal, time.perf_counter())
@@ -70,6 +74,36 @@ async def async_answer_freely(
     if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
         recogniser.async_remember(conversation_id, found.targets)
     return answer
+
+
+async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, Any]:
+    """Return a recogniser of the house and what it makes of the sentence.
+
+    For a user of limited rights it is one of a house without what they may know nothing of: what else they ask for is done
+    then, as it is next to a name that nothing has.
+    """
+    hass, turn, text = sentence.hass, sentence.turn, sentence.user_input.text
+    conversation_id = sentence.chat_log.conversation_id
+    area = ar.async_get(hass).async_get_area(turn.area_id) if turn.area_id else None
+    matcher, found = await recogniser.async_interpret(text, conversation_id, area)
+    home = async_build_home(hass)
+    known = {entity_id: spec for entity_id, spec in home["entities"].items() if may_know(turn.user, entity_id)}
+    if len(known) == len(home["entities"]):
+        return matcher, found
+    told = matcher.config
+    home["entities"] = known
+    # `_previous_targets` is what "it" may mean; it can be of somebody else in the same conversation
+    earlier = [item for item in recogniser._previous_targets.get(conversation_id, ()) if _is_of(item, known)]  # noqa: SLF001
+
+    def interpret() -> tuple[Any, Any]:
+        own = type(matcher)(home=home, vocabulary=told.vocabulary, intents=told.intents, responses=told.responses)
+        return own, own.interpret(text, previous_targets=earlier, context_area=area.id if area else None)
+
+    return await hass.async_add_executor_job(interpret)
+
+
+def _is_of(target: Any, known: Container[str]) -> bool:
+    return target.slots.get("name") is None or target.slots["name"] in known
 
 
 def _may_happen(gate: Gate, frames: Sequence[_Frame]) -> bool:
