@@ -14,7 +14,7 @@ import probatio
 
 from .const import DOMAIN
 from .errors import KnowledgeError
-from .knowledge.document import COLLECTION, Entry
+from .knowledge.document import COLLECTION, Entry, readable
 from .knowledge.files import path_within
 from .runtime import HomeAgentConfigEntry, RuntimeData
 
@@ -101,9 +101,9 @@ async def _async_added(hass: HomeAssistant, data: Mapping[str, Any]) -> ServiceR
         path = await hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
     entry = Entry(
         collection=data[ATTR_COLLECTION],
-        title=data[ATTR_TITLE] or _title(path or data[ATTR_TEXT]),
-        source=data[ATTR_SOURCE],
-        text=data.get(ATTR_TEXT, ""),
+        title=readable(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
+        source=readable(data[ATTR_SOURCE]),
+        text=readable(data.get(ATTR_TEXT, "")),
         path=path,
         outside=data[ATTR_OUTSIDE],
         metadata=data[ATTR_METADATA],

@@ -77,9 +77,9 @@ async def test_a_file_that_takes_for_ever_keeps_no_other_waiting(
 ) -> None:
     goes_on = Event()
 
-    def endless(path: Path, name: str) -> list[Section]:
+    def endless(path: Path, name: str, language: str) -> list[Section]:
         goes_on.wait(30 if name == "kitchen/coffee.md" else 0)
-        return sections_of(path, name)
+        return sections_of(path, name, language)
 
     monkeypatch.setattr(library, "READ_TIMEOUT", 0.7)
     monkeypatch.setattr(library, "sections_of", endless)
@@ -96,7 +96,7 @@ async def test_a_refresh_that_is_broken_off_is_gone_on_with(
     (folder / "a.txt").write_text("The attic is dry.")
     (folder / "b.txt").write_text("The basement is damp.")
 
-    def broken_off(path: Path, name: str) -> None:
+    def broken_off(path: Path, name: str, language: str) -> None:
         raise MemoryError
 
     with monkeypatch.context() as patch:

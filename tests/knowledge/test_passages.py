@@ -49,3 +49,9 @@ def test_paragraphs_stay_whole_where_they_fit() -> None:
 
 def test_pages_are_kept() -> None:
     assert [(item.page, item.text) for item in split([Section("", page=1), Section("Two", page=2)])] == [(2, "Two")]
+
+
+def test_a_heading_that_is_all_there_is() -> None:
+    text = "# Codes\n## The gate: blue\n## The shed\nIt is green.\n# The attic: red\n"
+    found = [(item.heading, item.text) for item in split(sections_of_markdown(text))]
+    assert found == [("Codes", "The gate: blue"), ("Codes > The shed", "It is green."), ("", "The attic: red")]

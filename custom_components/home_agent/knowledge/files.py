@@ -21,6 +21,20 @@ MAX_PDF_BYTES = 50_000_000
 MAX_FILES = 2000
 MAX_DEPTH = 8  # folders within folders
 
+_SAMPLE = 100_000  # bytes that tell how a text was written
+_OTHER_SCRIPT = 0.4  # share of letters besides those of ASCII, which no language in Latin letters reaches
+_ASCII = bytes(range(0x80))
+_NO_LETTERS = bytes(code for code in range(0x80) if not chr(code).isalpha())
+_LATIN_PAGES = {
+    **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl"), "cp1250"), "tr": "cp1254",
+    **dict.fromkeys(("et", "lt", "lv"), "cp1257"), "vi": "cp1258",
+}  # fmt: skip
+_OTHER_PAGES = {
+    "el": "cp1253", "he": "cp1255", **dict.fromkeys(("ar", "fa", "ur"), "cp1256"), "th": "cp874", "ja": "cp932", "ko": "cp949",
+    "zh": "gb18030",
+}  # fmt: skip
+"""By language of the house; any other is taken for Cyrillic, whose old files are the most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -73,8 +87,11 @@ def path_within(folder: Path, name: str) -> str:
     return str(path)
 
 
-def sections_of(folder: Path, path: str) -> list[Section]:
-    """Return the text of a file of the folder. Raises `KnowledgeError` when it is too large, broken or empty."""
+def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
+    """Return the text of a file of the folder. Raises `KnowledgeError` when it is too large, broken or empty.
+
+    `language` is the house's: it tells how old programs wrote what is not in UTF-8.
+    """
     kind = PurePosixPath(path).suffix.casefold()
     limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
     try:
@@ -86,7 +103,7 @@ def sections_of(folder: Path, path: str) -> list[Section]:
     if kind in PDF:
         sections = sections_of_pdf(content, path)
     else:
-        text = _decoded(content, path)
+        text = _decoded(content, path, language)
         sections = list(sections_of_markdown(text)) if kind in MARKDOWN else [Section(text)]
     if not any(section.text.strip() for section in sections):
         raise KnowledgeError("knowledge_empty", path=path)
@@ -102,11 +119,20 @@ def _read(path: Path, limit: int) -> bytes:
         return file.read(limit + 1)
 
 
-def _decoded(content: bytes, path: str) -> str:
+def _decoded(content: bytes, path: str, language: str) -> str:
     """Return the text, in UTF-8, in UTF-16 if it says so, or as old Windows programs write it."""
     encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     with suppress(UnicodeDecodeError):
         return content.decode(encoding)
     if b"\x00" in content:
         raise KnowledgeError("knowledge_unreadable", path=path, detail="binary")
-    return content.decode("cp1252", errors="replace")
+    return content.decode(_code_page(content[:_SAMPLE], language.partition("-")[0]), errors="replace")
+
+
+def _code_page(sample: bytes, language: str) -> str:
+    """Return the code page of a text: one of another script where most letters are none of ASCII."""
+    others = len(sample.translate(None, _ASCII))
+    letters = len(sample.translate(None, _NO_LETTERS))
+    if others > _OTHER_SCRIPT * letters:
+        return _OTHER_PAGES.get(language, "cp1251")
+    return _LATIN_PAGES.get(language, "cp1252")

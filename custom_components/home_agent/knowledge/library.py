@@ -270,7 +270,8 @@ class Knowledge:
             await pdf.async_load(self._hass)
         try:
             async with asyncio.timeout(READ_TIMEOUT):
-                return await self._hass.async_add_executor_job(sections_of, self.folder, entry.path)
+                language = self._hass.config.language
+                return await self._hass.async_add_executor_job(sections_of, self.folder, entry.path, language)
         except TimeoutError as err:
             raise KnowledgeError("knowledge_unreadable", path=entry.path, detail=type(err).__name__) from err
 

@@ -1,6 +1,6 @@
 """Text as passages: pieces short enough to be told to a model, each with where it stands."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 import re
 
@@ -36,17 +36,27 @@ def sections_of_markdown(text: str) -> Iterator[Section]:
     path: dict[int, str] = {}
     lines: list[str] = []
     fence = ""
+    level = 0
     for line in _FRONT_MATTER.sub("", text, count=1).splitlines():
         if mark := _FENCE.match(line):
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         if not fence and len(line) <= _MAX_LINE and (found := _HEADING.fullmatch(line)):
-            yield Section("\n".join(lines), _heading(path.values()))
+            if len(found[1]) <= level or any(lines):
+                yield _section(lines, path)
             lines = []
             level = len(found[1])
             path = {key: value for key, value in path.items() if key < level} | {level: found[2]}
         else:
             lines.append(line)
-    yield Section("\n".join(lines), _heading(path.values()))
+    yield _section(lines, path)
+
+
+def _section(lines: list[str], path: Mapping[int, str]) -> Section:
+    """Return what stands under a heading; the heading itself where nothing does, for it may be all that was noted."""
+    if path and not any(line.strip() for line in lines):
+        *above, last = path.values()
+        return Section(last, _heading(above))
+    return Section("\n".join(lines), _heading(path.values()))
 
 
 def split(sections: Iterable[Section]) -> list[Section]:
