@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from homeassistant.components.cover.const import CoverEntityFeature
+from homeassistant.components.lawn_mower.const import LawnMowerEntityFeature
+from homeassistant.components.media_player.const import MediaPlayerEntityFeature
+from homeassistant.components.vacuum.const import VacuumEntityFeature
 from homeassistant.components.valve.const import ValveEntityFeature
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
@@ -26,12 +29,14 @@ _BY_STATE: Mapping[str, Mapping[str, str]] = {
         **{f"armed_{mode}": f"alarm_arm_{mode}" for mode in ("away", "home", "night", "vacation", "custom_bypass")},
     },
     "cover": {"open": "open_cover", "closed": "close_cover"},
+    "lawn_mower": {"docked": "dock", "returning": "dock", "paused": "pause", "mowing": "start_mowing"},
     "lock": {"locked": "lock", "unlocked": "unlock"},
     "media_player": {
         "off": "turn_off", "on": "turn_on", "idle": "turn_on", "playing": "media_play", "paused": "media_pause",
     },
     "siren": {"off": "turn_off"},
     "timer": {"idle": "cancel"},
+    "vacuum": {"docked": "return_to_base", "returning": "return_to_base", "paused": "pause", "cleaning": "start"},
     "valve": {"open": "open_valve", "closed": "close_valve"},
 }  # fmt: skip
 """The service that leads to a state, without data."""
@@ -86,12 +91,42 @@ _POSITIONS: Mapping[str, Mapping[str, tuple[str, str, int]]] = {
     },
     "valve": {"current_position": ("set_valve_position", "position", ValveEntityFeature.SET_POSITION)},
 }
+_FEATURES: Mapping[str, Mapping[str, int]] = {
+    "lawn_mower": {
+        "dock": LawnMowerEntityFeature.DOCK,
+        "pause": LawnMowerEntityFeature.PAUSE,
+        "start_mowing": LawnMowerEntityFeature.START_MOWING,
+    },
+    "media_player": {
+        "turn_on": MediaPlayerEntityFeature.TURN_ON,
+        "turn_off": MediaPlayerEntityFeature.TURN_OFF,
+        "media_play": MediaPlayerEntityFeature.PLAY,
+        "media_pause": MediaPlayerEntityFeature.PAUSE,
+        "select_source": MediaPlayerEntityFeature.SELECT_SOURCE,
+        "select_sound_mode": MediaPlayerEntityFeature.SELECT_SOUND_MODE,
+        "volume_set": MediaPlayerEntityFeature.VOLUME_SET,
+        "volume_mute": MediaPlayerEntityFeature.VOLUME_MUTE,
+        "shuffle_set": MediaPlayerEntityFeature.SHUFFLE_SET,
+        "repeat_set": MediaPlayerEntityFeature.REPEAT_SET,
+    },
+    "vacuum": {
+        "return_to_base": VacuumEntityFeature.RETURN_HOME,
+        "pause": VacuumEntityFeature.PAUSE,
+        "start": VacuumEntityFeature.START,
+    },
+}
+"""What an entity needs for a service; these show attributes also where they cannot be set."""
 _COLOUR_OF_MODE = {
     "color_temp": "color_temp_kelvin", "hs": "hs_color", "rgb": "rgb_color", "rgbw": "rgbw_color",
     "rgbww": "rgbww_color", "xy": "xy_color",
 }  # fmt: skip
 _TEXTS = frozenset({"input_text", "text", "select", "input_select"})  # "12" stays a text
 _RESTING = frozenset({"off", "standby"})
+_MOVING = frozenset({"opening", "closing"})
+_STOPS = {
+    "cover": ("stop_cover", CoverEntityFeature.STOP),
+    "valve": ("stop_valve", ValveEntityFeature.STOP),
+}
 
 
 def restoring_calls(before: Snapshot, now: State, aspects: frozenset[str]) -> list[ServiceCall] | None:
@@ -129,14 +164,21 @@ def _call(now: State, service: str, **data: Any) -> ServiceCall:
 
 def _state(before: Snapshot, now: State) -> ServiceCall | None:
     """Return the call that leads back to the state."""
+    service = _BY_STATE.get(now.domain, {}).get(before.state)
     if now.domain == "media_player" and now.state in _RESTING and before.state not in _RESTING:
-        return _call(now, "turn_on")
-    if service := _BY_STATE.get(now.domain, {}).get(before.state):
-        return _call(now, service)
+        service = "turn_on"
+    if service:
+        return _call(now, service) if _can(now, service) else None
     if now.domain in _BY_VALUE and before.state not in ("unknown", "unavailable"):
         service, key = _BY_VALUE[now.domain]
         return _call(now, service, **{key: before.state if now.domain in _TEXTS else _number(before.state)})
     return None
+
+
+def _can(now: State, service: str) -> bool:
+    """Return whether an entity supports a service, as far as it tells."""
+    features, needed = now.attributes.get(ATTR_SUPPORTED_FEATURES), _FEATURES.get(now.domain, {}).get(service)
+    return features is None or needed is None or bool(int(features) & needed)
 
 
 def _number(text: str) -> float | str:
@@ -157,7 +199,7 @@ def _attributes(before: Snapshot, now: State, different: set[str]) -> list[Servi
     calls = [
         _call(now, service, **{key: before.attributes[name]})
         for name, (service, key) in table.items()
-        if name in wanted
+        if name in wanted and _can(now, service)
     ]
     if now.domain == "climate" and wanted & {"target_temp_low", "target_temp_high"}:
         both = {name: before.attributes[name] for name in ("target_temp_low", "target_temp_high")}
@@ -187,6 +229,9 @@ def _light(before: Snapshot, now: State, different: set[str]) -> list[ServiceCal
 def _position(before: Snapshot, now: State, different: set[str]) -> list[ServiceCall] | None:
     """Return the calls for what opens and closes: to its positions where it has any, else open or closed."""
     features = int(now.attributes.get(ATTR_SUPPORTED_FEATURES) or 0)
+    leaves = now.state in _MOVING and STATE in different and "current_position" not in different
+    if leaves:  # it moves, but shows its old position still: to be sent there might mean nothing to it
+        different = {*different, "current_position"}
     calls = [
         _call(now, service, **{key: before.attributes[name]})
         for name, (service, key, feature) in _POSITIONS[now.domain].items()
@@ -198,6 +243,8 @@ def _position(before: Snapshot, now: State, different: set[str]) -> list[Service
         if not ends or (call := _state(before, now)) is None:
             return None
         calls.insert(0, call)
+    elif leaves and (stop := _STOPS[now.domain])[1] & features:
+        calls.insert(0, _call(now, stop[0]))
     return calls or None
 
 
