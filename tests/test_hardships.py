@@ -133,6 +133,20 @@ async def test_detailed_log_can_be_switched_off_again(hass: HomeAssistant) -> No
     assert LOGGER.level == logging.NOTSET
 
 
+async def test_the_level_of_the_owners_logger_stays(hass: HomeAssistant) -> None:
+    LOGGER.setLevel(logging.INFO)
+    try:
+        entry = await set_up(hass)
+        assert LOGGER.level == logging.INFO
+        hass.config_entries.async_update_entry(entry, options={"debug_logging": True})
+        await hass.async_block_till_done()
+        assert LOGGER.level == logging.DEBUG
+        await hass.config_entries.async_unload(entry.entry_id)
+        assert LOGGER.level == logging.INFO
+    finally:
+        LOGGER.setLevel(logging.NOTSET)
+
+
 async def test_settings_that_change_while_they_are_taken_up_count(hass: HomeAssistant) -> None:
     @callback
     def change(_event: object) -> None:  # its first entity is there, its setup is not at its end

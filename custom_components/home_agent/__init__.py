@@ -1,5 +1,6 @@
 """Home Agent: talk to the house, and let the house answer."""
 
+from functools import partial
 import logging
 
 from homeassistant.config_entries import ConfigEntryState
@@ -37,7 +38,9 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Build what the entry owns and start it. Asks no endpoint: the computer of a local model is often asleep."""
     entry.async_on_unload(entry.add_update_listener(_async_reload))  # first: settings may change while this runs
-    LOGGER.setLevel(logging.DEBUG if entry.options.get(CONF_DEBUG_LOGGING) else logging.NOTSET)
+    if entry.options.get(CONF_DEBUG_LOGGING):  # else the level is what the owner's logger says
+        entry.async_on_unload(partial(LOGGER.setLevel, LOGGER.level))
+        LOGGER.setLevel(logging.DEBUG)
     entry.runtime_data = await async_assemble(hass, entry)
     await async_start(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
