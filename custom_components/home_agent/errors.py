@@ -12,6 +12,7 @@ HomeAgentError
 │   └── LLMResponseError       refused, not understood, or not what an OpenAI-compatible server sends
 │       └── LLMEndlessError    an answer that is longer, or takes longer, than any may
 ├── ToolError                a tool call failed: the model learns of it, the turn goes on
+│   └── ToolPermissionError    whoever asks may not do that, or the owner never allows it
 ├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
 ├── McpError                 a server of tools (Model Context Protocol) cannot be used now
 │   ├── McpUnreachableError    not reachable, or it broke off
@@ -122,6 +123,12 @@ class ToolError(HomeAgentError):
     """A tool call failed; its sentence goes to the model inside the envelope."""
 
     key = "tool_failed"
+
+
+class ToolPermissionError(ToolError):
+    """Whoever asks may not do that, or the owner never allows it. Placeholder: `target`."""
+
+    key = "not_allowed"
 
 
 class CustomToolError(HomeAgentError):

@@ -12,9 +12,10 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import parse_yaml
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent import events
+from custom_components.home_agent import errors, events
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.profiles.profile import Profile
+from custom_components.home_agent.safety import confirmation, tool
 from custom_components.home_agent.tools.domains import DOMAINS
 from custom_components.home_agent.turn import ToolCallRecord, Turn, current_turn
 from tests.house import build_house, set_up
@@ -128,6 +129,22 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
     for name, [event] in heard.items():
         always = set() if name == events.INDEX_PROGRESS else common
         assert set(event.data) == always | names(section("API_REFERENCE.md", name)), name
+
+
+def test_every_class_of_error_is_named() -> None:
+    documented = {
+        name
+        for first, _ in rows(section("API_REFERENCE.md", "What went wrong"), columns=2)
+        for name in CODE.findall(first)
+    }
+    known = {name for room in (errors, tool, confirmation) for name in vars(room)} | {
+        "TimeoutError",
+        "ServiceValidationError",
+    }
+    assert documented <= known
+    ours = {name for name, item in vars(errors).items() if isinstance(item, type) and issubclass(item, errors.LLMError)}
+    ours |= {name for name, item in vars(tool).items() if isinstance(item, type) and issubclass(item, errors.ToolError)}
+    assert ours - {"LLMError"} <= documented
 
 
 async def test_sentences_in_the_troubleshooting_are_those_that_are_said(hass: HomeAssistant) -> None:

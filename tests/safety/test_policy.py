@@ -7,7 +7,7 @@ from typing import Any
 from homeassistant.auth.models import User
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import Event, HomeAssistant
-from homeassistant.exceptions import HomeAssistantError
+from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
@@ -195,6 +195,34 @@ async def test_every_error_becomes_a_result(
     result = await call(policy, turn, Recorder(error=error), {"entity_id": add_entity("light.desk")})
     assert result.data["success"] is False
     assert turn.calls[0].error == type(error).__name__
+
+
+async def test_the_house_hears_by_its_class_what_was_wrong(
+    policy: Policy, add_entity: AddEntity, make_turn: MakeTurn, hass_read_only_user: MockUser
+) -> None:
+    """S1-128: no such tool, no permission, wrong arguments, too many calls; what failed goes by its own class."""
+    light, heard = {"entity_id": add_entity("light.desk")}, list[str | None]()
+    for tool, args, user in (
+        (None, light, None),
+        (Recorder(), light, hass_read_only_user),
+        (Recorder(error=Unauthorized()), light, None),
+        (Recorder(), BrokenArguments("{"), None),
+        (Recorder(), {}, None),
+        (Recorder(), {"entity_id": "light.ghost"}, None),
+    ):
+        turn = make_turn(user=user)
+        await policy.async_call(turn, tool, llm.ToolInput(tool_name="recorder", tool_args=args))
+        heard.append(turn.calls[0].error)
+    await call(policy, turn := make_turn(profile=Profile(name="A", max_calls_per_turn=0)), Recorder(), light)
+    assert [*heard, turn.calls[0].error] == [
+        "ToolNotFoundError",
+        "ToolPermissionError",
+        "ToolPermissionError",
+        "ToolArgumentsError",
+        "ToolArgumentsError",
+        "ToolError",
+        "ToolLimitError",
+    ]
 
 
 async def test_unknown_tools_are_answered(policy: Policy, make_turn: MakeTurn) -> None:

@@ -16,7 +16,7 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.helpers.template import is_template_string
 
 from ..const import DOMAIN
-from ..errors import ToolError
+from ..errors import ToolPermissionError
 from ..safety.plan import ActionClass, Plan, ServiceCall
 from ..safety.tool import ToolRefusal
 from ..tools.mentioned import entity_ids_in
@@ -41,7 +41,7 @@ class ForeignAction(ForeignTool):
             raise ToolRefusal(TEMPLATES)
         domain, _, service = str(args["action"]).partition(".")
         if domain == DOMAIN:  # a model neither confirms nor talks to itself
-            raise ToolError("not_allowed", target=self.name)
+            raise ToolPermissionError(target=self.name)
         data = dict(args.get("data") or {})
         target = {**{key: data.pop(key) for key in _TARGETS if key in data}, **dict(args.get("target") or {})}
         call = ServiceCall(domain=domain, service=service, entity_ids=_entity_ids(hass, target), data=data)

@@ -10,7 +10,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ..errors import ToolError
+from ..errors import ToolPermissionError
 from ..exposure import is_narrowed
 from ..safety.plan import ActionClass, Plan
 from ..safety.tool import HomeAgentTool
@@ -77,9 +77,9 @@ class ForeignTool(HomeAgentTool):
     def check(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> None:
         """Refuse who may not use the API or read what the tool tells, and arguments that the tool does not take."""
         if needs_admin(self._instance.api) and (turn.user is None or not turn.user.is_admin):
-            raise ToolError("not_allowed", target=self.name)
+            raise ToolPermissionError(target=self.name)
         if self._tool.name in _WHOLE_HOUSE and not _may_know_everything(hass, turn):
-            raise ToolError("not_allowed", target=self.name)
+            raise ToolPermissionError(target=self.name)
         self._tool.parameters(deepcopy(args))
 
     @property

@@ -16,7 +16,7 @@ from homeassistant.helpers import intent
 import probatio
 
 from ..const import ASSISTANT
-from ..errors import ToolError
+from ..errors import ToolPermissionError
 from ..safety.permission import is_exposed
 from ..safety.plan import ActionClass, Plan, ServiceCall
 from ..safety.rules import DESTRUCTIVE
@@ -105,7 +105,7 @@ def _check_delayed(turn: Turn, recognised: Recognised) -> None:
     """Refuse a delayed command of a user with limits: it comes back later, and then nobody is known to have asked."""
     command = recognised.slots.get(COMMAND)
     if command and turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_CONTROL):
-        raise ToolError("not_allowed", target=str(command))
+        raise ToolPermissionError(target=str(command))
 
 
 def _constraints(handler: intent.IntentHandler, recognised: Recognised) -> intent.MatchTargetsConstraints:

@@ -6,7 +6,7 @@ from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.core import HomeAssistant
 
-from ..errors import ToolError
+from ..errors import ToolError, ToolPermissionError
 from ..exposure import is_shared
 from ..slices import in_slices
 from .plan import ActionClass, Plan
@@ -28,7 +28,7 @@ def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]
         if not is_exposed(hass, entity_id) or not may_know(user, entity_id):
             raise ToolError("entity_not_found", target=entity_id)
         if user is not None and not user.permissions.check_entity(entity_id, needed):
-            raise ToolError("not_allowed", target=entity_id)
+            raise ToolPermissionError(target=entity_id)
         yield
 
 

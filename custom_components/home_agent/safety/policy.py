@@ -19,7 +19,7 @@ import probatio
 from .. import events
 from ..client.base import BrokenArguments
 from ..const import CONF_CONFIRM_TIMEOUT, CONF_PINS, CONF_VERIFY_SECONDS, LOGGER
-from ..errors import ToolError
+from ..errors import ToolError, ToolPermissionError
 from ..turn import ToolCallRecord, Turn
 from .audit import async_record, masked
 from .carry_out import async_carry_out
@@ -27,7 +27,7 @@ from .confirmation import TIMEOUT, Call, Confirmations, NobodyConfirms
 from .permission import async_check_permission, check_permission
 from .plan import Plan
 from .rules import Decision, Rules, Verdict, rules_from_options
-from .tool import HomeAgentTool, envelope
+from .tool import HomeAgentTool, ToolArgumentsError, ToolLimitError, ToolNotFoundError, envelope
 from .unexpected import where_of
 from .verify import DEFAULT_SECONDS
 from .write import Journal, Writes
@@ -71,7 +71,7 @@ class Policy:
         """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do."""
         decision = self.rules.decide(turn, tool, plan)
         if decision.action is Verdict.REFUSE:
-            raise ToolError("not_allowed", target=decision.subject)
+            raise ToolPermissionError(target=decision.subject)
         return decision
 
     async def async_check_again(self, turn: Turn, call: Call) -> None:
@@ -108,7 +108,7 @@ class Policy:
             self._report(turn, tool_input, started, None, "CancelledError")
             raise
         except Exception as err:  # noqa: BLE001 - whatever left here would end the turn without an answer
-            error_type = type(err).__name__
+            error_type = _kind(err).__name__
             if limit.expired():
                 text = tool.timed_out if tool is not None and tool.timed_out else TIMED_OUT
                 error = text.format(seconds=turn.profile.tool_timeout)
@@ -133,7 +133,7 @@ class Policy:
 
     def _check_limits(self, turn: Turn) -> None:
         if turn.calls_left < 0:
-            raise HomeAssistantError(LIMIT_REACHED.format(limit=turn.profile.max_calls_per_turn))
+            raise ToolLimitError(LIMIT_REACHED.format(limit=turn.profile.max_calls_per_turn))
 
     async def _async_run(
         self,
@@ -144,9 +144,9 @@ class Policy:
         place: int,
     ) -> JsonValueType:
         if tool is None:
-            raise HomeAssistantError(UNKNOWN_TOOL.format(name=tool_input.tool_name))
+            raise ToolNotFoundError(UNKNOWN_TOOL.format(name=tool_input.tool_name))
         if isinstance(tool_input.tool_args, BrokenArguments):
-            raise HomeAssistantError(BROKEN_ARGUMENTS)
+            raise ToolArgumentsError(BROKEN_ARGUMENTS)
         args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
         if plan.outside:  # before it runs: the words of an error come from outside as well
             turn.taints.add(tool.name)
@@ -167,6 +167,16 @@ class Policy:
         elif plan != confirmed:
             raise ToolError("confirmation_changed")
         return args, plan
+
+
+def _kind(err: Exception) -> type[Exception]:
+    """Return the class by which the rest of the house hears of an error: ours where others say the same."""
+    match err:
+        case Unauthorized():
+            return ToolPermissionError
+        case probatio.Invalid():
+            return ToolArgumentsError
+    return type(err)
 
 
 def _sentence(name: str, err: Exception) -> str:

@@ -29,6 +29,18 @@ class ToolRefusal(ToolError):
         return self.sentence
 
 
+class ToolNotFoundError(ToolRefusal):
+    """Nobody has a tool of that name."""
+
+
+class ToolArgumentsError(ToolRefusal):
+    """The arguments are none, or not those that the tool takes."""
+
+
+class ToolLimitError(ToolRefusal):
+    """More calls than one request may make."""
+
+
 class HomeAgentTool(llm.Tool):
     """A tool whose effects are known before it runs.
 
