@@ -60,7 +60,14 @@ class Conversation:
             content=UserContent("hello"),
             known=self.session.known_from([] if forget else [part.content for part in self.session.parts]),
             budget=Budget(
-                home_map=0, small_map=0, states=budget, found=budget, found_later=budget, history=0, blocks=0
+                prompt=10_000,
+                home_map=0,
+                small_map=0,
+                states=budget,
+                found=budget,
+                found_later=budget,
+                history=0,
+                blocks=0,
             ),
             estimate=lambda text: len(text) // 4,
             map_is_full=map_is_full,

@@ -106,16 +106,20 @@ class Briefing:
     async def async_messages(self, shorter: bool) -> list[Message]:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
         if shorter:
-            told = sum(self._estimate(text) for text in self._told())
-            budget = self._budget.tightened(self._map.tokens, told).within(self._shares())
+            before = sum(self._estimate(text) for text in self._told())
+            budget = self._budget.tightened(self._map.tokens, before).within(self._shares())
             self._session.parts.pop()
             self._session.map_limit = budget.home_map
             if self._session.entity_context:
                 budget = await self._async_shorten_words(budget)
             await self._async_write_stable_part()
             await self._async_add_part(budget)
-        content: Sequence[Content] = [self._chat_log.content[0], *self._sent()]
         parts, notes = self._session.texts(), self._session.note_texts()
+        sent = self._sent()
+        told = sum(self._estimate(parts.get(id(item), "") + notes.get(id(item), "")) for item in sent)
+        room = self._shares().prompt - self._map.tokens - told
+        sent = self._session.results.fitting(sent, room, self._estimate, shorter=shorter)
+        content: Sequence[Content] = [self._chat_log.content[0], *sent]
         if self._turn.mask is not None:
             said = self._session.said_to(self._turn.endpoint_id)
             content, parts, notes = await async_hide(self._hass, (content, parts, notes), self._turn.mask, said)

@@ -36,6 +36,8 @@ MAX_BLOCKS_TOKENS = 800
 class Budget:
     """Tokens per room of the prompt."""
 
+    prompt: int
+    """Everything besides the instructions and the tools."""
     home_map: int
     """The catalogue of the home where everything is told."""
     small_map: int
@@ -84,6 +86,7 @@ def budget_for(window: int, config: EndpointConfig, profile: Profile, tools: Seq
     history = min(profile.history_max_tokens, round(prompt * _HISTORY_SHARE)) if profile.history_enabled else 0
     found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
     return Budget(
+        prompt=prompt,
         home_map=home_map,
         small_map=min(home_map, SMALL_MAP_TOKENS),
         states=states,

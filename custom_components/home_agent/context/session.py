@@ -19,6 +19,7 @@ from ..conversations.base import Owner, is_given
 from ..errors import ConversationBusy
 from .mode import Mode
 from .past import Past
+from .results import SentResults
 from .selection import Told
 from .speakers import Speakers
 
@@ -71,6 +72,8 @@ class Session:
     """When the history of everybody was cleared."""
     cleared_by: dict[str, datetime] = field(default_factory=dict)
     """When a user cleared their own."""
+    results: SentResults = field(default_factory=SentResults)
+    """Results of tools as they were sent: long ones are cut."""
     failed: list[UserContent] = field(default_factory=list)
     """Messages that got an error instead of an answer: neither is sent again."""
     instructions: str | None = None
@@ -142,6 +145,7 @@ class Session:
         self.notes = [note for note in self.notes if id(note.content) in kept]
         self.failed = [item for item in self.failed if id(item) in kept]
         self.said = [pair for pair in self.said if id(pair[0]) in kept]
+        self.results.forget_gone(kept)
 
     def known_from(self, sent: Sequence[Content]) -> Known:
         """Return what the model knows from the parts that hang on these messages."""
