@@ -63,6 +63,18 @@ def test_period(text: str, start: str, end: str) -> None:
     assert (request.start.isoformat(), request.end.isoformat()) == (start, end)
 
 
+@pytest.mark.parametrize("text", ["Сделай свет поярче", "сделайте потише", "Можешь сделать теплее?", "переделай сцену"])
+def test_a_command_is_no_question_for_what_was_done(text: str) -> None:
+    assert detect_event_request(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["Какие у меня дела?", "Что я сделал вчера?", "Что сделано за неделю?", "Чем я занят? ДЕЛА!"]
+)
+def test_what_was_done_is_asked_for_in_russian(text: str) -> None:
+    assert detect_event_request(text, NOW) is not None
+
+
 @pytest.mark.parametrize(
     "text", ["turn on the light tomorrow", "what is on TV", "Was ist morgen für ein Wetter?", "включи свет завтра"]
 )
