@@ -49,6 +49,23 @@ async def test_hidden_entity_does_not_exist(own_hass: Hass) -> None:
     assert hidden.kind == missing.kind == "error"
 
 
+async def test_what_is_not_on_the_owners_list_does_not_exist(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    entry_id = await own_hass.entry_id()
+    flow = await (await own_hass.options_flow(entry_id)).choose("safety")
+    await flow.submit_well(allowed_entities=["light.bed_light"])
+    assert (await own_hass.say("turn on the kitchen lights", agent=agent)).kind == "error"
+    await own_hass.say("turn on the bed light", agent=agent)
+    assert await own_hass.state("light.kitchen_lights") == "off"
+    assert await own_hass.state("light.bed_light") == "on"
+    await own_hass.restart()
+    assert (await own_hass.say("turn on the kitchen lights", agent=agent)).kind == "error"
+    flow = await (await own_hass.options_flow(entry_id)).choose("safety")
+    await flow.submit_well(allowed_entities=[])
+    await own_hass.say("turn on the kitchen lights", agent=agent)
+    assert await own_hass.state("light.kitchen_lights") == "on"
+
+
 async def test_second_hub_is_refused(own_hass: Hass) -> None:
     await add_home_agent(own_hass)
     flow = await own_hass.config_flow()
