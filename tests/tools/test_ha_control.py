@@ -188,6 +188,17 @@ async def test_a_group_with_something_unexposed_is_refused(hass: HomeAssistant, 
             await planned("turn_off", entity_id)
 
 
+async def test_who_means_many_leaves_out_a_group_with_something_unexposed(
+    hass: HomeAssistant, planned: MakePlan, put: Put
+) -> None:
+    await put("light.b", "off")
+    await put("light.a", "off")
+    await put("light.hidden", "off", exposed=False)
+    hass.states.async_set("light.a", "off", {"entity_id": ["light.b", "light.hidden"]})
+    plan = await planned("turn_on", "light.*")
+    assert plan.targets == ("light.b",)
+
+
 async def test_members_that_a_group_hides_are_reached_through_it(
     hass: HomeAssistant, planned: MakePlan, put: Put
 ) -> None:

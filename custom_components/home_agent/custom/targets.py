@@ -24,7 +24,7 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from ..errors import ToolError
 from ..safety.permission import is_exposed
 from ..safety.tool import ToolRefusal
-from ..tools.groups import reached_members
+from ..tools.groups import is_open, reached_members
 from ..tools.mentioned import entity_ids_in, variables_name
 from ..tools.parameters import TARGET_KEYS
 
@@ -97,6 +97,7 @@ def _inside(hass: HomeAssistant, user: User | None, domain: str, places: Mapping
         for entity_id in sorted(selected.indirectly_referenced)
         if domain in (*_ANY_DOMAIN, split_entity_id(entity_id)[0])
         and is_exposed(hass, entity_id)
+        and is_open(hass, entity_id)
         and (user is None or user.permissions.check_entity(entity_id, POLICY_CONTROL))
     ]
     if not found:

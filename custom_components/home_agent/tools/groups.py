@@ -32,6 +32,15 @@ def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
     return tuple(reached)
 
 
+def is_open(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether everything that an entity reaches may be reached; whoever means many leaves out the others."""
+    try:
+        reached_members(hass, entity_id)
+    except ClosedGroup:
+        return False
+    return True
+
+
 def open_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
     """Return the members of a group for which it does not stand, exposed or not: what is named along with it."""
     return tuple(member for member in members(hass, entity_id) if not _is_hidden_by_group(hass, member))

@@ -116,8 +116,8 @@ async def _async_calls_for(
     calls: list[ServiceCall] = []
     refused: ToolRefusal | None = None
     async for entity_id in in_slices(found.entity_ids):
-        reached_members(hass, entity_id)  # of a group that is only its members' the calls do not tell
         try:
+            reached_members(hass, entity_id)  # of a group that is only its members' the calls do not tell
             calls += service_calls(hass, wanted, entity_id, given)
         except ToolRefusal as err:
             if not found.broad:
