@@ -28,6 +28,8 @@ class EmbeddingServer:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[Mapping[str, str]] = []
         self.paths: list[str] = []
+        self.peers: list[object] = []
+        """The client's end of each connection."""
         self.delay = 0.0
         """Seconds until each answer."""
         self._plan: deque[Reply | Make] = deque()
@@ -73,6 +75,7 @@ class EmbeddingServer:
         self.requests.append(body)
         self.headers.append(dict(request.headers))
         self.paths.append(request.path)
+        self.peers.append(request.transport.get_extra_info("peername") if request.transport else None)
         if self.delay:
             await asyncio.sleep(self.delay)
         planned = self._plan.popleft() if self._plan else self.vectors

@@ -133,6 +133,16 @@ async def test_time_out_is_named(hass: HomeAssistant, llm_server: LLMServer, exp
     assert answer["error"] == "Failed to query external LLM: Connection timeout after 1s"
 
 
+async def test_its_requests_share_a_connection(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
+    """S1-213; its window is asked beside the first question."""
+    await set_up_both(hass, llm_server, expert, max_calls_per_turn=1)
+    for _ in range(5):
+        llm_server.plan(tool_call("query_external_llm", ASK), text("Fine."))
+        expert.plan(text("Yes."))
+        await say(hass, "is it cold?")
+    assert len({request.peer for request in expert.requests}) <= 2
+
+
 async def test_it_counts_toward_the_limit(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
     await set_up_both(hass, llm_server, expert, max_calls_per_turn=1)
     llm_server.plan(tool_call("query_external_llm", ASK), text("Enough."))
