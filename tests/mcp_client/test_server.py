@@ -3,18 +3,23 @@
 import asyncio
 import logging
 import socket
+from typing import Any
 
+from aiohttp import web
 from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.mcp_client import server as server_module
-from tests.custom.conftest import Run, issues
+from tests.custom.conftest import Run, issues, server
+from tests.custom.rest_server import RestServer
 from tests.house import set_up
 from tests.test_system_health import health
 
 from .conftest import TOKEN, StartServer, server_of, set_up_servers, subentry, until, with_key
 from .mcp_server import McpServer
 from .test_tools import tools_of
+
+__all__ = ["server"]
 
 
 async def test_set_up_does_not_wait(hass: HomeAssistant, socket_enabled: None) -> None:
@@ -135,3 +140,31 @@ async def test_system_health_tells_which_servers_answer(hass: HomeAssistant, lib
     assert page["MCP: Library"] == "ok"
     assert page["MCP: Away"] == {"type": "failed", "error": "unreachable"}
     await page["documents"]
+
+
+async def test_a_reload_does_not_wait_for_a_token(
+    hass: HomeAssistant, library: McpServer, server: RestServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def never(_request: web.Request) -> web.StreamResponse:
+        asked.set()
+        await over.wait()
+        raise web.HTTPServiceUnavailable
+
+    server.answers["/token"] = never
+    access: dict[str, Any] = {
+        "auth": "oauth2",
+        "token_url": f"{server.url}/token",
+        "client_id": "a",
+        "client_secret": "b",
+    }
+    entry = await set_up_servers(hass, subentry(library.url, **access), wait=False)
+    await asked.wait()
+    running = server_of(entry)._running
+    assert running is not None
+    await hass.config_entries.async_unload(entry.entry_id)
+    assert running.cancelled()
+    assert "Unloading" not in caplog.text  # what Home Assistant says of tasks that do not end
+    assert len(server.asked) == 1
+    over.set()

@@ -1,5 +1,6 @@
 """The tools of the servers that an assistant's owner chose."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -57,7 +58,8 @@ class McpTools:
             server.async_start(self._entry)
 
     async def async_close(self) -> None:
-        """Close what got tokens; the servers' own connections end with the entry."""
+        """Leave the servers, then close what got their tokens: a connection that is being made would open it again."""
+        await asyncio.gather(*(server.async_stop() for server in self.servers.values()))
         await self._http.async_close()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[McpTool]:

@@ -145,11 +145,12 @@ class Server:
             try:
                 async with async_connect(self._hass, self.config.address, self._changed.set, self._watch) as session:
                     await self._async_stay(session)
-            except McpError as err:
-                await self._async_failed(err)
             except Exception as err:  # noqa: BLE001 - whatever a server does to the SDK, the next attempt may work
-                LOGGER.debug("The MCP server %s made the library fail", self.config.title, exc_info=err)
-                await self._async_failed(McpUnreachableError(detail=type(err).__name__))
+                _end_if_cancelled(err)
+                if not isinstance(err, McpError):
+                    LOGGER.debug("The MCP server %s made the library fail", self.config.title, exc_info=err)
+                    err = McpUnreachableError(detail=type(err).__name__)
+                await self._async_failed(err)
             finally:
                 self._session = None
                 self._async_decided()
@@ -211,6 +212,13 @@ class Server:
         if self._failures == FAILURES:
             reason = await async_error_text(self._hass, self._hass.config.language, error)
             issues.async_mcp_server_failing(self._hass, self.config.subentry_id, self.config.title, reason)
+
+
+def _end_if_cancelled(err: Exception) -> None:
+    """Raise `CancelledError` when the task is to end: a request that was under way then may have put an error in its place."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from err
 
 
 @contextmanager
