@@ -59,6 +59,18 @@ async def test_only_prompt_and_context_travel(hass: HomeAssistant, llm_server: L
     assert data["tool_breakdown"] == {"query_external_llm": 1}
 
 
+async def test_personal_data_does_not_travel_as_the_name_of_a_key(
+    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
+) -> None:
+    await set_up_both(hass, llm_server, expert, mask_personal_data="always")
+    context = {"guests": {"anna@example.org": "comes at 8", "sensor.door": "closed"}}
+    llm_server.plan(tool_call("query_external_llm", {"prompt": "Who comes?", "context": context}), text("Anna."))
+    expert.plan(text("Somebody."))
+    await say(hass, "who comes?")
+    [message] = expert.request.body["messages"]
+    assert message["content"].endswith('{"guests":{"[email]":"comes at 8","sensor.door":"closed"}}')
+
+
 async def test_what_was_read_goes_to_the_second_model_and_its_answer_to_whoever_asked(
     hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
 ) -> None:

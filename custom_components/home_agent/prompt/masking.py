@@ -155,12 +155,12 @@ type Mask = Callable[[str], str]
 
 
 def masked_values(value: JsonValueType, hide: Mask) -> JsonValueType:
-    """Return data with its texts masked; keys, numbers and what it is made of stay."""
+    """Return data with its texts masked, those that are keys as well: a model names a key as it likes. Numbers stay."""
     match value:
         case str():
             return hide(value)
         case dict():
-            return {key: masked_values(item, hide) for key, item in value.items()}
+            return {hide(key): masked_values(item, hide) for key, item in value.items()}
         case list():
             return [masked_values(item, hide) for item in value]
     return value
