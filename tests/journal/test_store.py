@@ -1,5 +1,6 @@
 """The journal on the disk: what is kept, for how long, and what becomes of a file that is broken."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -79,6 +80,24 @@ async def test_codes_are_not_kept(hass: HomeAssistant, hass_storage: dict[str, A
     await journal.async_close()
     assert "1234" not in str(hass_storage[f"{DOMAIN}.journal.e"])
     assert "light on" in str(hass_storage[f"{DOMAIN}.journal.e"])
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "kept"),
+    [
+        ("1234", "unlock it, the code is 12 34", "unlock it, the code is ••••"),
+        ("1234", "unlock it with one two three four", "unlock it with ••••"),
+        ("Sesame", "unlock it: sesame!", "unlock it: ••••!"),
+        ("1234", "unlock door 5", "unlock door 5"),
+    ],
+)
+async def test_codes_are_not_kept_in_words_either(hass: HomeAssistant, code: str, words: str, kept: str) -> None:
+    journal = ActionJournal(hass, "entry-1", nobody)
+    call = ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",), data={"code": code})
+    entry = written("lock.a", hass=hass)
+    plan = replace(entry.plan, calls=(call,))
+    journal.async_add(replace(entry, plan=plan, turn=replace(entry.turn, text=words)))
+    assert [action.words for action in journal.newest_first(everything)] == [kept]
 
 
 async def test_it_is_written_a_while_later(

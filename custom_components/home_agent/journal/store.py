@@ -6,6 +6,7 @@ Kept for a week, 500 entries at most; of one action at most 100 entities. What w
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import partial
+import re
 from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
@@ -15,10 +16,12 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import json_loads_object
 from homeassistant.util.ulid import ulid_now
 
-from ..safety.audit import masked
+from ..safety.answers import MASK, mask_digits
+from ..safety.audit import is_secret, masked
 from ..safety.plan import ServiceCall
 from ..safety.write import Written
 from ..storage import Report, StoredFile, async_remove_file
+from ..turn import Turn
 from .action import Action, Snapshot
 
 KEPT_FOR = timedelta(days=7)
@@ -86,7 +89,7 @@ class ActionJournal:
             profile=turn.profile.name,
             tool=written.tool_name,
             subject=plan.subject,
-            words=turn.text[:MAX_WORDS],
+            words=_without_codes(turn, plan.calls)[:MAX_WORDS],
             calls=tuple(_without_secrets(call, frozenset(kept)) for call in plan.calls),
             before={entity_id: Snapshot.of(written.before[entity_id]) for entity_id in kept},
             after={entity_id: Snapshot.of(state) for entity_id, state in now.items()},
@@ -148,6 +151,18 @@ async def async_remove_journal(hass: HomeAssistant, entry_id: str) -> None:
     if (journal := hass.data.get(JOURNALS, {}).pop(entry_id, None)) is not None:
         await journal.async_remove()
     await async_remove_file(hass, file_of(entry_id))
+
+
+def _without_codes(turn: Turn, calls: Iterable[ServiceCall]) -> str:
+    """Return the words of a turn without the codes that its calls took from them, written or spoken."""
+    codes = {str(value) for call in calls for key, value in call.data.items() if is_secret(key) and value}
+    words = turn.text
+    for code in codes:
+        if code.isdecimal():
+            words = mask_digits(words, turn.language, at_least=len(code))
+        else:
+            words = re.sub(re.escape(code), MASK, words, flags=re.IGNORECASE)
+    return words
 
 
 def _without_secrets(call: ServiceCall, entity_ids: frozenset[str]) -> ServiceCall:
