@@ -191,6 +191,20 @@ async def test_one_that_cannot_be_read_costs_only_itself(
     assert (await opened(hass, told)).counts()["conversations"] == 1
 
 
+@pytest.mark.parametrize("key", ["user_id", "owner_device_id", "device_id"])
+@pytest.mark.parametrize("value", [["u"], {}, 3], ids=["list", "object", "number"])
+async def test_an_owner_that_is_none_costs_only_that_one(
+    hass: HomeAssistant, storage: Path, told: Told, key: str, value: object
+) -> None:
+    await write(hass, told)
+    file = storage / f"{DOMAIN}.conversations.e"
+    data = json.loads(file.read_text())
+    [conversation] = data["data"]["conversations"]
+    data["data"]["conversations"].append({**conversation, "id": "other", key: value})
+    file.write_text(json.dumps(data))
+    assert (await opened(hass, told)).counts()["conversations"] == 1
+
+
 async def test_times_that_are_none_and_times_to_come(hass: HomeAssistant, storage: Path, told: Told) -> None:
     await write(hass, told)
     file = storage / f"{DOMAIN}.conversations.e"

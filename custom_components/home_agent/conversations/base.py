@@ -201,12 +201,16 @@ class Conversation:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], now: datetime) -> Self:
         """Return the conversation. Raises what `StoredMessage.from_dict` raises when it is none."""
-        owner = Owner(profile_id=str(data["profile_id"]), user_id=data["user_id"], device_id=data["owner_device_id"])
+        owner = Owner(
+            profile_id=str(data["profile_id"]),
+            user_id=_id_or_none(data["user_id"]),
+            device_id=_id_or_none(data["owner_device_id"]),
+        )
         return cls(
             id=str(data["id"]),
             owner=owner,
             aliases=tuple(str(item) for item in data["aliases"])[-MAX_ALIASES:],
-            device_id=data["device_id"],
+            device_id=_id_or_none(data["device_id"]),
             taints=frozenset(str(item) for item in data["taints"]),
             messages=from_first_round(
                 [StoredMessage.from_dict(item, now) for item in data["messages"]][-MAX_MESSAGES:]
@@ -219,3 +223,10 @@ def from_first_round(messages: Iterable[StoredMessage]) -> tuple[StoredMessage, 
     found = list(messages)
     first = next((index for index, item in enumerate(found) if item.role is Role.USER), len(found))
     return tuple(found[first:])
+
+
+def _id_or_none(value: object) -> str | None:
+    """Return an id as it was kept. Raises `TypeError` for what is none: whose a conversation is must not be guessed."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(type(value).__name__)
+    return value
