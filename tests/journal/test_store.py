@@ -139,6 +139,19 @@ async def test_entry_that_is_none_is_left_out(
     assert len(again.newest_first(everything)) == 1
 
 
+@pytest.mark.parametrize("data", [True, "x", ["x"], None])
+async def test_call_without_data_is_left_out(hass: HomeAssistant, hass_storage: dict[str, Any], data: object) -> None:
+    journal = ActionJournal(hass, "e", nobody)
+    journal.async_add(written("light.a", hass=hass))
+    journal.async_add(written("light.b", hass=hass))
+    await journal.async_close()
+    [*_, newest] = hass_storage[f"{DOMAIN}.journal.e"]["data"]["actions"]
+    newest["calls"] = [{"domain": "light", "service": "turn_on", "entity_ids": ["light.b"], "data": data}]
+    again = ActionJournal(hass, "e", nobody)
+    await again.async_load()
+    assert len([action.as_told() for action in again.newest_first(everything)]) == 1
+
+
 async def test_it_goes_with_the_entry(hass: HomeAssistant, house: None, hass_storage: dict[str, Any]) -> None:
     await build_house(hass)
     entry = await set_up(hass)

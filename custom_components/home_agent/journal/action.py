@@ -150,7 +150,10 @@ def _call_as_dict(call: ServiceCall) -> JsonObjectType:
 
 def _call_from_dict(data: Mapping[str, Any]) -> ServiceCall:
     return ServiceCall(
-        domain=data["domain"], service=data["service"], entity_ids=tuple(data["entity_ids"]), data=data["data"]
+        domain=str(data["domain"]),
+        service=str(data["service"]),
+        entity_ids=tuple(str(entity_id) for entity_id in data["entity_ids"]),
+        data=dict(data["data"]),
     )
 
 
