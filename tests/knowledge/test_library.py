@@ -326,3 +326,23 @@ async def test_what_is_added_while_the_entry_is_loaded_anew_stays(
     await hass.config_entries.async_reload(entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert "bats" in (await entry.runtime_data.knowledge.async_find("Who lives in the attic? Bats?"))[0].text
+
+
+async def test_a_file_of_nothing_but_zeros_is_empty(
+    hass: HomeAssistant, start: StartKnowledge, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Path(hass.config.path(*library.FOLDER))
+    folder.mkdir(parents=True)
+    (folder / "lost.txt").write_bytes(b"\x00" * 4096)  # as a crash of a computer leaves it
+    (folder / "lost.md").write_bytes(b"\x00 \x00\n")
+    knowledge = await start()
+    assert knowledge.counts == {"documents": 0, "passages": 0, "failed": 2}
+    assert "lost.txt has no text in it" in caplog.text
+
+
+async def test_text_of_nothing_but_zeros_is_refused(hass: HomeAssistant, start: StartKnowledge) -> None:
+    knowledge = await start()
+    with pytest.raises(ServiceValidationError) as refusal:
+        await call(hass, "add_document", title="Nothing", text="\x00")
+    assert refusal.value.translation_key == "knowledge_empty"
+    assert knowledge.counts["documents"] == 0

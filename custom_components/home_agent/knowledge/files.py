@@ -105,7 +105,7 @@ def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
     else:
         text = _decoded(content, path, language)
         sections = list(sections_of_markdown(text)) if kind in MARKDOWN else [Section(text)]
-    if not any(section.text.strip() for section in sections):
+    if not any(section.text.replace("\x00", "").strip() for section in sections):
         raise KnowledgeError("knowledge_empty", path=path)
     return sections
 

@@ -259,6 +259,8 @@ class Knowledge:
         if not (kept and is_whole(kept, mark)):
             sections = await self._async_sections(entry)
             kept = await self._hass.async_add_executor_job(documents_of, entry, sections, mark)
+        if not kept:
+            raise KnowledgeError("knowledge_empty", path=entry.path or entry.title)
         if len(kept) + sum(map(len, self._documents.values())) > MAX_PASSAGES:
             raise KnowledgeError("knowledge_full", path=entry.path or entry.title, limit=str(MAX_PASSAGES))
         return kept
