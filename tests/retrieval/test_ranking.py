@@ -262,6 +262,17 @@ def test_vectors_count_less_the_more_words_say(ranker: Ranker) -> None:
     assert gain("brew some tea", "switch.kettle") > 4 * gain("living room light", "light.guest") > 0
 
 
+def test_a_word_that_nobody_has_any_more_counts_no_more(ranker: Ranker) -> None:
+    query = Query(text="warm the marmalade towels in the kitchen")
+    renamed = entity("switch.rail", "Heated rail")
+    ranker.add(entity("switch.rail", "Marmalade towels"))
+    assert ranker.rank(query)[0].entity_id == "switch.rail"
+    ranker.add(renamed)
+    assert ranker.rank(query) == Ranker((*HOUSE, renamed)).rank(query)
+    ranker.add(entity("switch.rail", "Marmalade towels"))
+    assert ranker.rank(query)[0].entity_id == "switch.rail"
+
+
 def test_small_talk_finds_nothing(ask: Ask) -> None:
     assert ask("tell me a joke about penguins") == []
     assert ask("what did I do today?") == []

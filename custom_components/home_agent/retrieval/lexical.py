@@ -43,7 +43,7 @@ _DECLINED = 0.9  # likeness of a word to one that it is a form of
 
 
 class Lexicon:
-    """All words of the house, numbered, and which of them are like another; only grows."""
+    """All words that the house has or had, numbered, and which of those that it has are like another."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -52,6 +52,21 @@ class Lexicon:
         self._by_folded: dict[str, int] = {}
         self._by_gram: dict[str, list[int]] = {}
         self._alike: dict[str, Alike] = {}
+        self._used: Flags = np.zeros(0, dtype=np.bool_)
+        """By number; what came later is used."""
+
+    def use(self, used: Flags) -> None:
+        """Let only these words be found: a word that nobody has any more would still count as something that was said."""
+        if np.array_equal(self._used, used):
+            return
+        self._used = used
+        self._alike.clear()
+        self._by_folded = {}
+        for number in map(int, np.flatnonzero(used)):
+            self._by_folded.setdefault(self._folded[number], number)
+
+    def _is_used(self, number: int) -> bool:
+        return number >= len(self._used) or bool(self._used[number])
 
     def __len__(self) -> int:
         """Return how many words there are."""
@@ -101,11 +116,12 @@ class Lexicon:
         for gram in sorted(grams(folded)):  # in any order, words that are equally near would differ from run to run
             shared.update(self._by_gram.get(gram, ()))
         near: dict[int, float] = {}
-        for number, _ in shared.most_common(MAX_ALIKE):
+        used = Counter({number: count for number, count in shared.items() if self._is_used(number)})
+        for number, _ in used.most_common(MAX_ALIKE):
             if how_much := likeness(folded, self._folded[number]):
                 near[number] = how_much
         exact = self._numbers.get(word)
-        if exact is not None:
+        if exact is not None and self._is_used(exact):
             near = {number: how_much if how_much < 1 else 0.97 for number, how_much in near.items()} | {exact: 1.0}
         return near
 
@@ -234,6 +250,7 @@ class Table:
             self.size,
         )
         self._number_places()
+        self._use_words()
         self._number_kinds()
         self._weigh_words()
 
@@ -274,6 +291,15 @@ class Table:
         self.place_of = np.array([place for place, _ in names], dtype=np.int32)  # of each name of a place
         self.place_texts = [name for _, name in names]
         self.place_words = self._postings(self.place_texts)
+
+    def _use_words(self) -> None:
+        """Let the words be found that somebody has."""
+        tables = (self.name_words, self.other_words, self.place_words)
+        used = np.zeros(max(len(table.offsets) for table in tables), dtype=np.bool_)
+        for table in tables:
+            counts = np.diff(table.offsets)
+            used[: len(counts)] |= counts > 0
+        self.lexicon.use(used[: len(self.lexicon)])
 
     def _number_kinds(self) -> None:
         """Give every domain, device class and pair of them a number, and every sort of entity the three that it is."""
