@@ -1,5 +1,6 @@
 """Templates as tools: they compute, and lead nobody to what is not exposed."""
 
+import asyncio
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -137,3 +138,48 @@ async def test_a_list_that_an_argument_leads_to_has_only_what_is_exposed(
     assert (await run("lookup", about="bedroom"))["success"]
     await write_yaml(LOOKUPS.replace("TEMPLATE", "area_entities('bedroom') | sort"))  # the owner's own words
     assert (await run("lookup"))["result"] == both
+
+
+HUGE = 10**9
+
+
+@pytest.mark.parametrize(
+    ("template", "parameters"),
+    [
+        ("{{ a * n }}", {"a": "x", "n": HUGE}),
+        ("{{ n * [a] }}", {"a": "x", "n": HUGE}),
+        ("{{ a ** (n | int) }}", {"a": 99999, "n": HUGE}),
+        ("{{ '%*d' % (n | int, 1) }}", {"n": HUGE}),
+        ("{{ a % 1 }}", {"a": f"%{HUGE}d"}),
+        ("{{ a | center(n | int) }}", {"a": "x", "n": HUGE}),
+        ("{{ a | round(n | int) }}", {"a": 1.5, "n": HUGE}),
+        ("{{ a.ljust(n | int) }}", {"a": "x", "n": HUGE}),
+        ("{{ a.format(1) }}", {"a": f"{{:{HUGE}}}"}),
+        ("{{ a | format(1) }}", {"a": f"%{HUGE}d"}),
+    ],
+)
+async def test_a_number_of_a_model_makes_nothing_huge(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str, parameters: dict[str, Any]
+) -> None:
+    await write_yaml(tool(template))
+    async with asyncio.timeout(2):
+        result = await run("compute", **parameters)
+    assert result["error"] == "The values make the tool's template compute too much."
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ '-' * 3 ~ 2 ** 10 ~ 7 % 4 }}", "---10243"),
+        ("{{ '%s costs %05.1f' | format('100000 apples', 300000) }}", "100000 apples costs 300000.0"),
+        ("{{ '{:>4}|{}'.format('a', 300000) ~ 'b'.ljust(3) ~ '%d' % 300000 }}", "   a|300000b  300000"),
+        ("{{ 300000.456 | round(1) }}", 300000.5),
+        ("{{ 'a' | center(5) ~ [1, 2, 3] | batch(2) | list }}", "  a  [[1, 2], [3]]"),
+        ("{{ states('sensor.nothing') ~ '!' }}", "unknown!"),
+    ],
+)
+async def test_ordinary_calculations(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str, expected: object
+) -> None:
+    await write_yaml(tool(template))
+    assert (await run("compute"))["result"] == expected

@@ -29,11 +29,11 @@ from jinja2.runtime import Context
 from ..errors import CustomToolError
 from ..outside.encoding import Encode, plain
 from ..safety.tool import ToolRefusal
+from .bounds import MAX_OUTPUT, bound
 from .registries import guard
 from .secrets import Secrets
 
 SECRETS = "secrets"
-MAX_OUTPUT = 256 * 1024  # characters; Home Assistant's own limit for a template
 MAX_WHOLE = 2**63  # beyond it no whole number is sent; it becomes one of about this size
 _MARKS = ("{{", "{%", "{#")
 
@@ -60,6 +60,7 @@ class Templates:
         self._encode: Callable[[object], object] = plain
         self._source = ""
         """Of the template that is rendered now."""
+        bound(self._environment)
         guard(hass, self._environment, lambda text: _names(self._source, text))
 
     def compile(self, source: str, names: Collection[str], at: tuple[str | int, ...]) -> Text:
