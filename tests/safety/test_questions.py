@@ -108,6 +108,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
         ),
         (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Turn off Front Door, now locked?"),
         (call(("homeassistant", "turn_off", ("lock.front",))), "de", "Front Door ausschalten, jetzt verriegelt?"),
+        (call(("lock", "unlock", ("lock.front",))), "fr", "Unlock Front Door, now locked?"),
         (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
         (call(targets=("lock.front",), arguments={"speed": 3}), "en", "Change Front Door, now locked (speed: 3)?"),
         (call(subject="example.org"), "en", "Run Send an e-mail for example.org?"),

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
 
-from ..texts import async_own_text, async_text
+from ..texts import async_has_text, async_own_text, async_text
 from ..turn import Turn
+from .answers import FALLBACK
 from .audit import is_secret
 from .confirmation import Call
 from .plan import ServiceCall
@@ -34,7 +35,7 @@ _GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggl
 
 async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
     """Return what is asked, in the language of the turn; it ends with a question mark."""
-    language = turn.language
+    language = await _async_one_language(hass, turn.language)
     actions = [part for call in calls for part in await _async_parts(hass, language, call)]
     text = "; ".join(actions)
     if len(actions) > 1:
@@ -57,6 +58,7 @@ async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call])
         for entity_id in (_called(call) or call.plan.targets)
         if hass.states.get(entity_id) is not None
     )
+    language = await _async_one_language(hass, language)
     sentences = []
     for entity_id in list(touched)[:MAX_NAMES]:
         if (state := hass.states.get(entity_id)) is not None:
@@ -65,6 +67,11 @@ async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call])
     if len(touched) > MAX_NAMES:
         sentences.append(await async_text(hass, language, "confirm_more", count=str(len(touched) - MAX_NAMES)))
     return " ".join(sentences)
+
+
+async def _async_one_language(hass: HomeAssistant, language: str) -> str:
+    """Return a language that we speak: Home Assistant knows its states in more, and nobody wants them in an English sentence."""
+    return language if await async_has_text(hass, language, "confirm_is") else FALLBACK
 
 
 async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[str]:
