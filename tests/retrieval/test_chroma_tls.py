@@ -156,6 +156,6 @@ async def test_chroma_killed_behind_the_proxy_and_back(
     chroma_server.kill()
     with pytest.raises(StoreError) as failure:
         await store.async_query("entities", [1.0, 0.0], 1)
-    assert failure.value.translation_key == "store_answer"
+    assert failure.value.translation_key == "store_unreachable"
     chroma_server.start()
     assert len(await store.async_query("entities", [1.0, 0.0], 1) or ()) == 1

@@ -20,6 +20,9 @@ QUERY_TIMEOUT = 3.0  # seconds that a turn waits at most
 INDEX_TIMEOUT = 30.0  # seconds for one request of the index
 RETRY_DELAY = 1.0  # seconds until the index asks once more (D-9)
 
+_AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
+"""What a proxy says whose server is away."""
+
 type JSON = dict[str, Any]
 
 
@@ -97,6 +100,8 @@ class ChromaApi:
             answer = None
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise self._error("store_auth", f"HTTP {status}")
+        if status in _AWAY:
+            raise self._error("store_unreachable", f"HTTP {status}")
         if status < HTTPStatus.MULTIPLE_CHOICES and answer is not None:
             return answer
         said = str(answer.get("message", "")) if isinstance(answer, dict) else ""
