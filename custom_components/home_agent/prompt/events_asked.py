@@ -100,7 +100,12 @@ _AHEAD = (
     ),
 )
 """What asks for what is still to come: appointments and plans."""
-_DONE = re.compile(r"\bdone\b|\bdid\b|\bwas\b.*\bwar\b|\bgemacht\b|\bgetan\b|\bбыл", re.IGNORECASE)
+_DONE = re.compile(
+    r"\bdone\b|\bdid\b|\bhad\b|\bwere\b|\bwhat was\b|\b(?:last|past|previous)\b|\bwar(?:en)?\b|\bhatten?\b|\bgemacht\b|\bgetan\b"
+    r"|\b(?:letzt|vergangen|vorig)\w*|\bбыл|прошл|последн|прошедш",
+    re.IGNORECASE,
+)
+"""What looks back."""
 
 MAX_READ = 2_000
 """Characters of a message that are looked at: nobody asks in more, and a pasted book would take minutes."""
