@@ -197,12 +197,25 @@ _ITALIAN = ("zero", "uno", "due", "tre", "quattro", "cinque", "sei", "sette", "o
 _DUTCH = ("nul", "een één", "twee", "drie", "vier", "vijf", "zes", "zeven", "acht", "negen")
 
 DIGITS: dict[str, tuple[str, ...]] = {
+    "ca": ("zero", "un una", "dos dues", "tres", "quatre", "cinc", "sis", "set", "vuit", "nou"),
+    "cs": ("nula", "jedna jeden", "dva dvě", "tři", "čtyři", "pět", "šest", "sedm", "osm", "devět"),
+    "da": ("nul", "en et", "to", "tre", "fire", "fem", "seks", "syv", "otte", "ni"),
     "de": _GERMAN,
     "en": _ENGLISH,
     "es": _SPANISH,
+    "fi": ("nolla", "yksi", "kaksi", "kolme", "neljä", "viisi", "kuusi", "seitsemän", "kahdeksan", "yhdeksän"),
     "fr": _FRENCH,
+    "hu": ("nulla", "egy", "kettő két", "három", "négy", "öt", "hat", "hét", "nyolc", "kilenc"),
     "it": _ITALIAN,
+    "nb": ("null", "en ein", "to", "tre", "fire", "fem", "seks", "sju syv", "åtte", "ni"),
     "nl": _DUTCH,
+    "nn": ("null", "ein", "to", "tre", "fire", "fem", "seks", "sju", "åtte", "ni"),
+    "pl": ("zero", "jeden", "dwa", "trzy", "cztery", "pięć", "sześć", "siedem", "osiem", "dziewięć"),
+    "pt": ("zero", "um uma", "dois duas", "três", "quatro", "cinco", "seis meia", "sete", "oito", "nove"),
+    "ro": ("zero", "unu una", "doi două", "trei", "patru", "cinci", "șase", "șapte", "opt", "nouă"),
     "ru": _RUSSIAN,
+    "sk": ("nula", "jeden jedna", "dva dve", "tri", "štyri", "päť", "šesť", "sedem", "osem", "deväť"),
+    "sv": ("noll", "ett en", "två", "tre", "fyra", "fem", "sex", "sju", "åtta", "nio"),
+    "tr": ("sıfır", "bir", "iki", "üç", "dört", "beş", "altı", "yedi", "sekiz", "dokuz"),
 }
 """Zero to nine, ten entries per language; several words for one digit are separated by a space."""
