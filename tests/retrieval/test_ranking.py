@@ -115,6 +115,7 @@ THINGS = (
     entity("sensor.bin", "Müllabfuhr"),
     entity("switch.coffee", "Кофемашина", "kuhnya"),
     entity("sensor.far", "Reichweite"),
+    entity("water_heater.tank", "Speicher"),
 )
 
 
@@ -127,6 +128,7 @@ THINGS = (
         pytest.param("de", "Hat es geregnet?", "sensor.rain", id="what happens"),
         pytest.param("de", "Computer ausschalten", "switch.pc", id="another word"),
         pytest.param("de", "Wie weit komme ich mit dem Auto?", "sensor.far", id="several words"),
+        pytest.param("de", "Haben wir warmes Wasser?", "water_heater.tank", id="a kind in two words"),
         pytest.param("ru", "Свари кофе", "switch.coffee", id="Russian"),
         pytest.param("ru", "Когда вывезут мусор?", "sensor.bin", id="Russian about a German name"),
         pytest.param("es", "¿Cuándo pasan a por la basura?", "sensor.bin", id="Spanish about a German name"),

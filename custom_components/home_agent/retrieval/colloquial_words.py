@@ -43,7 +43,7 @@ COLLOQUIAL: Mapping[str, Mapping[str, str]] = {
         "fan": "ventilator, ventilatoren, lüfter, lüftung, luftreiniger, abzug", "media_player": "musik, lied, lautsprecher, radio, anlage, box, boxen, fernseher, fernsehen, glotze, lautstärke, tv",
         ".tv": "fernseher, fernsehen, glotze, tv", ".speaker": "lautsprecher, box, boxen",
         "lock": "schloss, türschloss, tür, haustür, schlösser", "vacuum": "staubsauger, sauger, saugroboter, wischroboter, staubsaugerroboter", "lawn_mower": "rasenmäher, mähroboter, rasenroboter, mäher",
-        "valve": "ventil, wasserhahn, bewässerung, sprenger, rasensprenger, beregnung", "water_heater": "warmwasser, boiler, durchlauferhitzer, warmwasserbereiter",
+        "valve": "ventil, wasserhahn, bewässerung, sprenger, rasensprenger, beregnung", "water_heater": "warmwasser, warmes wasser, heißes wasser, boiler, durchlauferhitzer, warmwasserbereiter, warmwasserspeicher",
         "humidifier": "luftbefeuchter, befeuchter, entfeuchter, luftentfeuchter", "alarm_control_panel": "alarmanlage, alarm", "siren": "sirene", "camera": "kamera, kameras",
         "scene": "szene, stimmung", "script": "skript", "automation": "automatisierung, automation", "todo": "liste, einkaufsliste, aufgaben, todo", "timer": "timer, wecker, countdown",
         "weather": "wetter, vorhersage", "calendar": "kalender, termine", ".temperature": "temperatur, warm, kalt, heiß, grad", ".humidity": "feuchtigkeit, luftfeuchtigkeit, luftfeuchte, feucht",
