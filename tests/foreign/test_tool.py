@@ -69,7 +69,7 @@ async def test_a_tool_is_judged_by_what_it_says_of_itself(
 @pytest.mark.parametrize(
     ("integration", "name", "action", "outside"),
     [
-        pytest.param("calendar", "calendar__get_events", ActionClass.READ, True, id="what others wrote"),
+        pytest.param("calendar", "calendar__look", ActionClass.READ, True, id="what others wrote"),
         pytest.param("light", "light__look", ActionClass.READ, False, id="the house"),
     ],
 )

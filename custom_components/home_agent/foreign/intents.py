@@ -43,7 +43,7 @@ class ForeignIntent(ForeignTool):
         self.check(hass, slots, turn)
         plan = plan_of(hass, turn, Recognised(name=self._tool.intent_type, slots=slots))
         if isinstance(plan, Mismatch) or not all(may_know(turn.user, entity_id) for entity_id in plan.targets):
-            raise _no_match(slots)
+            raise no_match(slots)
         if self.annotations.read_only:
             return replace(plan, action=ActionClass.READ)
         if not self.judges_calls:
@@ -73,7 +73,7 @@ class ForeignIntent(ForeignTool):
                 conversation_agent_id=turn.agent_id,
             )
         except intent.MatchFailedError as err:  # its words tell what exists without being exposed
-            raise _no_match(slots) from err
+            raise no_match(slots) from err
         return plain_result(llm.ToolResult(data=llm.IntentResponseDict(response)))
 
 
@@ -83,5 +83,6 @@ def _filled(args: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in args.items() if not is_blank(value)}
 
 
-def _no_match(slots: Mapping[str, Any]) -> ToolRefusal:
+def no_match(slots: Mapping[str, Any]) -> ToolRefusal:
+    """Return the refusal for arguments that mean nothing to know of."""
     return ToolRefusal(NO_MATCH.format(what=", ".join(f"{name} {value}" for name, value in slots.items()) or "this"))

@@ -14,6 +14,7 @@ from ..safety.tool import HomeAgentTool
 from .actions import CALL_ACTION, ForeignAction
 from .guide import stable_guide
 from .intents import ForeignIntent
+from .lists import PARAMETERS, ForeignList
 from .scripts import PREFIX, SCRIPT, ForeignScript
 from .tool import ForeignTool, needs_admin
 
@@ -93,6 +94,8 @@ def _wrap(instance: llm.APIInstance, guide: str | None, tool: llm.Tool, name: st
 def _kind_of(tool: llm.Tool) -> type[ForeignTool]:
     if isinstance(tool, llm.IntentTool):
         return ForeignIntent
+    if tool.name in PARAMETERS:
+        return ForeignList
     if tool.integration == SCRIPT and tool.name.startswith(PREFIX):
         return ForeignScript
     if tool.name == CALL_ACTION:
