@@ -32,8 +32,20 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Let each test have its own configuration folder; the harness's belongs to all, and its files are written by some."""
+def level_of_the_log() -> Generator[None]:
+    """Take back the level that an entry sets, which is unloaded after everything that a test itself put back."""
+    logger = logging.getLogger("custom_components.home_agent")
+    before = logger.level
+    yield
+    logger.setLevel(before)
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path, level_of_the_log: None) -> str:
+    """Let each test have its own configuration folder; the harness's belongs to all, and its files are written by some.
+
+    A `hass` is made after it, and so ends before what it asks for.
+    """
     path = tmp_path / "config"
     path.mkdir()
     return str(path)
