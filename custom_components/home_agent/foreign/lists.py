@@ -36,11 +36,8 @@ class ForeignList(ForeignTool):
         """Return the entity that the name stands for as the target. Raises `ToolRefusal` when there is none to know of."""
         asked = str(args.get(self._parameter, ""))
         wanted = intent.MatchTargetsConstraints(name=asked, domains=[self._domain], assistant=ASSISTANT)
-        found = intent.async_match_targets(hass, wanted).states[:1]  # the tool takes the first as well
-        if (
-            not all(is_exposed(hass, state.entity_id) and may_know(turn.user, state.entity_id) for state in found)
-            or not found
-        ):
+        found = next(iter(intent.async_match_targets(hass, wanted).states), None)  # the tool takes the first as well
+        if found is None or not is_exposed(hass, found.entity_id) or not may_know(turn.user, found.entity_id):
             raise no_match({self._parameter: asked})
         plan = await super().plan(hass, args, turn)
-        return replace(plan, targets=(found[0].entity_id, *plan.targets))
+        return replace(plan, targets=(found.entity_id, *plan.targets))

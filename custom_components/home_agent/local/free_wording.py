@@ -9,8 +9,8 @@ import time
 from typing import Any, Protocol
 
 from home_assistant_intents import ErrorKey
+from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
-from homeassistant.components.conversation.gazetteer import async_build_home
 from homeassistant.helpers import area_registry as ar, intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
@@ -18,6 +18,7 @@ from ..const import ASSISTANT
 from ..errors import ToolError
 from ..safety.confirmation import NeedsConfirmation
 from ..safety.permission import may_know
+from ..slices import in_slices
 from .actions import nothing_there
 from .gate import Gate
 from .refusals import async_own_words, error_response
@@ -86,18 +87,23 @@ async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, An
     conversation_id = sentence.chat_log.conversation_id
     area = ar.async_get(hass).async_get_area(turn.area_id) if turn.area_id else None
     matcher, found = await recogniser.async_interpret(text, conversation_id, area)
-    home = async_build_home(hass)
-    known = {entity_id: spec for entity_id, spec in home["entities"].items() if may_know(turn.user, entity_id)}
-    if len(known) == len(home["entities"]):
+    if turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ):
         return matcher, found
     told = matcher.config
-    home["entities"] = known
+    entities: Mapping[str, Any] = told.home["entities"]
+    known = {
+        entity_id: entities[entity_id] async for entity_id in in_slices(entities) if may_know(turn.user, entity_id)
+    }
+    if len(known) == len(entities):
+        return matcher, found
+    home = {**told.home, "entities": known}
     # `_previous_targets` is what "it" may mean; it can be of somebody else in the same conversation
     earlier = [item for item in recogniser._previous_targets.get(conversation_id, ()) if _is_of(item, known)]  # noqa: SLF001
+    place = area.id if area and area.id in home["areas"] else None  # it may be newer than the recogniser
 
     def interpret() -> tuple[Any, Any]:
         own = type(matcher)(home=home, vocabulary=told.vocabulary, intents=told.intents, responses=told.responses)
-        return own, own.interpret(text, previous_targets=earlier, context_area=area.id if area else None)
+        return own, own.interpret(text, previous_targets=earlier, context_area=place)
 
     return await hass.async_add_executor_job(interpret)
 
