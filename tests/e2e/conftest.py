@@ -38,6 +38,15 @@ async def shared_hass(shared_server: LLMServer, tmp_path_factory: pytest.TempPat
         yield hass
 
 
+@async_fixture(scope="module")
+async def endpoint() -> AsyncGenerator[LLMServer]:
+    """An endpoint for the houses of one file."""
+    server = LLMServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
 @async_fixture
 async def llm_server(shared_server: LLMServer) -> AsyncGenerator[LLMServer]:
     """The endpoint, nothing planned; every planned reply must be asked for, and nothing else."""

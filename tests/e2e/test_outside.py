@@ -83,15 +83,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpServer]:
 
 
 @async_fixture(scope="module")
-async def endpoint() -> AsyncGenerator[LLMServer]:
-    """Return the model."""
-    server = LLMServer()
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@async_fixture(scope="module")
 async def connected(
     endpoint: LLMServer, neighbour: Neighbour, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Hass]:

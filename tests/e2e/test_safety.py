@@ -45,15 +45,6 @@ async def diary() -> AsyncGenerator[RestServer]:
 
 
 @async_fixture(scope="module")
-async def endpoint() -> AsyncGenerator[LLMServer]:
-    """The model."""
-    server = LLMServer()
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@async_fixture(scope="module")
 async def guarded(
     endpoint: LLMServer, diary: RestServer, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Hass]:
