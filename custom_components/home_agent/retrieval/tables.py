@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .words import fold, runs
 
-_FAR = (
-    5  # letters of a word of a third language that is taken for a room or a thing: short ones mean something else here
-)
+_FAR = 5  # letters of a word of a third language that counts: short ones mean something else here
 
 
 def names_in(base: str, languages: Sequence[str], rows: Iterable[Sequence[str]]) -> Mapping[str, frozenset[str]]:
