@@ -36,7 +36,7 @@ SUITES = (
 )
 COVERED = 95  # percent of the lines and branches
 FEW = 3
-"""Tests that may fail among all the others and be tried again by themselves; more than that is no accident."""
+"""Failed tests that are tried once more by themselves: one that then passes is not steady, which is worth knowing."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     unsteady: int = 0
-    """Tests that failed among the others and passed alone; not counted as failed."""
+    """Of the failed ones those that passed when they were alone. They fail the run all the same: find what they wait for."""
 
     @property
     def good(self) -> bool:
@@ -74,7 +74,7 @@ def _folder_of(path: str) -> str:
 
 
 def run(suite: Suite, paths: Sequence[str], options: Sequence[str]) -> Outcome:
-    """Run one suite in the foreground, and a few tests that failed a second time, one after the other."""
+    """Run one suite in the foreground; a few tests that failed run once more alone, to tell which of them are unsteady."""
     # Unit tests wait for servers more than they compute; a whole Home Assistant has enough to do
     per_processor = 2 if suite.folder == "tests" else 1
     count = min(6, per_processor * (os.process_cpu_count() or 1))
@@ -85,12 +85,10 @@ def run(suite: Suite, paths: Sequence[str], options: Sequence[str]) -> Outcome:
     if watched or not 0 < outcome.failed <= FEW:
         return outcome
     print(f"\n[test] {suite.name}: once more, what failed", flush=True)
-    added = ("--cov-append",) if "--cov" in options else ()
-    again = _pytest(suite, ["-n0", "--last-failed", "--last-failed-no-failures=none", *options, *added, *paths])
+    without_coverage = [option for option in options if not option.startswith("--cov")]
+    again = _pytest(suite, ["-n0", "--last-failed", "--last-failed-no-failures=none", *without_coverage, *paths])
     outcome.seconds += again.seconds
-    if again.code == 0 and again.passed:
-        outcome.code, outcome.failed, outcome.unsteady = 0, 0, again.passed
-        outcome.passed += again.passed
+    outcome.unsteady = again.passed
     return outcome
 
 

@@ -3,6 +3,7 @@
 Everything is real but the walls: Home Assistant's own demo integration, registries, exposure and conversation.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 import json
 from typing import Any
@@ -14,9 +15,9 @@ from homeassistant.config_entries import ConfigEntryState, ConfigSubentryDataWit
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
-from pytest_homeassistant_custom_component.common import MockConfigEntry
+from pytest_homeassistant_custom_component.common import MockConfigEntry, get_system_health_info
 
-from custom_components.home_agent.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.llm_server import LLMServer
 
 PLATFORMS = ["cover", "light", "lock", "switch"]
@@ -112,3 +113,18 @@ def part_of(message: dict[str, Any]) -> dict[str, Any]:
     content: str = message["content"]
     assert content.startswith("<house>")
     return dict(json.loads(content.removeprefix("<house>").partition("</house>")[0]))
+
+
+async def health(hass: HomeAssistant) -> dict[str, Any]:
+    """Return the page."""
+    assert await async_setup_component(hass, "system_health", {})
+    await hass.async_block_till_done()
+    info: dict[str, Any] = await get_system_health_info(hass, DOMAIN)
+    return {key: hass.async_create_task(line) if asyncio.iscoroutine(line) else line for key, line in info.items()}
+
+
+def state_of(hass: HomeAssistant, entity_id: str) -> str:
+    """Return a state that has to exist."""
+    state = hass.states.get(entity_id)
+    assert state is not None
+    return state.state

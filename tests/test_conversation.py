@@ -12,7 +12,7 @@ from homeassistant.helpers import chat_session, issue_registry as ir
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.support.const import DOMAIN
 from tests.house import build_house, part_of, say, set_up, speech
 from tests.llm_server import (
     LLMServer,
@@ -121,7 +121,7 @@ async def test_model_that_calls_tools_when_it_may_not(hass: HomeAssistant, llm_s
     await set_up(hass, llm_server, profile={"max_calls_per_turn": 1})
     llm_server.plan(tool_call("ha_control", TURN_ON), tool_call("ha_control", TURN_ON | {"action": "turn_off"}))
     result = await say(hass, "on")
-    assert speech(result)
+    assert speech(result) == "The model sent an empty answer. Please rephrase the question."
     assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
 
 
@@ -332,7 +332,7 @@ async def test_sessions_end_with_home_assistants(hass: HomeAssistant, llm_server
     entry = await set_up(hass, llm_server)
     llm_server.plan(text("One."))
     await say(hass, "hello")
-    assert entry.runtime_data.sessions._sessions
+    assert entry.runtime_data.transcripts._transcripts
     for session in hass.data[chat_session.DATA_CHAT_SESSION].values():
         session.async_cleanup()
-    assert not entry.runtime_data.sessions._sessions
+    assert not entry.runtime_data.transcripts._transcripts

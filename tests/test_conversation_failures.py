@@ -6,7 +6,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.client import chat_completions
+from custom_components.home_agent.support.const import DOMAIN
 from tests.house import build_house, part_of, say, set_up, speech
 from tests.llm_server import (
     LLMServer,
@@ -14,12 +15,20 @@ from tests.llm_server import (
     context_length,
     cut,
     delta,
+    error,
     model_not_found,
     server_error,
+    silence,
     text,
     tool_call,
     unauthorized,
 )
+
+
+def issues(hass: HomeAssistant) -> list[str]:
+    """Return the ids of our issues."""
+    return [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN]
+
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
 
@@ -68,7 +77,54 @@ async def test_unreachable_endpoint_is_said_and_repaired_by_the_next_success(
         assert "Scripted" in speech(result)
     llm_server.plan(text("Back again."))
     assert speech(await say(hass, "hello")) == "Back again."
-    assert not [issue for issue in ir.async_get(hass).issues if issue[0] == DOMAIN]
+    assert not issues(hass)
+
+
+@pytest.mark.parametrize(
+    ("failure", "key"),
+    [
+        (server_error(), "endpoint_failing"),
+        (error(400, "no"), "endpoint_failing"),
+        (error(402, "pay"), "endpoint_no_credit"),
+        (error(429, "slow down"), "endpoint_rate_limit"),
+        (server_error(503), "endpoint_unreachable"),
+        (silence(), "endpoint_silent"),
+    ],
+    ids=["500", "400", "402", "429", "503", "time-out"],
+)
+async def test_three_failures_in_a_row_raise_an_issue_whatever_they_are(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Any,
+    key: str,
+) -> None:
+    monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0)
+    await set_up(hass, llm_server, llm={"idle_timeout": 0.1, "context_window": 16384})
+    llm_server.respond(lambda body: failure)
+    for _ in range(2):
+        await say(hass, "hello")
+    assert not issues(hass)
+    for _ in range(2):
+        await say(hass, "hello")
+    assert issues(hass) == [f"{key}_llm-1"]
+    assert caplog.text.count("Scripted is unavailable") == 1
+    llm_server.respond(lambda body: text("Back again."))
+    await say(hass, "hello")
+    assert not issues(hass)
+    assert "Scripted is available again" in caplog.text
+
+
+async def test_success_between_failures_starts_the_count_again(
+    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0)
+    await set_up(hass, llm_server)
+    for reply in (server_error(), server_error(), text("Hello."), server_error(), server_error()):
+        llm_server.respond(lambda body, reply=reply: reply)  # type: ignore[misc]
+        await say(hass, "hello")
+    assert not issues(hass)
 
 
 async def test_failed_rounds_are_not_sent_again(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -95,7 +151,7 @@ async def test_model_that_was_removed_raises_an_issue(hass: HomeAssistant, llm_s
     await set_up(hass, llm_server)
     llm_server.plan(model_not_found())
     assert (await say(hass, "hello")).response.error_code is not None
-    assert [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN] == ["model_missing_llm-1"]
+    assert issues(hass) == ["model_missing_llm-1"]
 
 
 async def test_request_that_is_too_long_is_asked_again_with_less(hass: HomeAssistant, llm_server: LLMServer) -> None:

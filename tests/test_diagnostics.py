@@ -9,8 +9,8 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers.json import ExtendedJSONEncoder
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics, async_get_device_diagnostics
+from custom_components.home_agent.support.const import DOMAIN
 from tests.house import EXPOSED, build_house, say, set_up
 from tests.llm_server import LLMServer, text
 
@@ -70,7 +70,7 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert endpoint["seen"]["usage"] == {"input_tokens": 40, "output_tokens": 2, "cached_tokens": 0}
     assert (endpoint["seen"]["requests"], endpoint["seen"]["failures_in_a_row"]) == (1, 0)
     assert endpoint["seen"]["last_success"]
-    assert (endpoint["seen"]["context_window"], endpoint["seen"]["tokens_counted_exactly"]) == (16384, False)
+    assert (endpoint["seen"]["context_window"], endpoint["seen"]["token_factor"]) == (16384, 1.0)
     assert 0.5 <= endpoint["seen"]["token_factor"] <= 2
     assert not [secret for secret in SECRETS if secret in json.dumps(told)]
 

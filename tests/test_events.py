@@ -9,8 +9,8 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent import events
-from custom_components.home_agent.const import ASSISTANT
+from custom_components.home_agent.support.const import ASSISTANT
+from custom_components.home_agent.turn import events
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, cut, server_error, text, tool_call
 

@@ -6,10 +6,13 @@ from typing import Any
 
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
 
-from custom_components.home_agent import events
+from custom_components.home_agent.client import chat_completions
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.turn import events
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
 
@@ -143,6 +146,30 @@ async def test_time_out_is_named(hass: HomeAssistant, llm_server: LLMServer, exp
     await say(hass, "is it cold?")
     answer = json.loads(llm_server.request.body["messages"][-1]["content"])
     assert answer["error"] == "Failed to query external LLM: Connection timeout after 1s"
+
+
+@pytest.mark.parametrize(
+    ("failure", "key"), [(server_error(), "endpoint_failing"), (silence(), "endpoint_silent")], ids=["500", "time-out"]
+)
+async def test_three_failures_in_a_row_raise_an_issue(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    expert: LLMServer,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Reply,
+    key: str,
+) -> None:
+    monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0)
+    await set_up_both(hass, llm_server, expert, tool_timeout=1)
+
+    async def ask(reply: Reply) -> list[str]:
+        expert.respond(lambda body: reply)
+        llm_server.plan(tool_call("query_external_llm", ASK), text("Well."))
+        await say(hass, "is it cold?")
+        return [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN]
+
+    assert [await ask(failure) for _ in range(3)] == [[], [], [f"{key}_llm-2"]]
+    assert not await ask(text("It is fine."))
 
 
 async def test_its_requests_share_a_connection(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:

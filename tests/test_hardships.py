@@ -9,7 +9,7 @@ from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from custom_components.home_agent.const import DOMAIN, LOGGER
+from custom_components.home_agent.support.const import DOMAIN, LOGGER
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, chunks, delta, error, server_error, text, tool_call
 

@@ -48,7 +48,7 @@ async def test_claim_that_is_repeated_ends_with_the_truth(hass: HomeAssistant, l
     await set_up(hass, llm_server)
     llm_server.plan(text(CLAIM), text("Yes, I have turned on the bed light."))
     answer = speech(await say(hass, "turn on the bed light"))
-    assert answer == ("Yes, I have turned on the bed light.\n\nIn fact I have not carried out anything just now.")
+    assert answer == ("Yes, I have turned on the bed light.\n\nActually, I haven't done anything.")
     assert len(llm_server.requests) == 2
 
 
@@ -56,7 +56,7 @@ async def test_a_turn_asks_no_more_often_than_its_calls_allow(hass: HomeAssistan
     await set_up(hass, llm_server, profile={"max_calls_per_turn": 1}, llm={"preset": "vllm"})
     llm_server.plan(context_length(), tool_call("launch_rocket", {}), text(CLAIM))
     answer = speech(await say(hass, "turn on the bed light"))
-    assert answer == "In fact I have not carried out anything just now."
+    assert answer == "Actually, I haven't done anything."
     assert [request.body.get("tool_choice") for request in llm_server.requests] == [None, None, "none"]
 
 
@@ -80,7 +80,7 @@ async def test_light_that_does_not_follow_is_no_success(hass: HomeAssistant, llm
     hass.services.async_register("light", "turn_on", nothing)
     llm_server.plan(tool_call("ha_control", TURN_ON), text(CLAIM), text(CLAIM))
     answer = speech(await say(hass, "turn on the bed light"))
-    assert answer.endswith("In fact the house does not show that anything has changed.")
+    assert answer.endswith("Actually, nothing has changed.")
     told = json.loads(llm_server.requests[1].body["messages"][-1]["content"])
     assert told["result"]["outcome"] == "unchanged"
     assert note_of(llm_server)["outcome"] == {"light.bed_light": "unchanged"}

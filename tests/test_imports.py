@@ -1,39 +1,16 @@
-"""Imports point down the list of ARCHITECTURE.md, never up."""
+"""Imports follow the order that ARCHITECTURE.md lists: down, never up, and never to a room of the same line."""
 
 import ast
 from pathlib import Path
+import re
 
-ROOT = Path(__file__).parent.parent / "custom_components" / "home_agent"
-
-LAYERS = (
-    ("const", "errors", "names", "slices", "storage"),
-    ("exposure",),
-    ("profiles",),
-    ("client", "learned", "speech", "texts"),
-    ("turn", "home"),
-    ("conversations",),
-    ("events", "prompt"),
-    ("retrieval",),
-    ("knowledge",),
-    ("safety",),
-    ("context",),
-    ("tools",),
-    ("journal",),
-    ("local",),
-    ("foreign", "issues"),
-    ("outside", "endpoint", "opening", "pipelines"),
-    ("mcp_client",),
-    ("custom",),
-    ("runtime", "turn_api"),
-    ("confirming", "offered"),
-    ("assembly",),
-    ("agent", "entity"),
-    ("flows",),
-    ("services_retrieval",),
-    ("services", "conversation", "ai_task", "sensor", "config_flow", "diagnostics", "system_health", "repairs"),
-    ("__init__",),
-)
-RANK = {name: number for number, layer in enumerate(LAYERS) for name in layer}
+REPOSITORY = Path(__file__).parent.parent
+ROOT = REPOSITORY / "custom_components" / "home_agent"
+PAGE = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
+_LISTED = re.search(r"^## Order of imports$.*?^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+assert _LISTED, "ARCHITECTURE.md lists the order of imports"
+FLOORS = [line.split() for line in _LISTED[1].splitlines()]
+RANK = {room: int(number) for number, *rooms in FLOORS for room in rooms}
 
 
 def room_of(path: Path) -> str:
@@ -46,26 +23,45 @@ def imported_rooms(path: Path) -> set[str]:
     """Return the rooms that a module imports from."""
     depth = len(path.relative_to(ROOT).parts)
     rooms: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level == depth:
             rooms |= {node.module.split(".")[0]} if node.module else {alias.name for alias in node.names}
     return rooms
 
 
+MODULES = {path: imported_rooms(path) - {room_of(path)} for path in sorted(ROOT.rglob("*.py"))}
+ARROWS = {(room_of(path), room) for path, rooms in MODULES.items() for room in rooms}
+
+
+def test_floors_are_numbered_from_the_ground() -> None:
+    assert [int(number) for number, *_ in FLOORS] == list(range(len(FLOORS), 0, -1))
+    assert sum(len(rooms) for _, *rooms in FLOORS) == len(RANK)
+
+
 def test_every_room_has_its_place() -> None:
-    assert {room_of(path) for path in ROOT.rglob("*.py")} == set(RANK)
+    assert {room_of(path) for path in MODULES} == set(RANK)
+
+
+def test_every_room_is_described() -> None:
+    table = re.search(r"^## Rooms$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    assert table
+    described = {
+        name for row in re.findall(r"^\| (`.+?) \|", table[1], re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    assert described == set(RANK)
 
 
 def test_imports_point_down() -> None:
     upwards = {
         f"{path.relative_to(ROOT)} imports {room}"
-        for path in ROOT.rglob("*.py")
-        for room in imported_rooms(path) - {room_of(path)}
-        if RANK[room] > RANK[room_of(path)]
+        for path, rooms in MODULES.items()
+        for room in rooms
+        if RANK[room] >= RANK[room_of(path)]
     }
     assert not upwards
 
 
-def test_no_file_is_too_long() -> None:
-    files = [path for folder in (ROOT, ROOT.parent.parent / "tests") for path in folder.rglob("*.py")]
-    assert not {path.name for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 400}
+def test_the_drawing_stays_small() -> None:
+    assert len(RANK) <= 28
+    assert len(FLOORS) <= 9
+    assert len(ARROWS) <= 150

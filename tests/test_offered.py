@@ -15,14 +15,15 @@ from pytest_homeassistant_custom_component.common import CLIENT_ID, MockConfigEn
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 from yarl import URL
 
-from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.errors import McpAuthError
-from custom_components.home_agent.flows.choices import selectable_apis
-from custom_components.home_agent.mcp_client.sdk import Address, Session, async_connect
-from custom_components.home_agent.outside.auth import bearer
-from tests.custom.conftest import issues
+from custom_components.home_agent.flows.forms import selectable_apis
+from custom_components.home_agent.support.auth import bearer
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.errors import McpAuthError
+from custom_components.home_agent.tools.mcp.sdk import McpSession, async_connect
+from custom_components.home_agent.tools.mcp.wire import Address
 from tests.docs.pages import examples
 from tests.house import build_house, set_up
+from tests.tools.custom.conftest import issues
 
 API = "home_agent-profile-1"
 HIDDEN = "light.office_rgbw_lights"
@@ -75,7 +76,7 @@ async def token_of(hass: HomeAssistant, user: MockUser) -> str:
 @asynccontextmanager
 async def program(
     hass: HomeAssistant, port: int, user: MockUser, path: str = "/api/mcp", transport: str = "streamable_http"
-) -> AsyncGenerator[Session]:
+) -> AsyncGenerator[McpSession]:
     """A program that a person let in."""
     url = f"http://127.0.0.1:{port}{path}"
     address = Address(url=url, transport=transport, auth=bearer(await token_of(hass, user)))
@@ -83,11 +84,11 @@ async def program(
         yield session
 
 
-async def call(session: Session, name: str, **arguments: Any) -> dict[str, Any]:
+async def call(session: McpSession, name: str, **arguments: Any) -> dict[str, Any]:
     """Call a tool; return its envelope."""
-    content, _, failed = await session.async_call(name, arguments)
-    envelope: dict[str, Any] = json.loads(content[0].text)
-    assert envelope["success"] is not failed
+    answer = await session.async_call(name, arguments)
+    envelope: dict[str, Any] = json.loads(answer.text)
+    assert envelope["success"] is not answer.failed
     return envelope
 
 

@@ -10,7 +10,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.support.const import DOMAIN
 from tests.house import build_house, set_up
 
 OURS = "conversation.home_agent"

@@ -1,26 +1,12 @@
 """System health."""
 
-import asyncio
-from typing import Any
-
 from aiohttp import ClientTimeout
 from homeassistant.core import HomeAssistant
-from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import get_system_health_info
 
 from custom_components.home_agent import system_health
-from custom_components.home_agent.const import DOMAIN
-from tests.house import EXPOSED, build_house, say, set_up
+from tests.house import EXPOSED, build_house, health, say, set_up
 from tests.llm_server import LLMServer, text
-
-
-async def health(hass: HomeAssistant) -> dict[str, Any]:
-    """Return the page."""
-    assert await async_setup_component(hass, "system_health", {})
-    await hass.async_block_till_done()
-    info: dict[str, Any] = await get_system_health_info(hass, DOMAIN)
-    return {key: hass.async_create_task(line) if asyncio.iscoroutine(line) else line for key, line in info.items()}
 
 
 async def test_endpoint_that_answers(hass: HomeAssistant, llm_server: LLMServer) -> None:

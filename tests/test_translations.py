@@ -18,19 +18,18 @@ from homeassistant.util.yaml import load_yaml_dict
 import probatio
 import pytest
 
-from custom_components.home_agent import errors, issues, sensor, services
-from custom_components.home_agent.client.presets import PRESETS
-from custom_components.home_agent.const import CONF_PINS, DOMAIN
-from custom_components.home_agent.flows import endpoint, fields, mcp_server, retrieval
-from custom_components.home_agent.flows.confirmation import GUARDED, PIN_FORMAT, confirmation_schema
-from custom_components.home_agent.flows.custom_tool_fields import BASICS, FORMS
-from custom_components.home_agent.flows.endpoint import EndpointForm
-from custom_components.home_agent.flows.endpoint_schema import NO_MODEL
-from custom_components.home_agent.flows.options import MENU
-from custom_components.home_agent.flows.profile import SECTIONS
-from custom_components.home_agent.profiles.profile import KEYS
+from custom_components.home_agent import sensor, services
+from custom_components.home_agent.flows import endpoint, forms, mcp_server, search
+from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
+from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
+from custom_components.home_agent.flows.forms import SECTIONS
+from custom_components.home_agent.flows.options import GUARDED, MENU, PIN_FORMAT, confirmation_schema
+from custom_components.home_agent.settings.endpoint import PRESETS
+from custom_components.home_agent.settings.profile import SETTINGS
+from custom_components.home_agent.support import errors, issues
+from custom_components.home_agent.support.const import CONF_PINS, DOMAIN
 
-PACKAGE = Path(errors.__file__).parent
+PACKAGE = Path(errors.__file__).parents[1]
 LANGUAGES = ("en", "de")
 TEXTS: dict[str, dict[str, Any]] = {
     language: json.loads((PACKAGE / "translations" / f"{language}.json").read_text(encoding="utf-8"))
@@ -126,7 +125,7 @@ def test_german_is_not_english() -> None:
     german = flat(TEXTS["de"])
     same_in_both = {path for path, text in flat(EN).items() if german[path] == text}
     allowed = re.compile(
-        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_question|\.pin$"
+        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_(question|service)|entry_type|template|\.pin$"
     )
     assert not [path for path in same_in_both if not allowed.search(path)]
 
@@ -234,10 +233,10 @@ async def test_forms_of_an_endpoint(hass: HomeAssistant, flow: str) -> None:
 
 
 @pytest.mark.parametrize("step", ["user", "reconfigure"])
-def test_form_of_an_assistant(step: str) -> None:
+def test_form_of_an_agent(step: str) -> None:
     texts = EN["config_subentries"]["profile"]["step"][step]
     in_sections = {key for section in SECTIONS.values() for key in section}
-    check_step(texts, {*KEYS, "name"} - in_sections)
+    check_step(texts, {*SETTINGS, "name"} - in_sections)
     assert texts["sections"].keys() == SECTIONS.keys()
     for name, section in SECTIONS.items():
         check_step(texts["sections"][name], set(section))
@@ -261,19 +260,19 @@ def test_forms_of_a_server() -> None:
     check_step(steps["tools"], {"allowed_tools"})
 
 
-def test_forms_of_the_house() -> None:
+def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *MENU}
     assert list(steps["init"]["menu_options"]) == list(MENU)
     settings = [steps[name]["data"].keys() for name in MENU if name not in ("confirmation", "retrieval")]
-    check_step(steps["retrieval"], {*retrieval.BASICS, "use_anyway"})
-    for name, section in retrieval.SECTIONS.items():
-        switches = {retrieval.REMOVE[key] for key in retrieval.REMOVE.keys() & section.keys()}
+    check_step(steps["retrieval"], {*search.BASICS, "use_anyway"})
+    for name, section in search.SECTIONS.items():
+        switches = {search.REMOVE[key] for key in search.REMOVE.keys() & section.keys()}
         check_step(steps["retrieval"]["sections"][name], set(section) | switches)
     with_pins = confirmation_schema({CONF_PINS: dict.fromkeys(GUARDED, "4711")})
     assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
     assert list(steps["init"]["menu_option_descriptions"]) == list(MENU)
-    of_the_house = {
+    of_the_home = {
         "allowed_entities",
         "always_confirm",
         "never_confirm",
@@ -282,8 +281,8 @@ def test_forms_of_the_house() -> None:
         "emit_events",
         "debug_logging",
     }
-    of_the_house |= {"allowed_hosts", "allow_private_hosts"}
-    assert set().union(*settings) == (KEYS - {"always_ask", "never_ask"}) | of_the_house
+    of_the_home |= {"allowed_hosts", "allow_private_hosts"}
+    assert set().union(*settings) == (SETTINGS.keys() - {"always_ask", "never_ask"}) | of_the_home
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in MENU)
 
 
@@ -292,16 +291,14 @@ def test_forms_of_the_house() -> None:
     [
         pytest.param(EN["config"], CONNECTION_ERRORS | MODEL_ERRORS, id="set-up"),
         pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
-        pytest.param(
-            EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="assistant"
-        ),
+        pytest.param(EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="agent"),
         pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
         pytest.param(
             EN["config_subentries"]["mcp_server"],
             {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"},
             id="MCP server",
         ),
-        pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT} | RETRIEVAL_ERRORS, id="house"),
+        pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT} | RETRIEVAL_ERRORS, id="default settings"),
     ],
 )
 def test_errors_of_forms(section: dict[str, Any], shown: set[str]) -> None:
@@ -327,9 +324,8 @@ def test_choices() -> None:
     assert texts["llm"]["options"].keys() == {"default", "none"}
     assert texts["pins"]["options"].keys() == set(GUARDED)
     for group in (
-        fields.CONTEXT,
-        fields.SPEECH,
-        retrieval.BASICS,
+        *forms.SECTIONS.values(),
+        search.BASICS,
         BASICS,
         FORMS["rest"]["auth"],
         mcp_server.CONNECTION,

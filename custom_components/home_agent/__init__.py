@@ -8,21 +8,20 @@ from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.typing import ConfigType
 
-from .assembly import async_assemble, async_start
-from .const import CONF_DEBUG_LOGGING, LOGGER
-from .conversations.store import async_remove_conversations
-from .custom import configuration
-from .issues import async_clear
-from .journal.store import async_remove_journal
-from .knowledge.added import async_filled, async_remove_added
-from .learned import file_of as learned_file_of
-from .pipelines import async_watch_pipelines
-from .retrieval import embedded_store, embedding_cache
-from .retrieval.leaving import async_leave_server
-from .retrieval.settings import RetrievalSettings
-from .runtime import HomeAgentConfigEntry
+from .agent.assembly import async_assemble, async_start
+from .agent.pipelines import async_watch_pipelines
+from .agent.runtime import HomeAgentConfigEntry
+from .client.endpoint import file_of as learned_file_of
+from .policy.journal import async_remove_journal
+from .search.knowledge import async_filled, async_remove_added
+from .search.vectors import async_leave_server, delete_files
 from .services import async_register_services
-from .storage import async_remove_file
+from .settings.search import RetrievalSettings
+from .support.const import CONF_DEBUG_LOGGING, LOGGER
+from .support.issues import async_clear
+from .support.storage import async_remove_file
+from .tools.custom import configuration
+from .transcript.conversations import async_remove_conversations
 
 PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
 CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
@@ -61,8 +60,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await async_remove_file(hass, learned_file_of(entry.entry_id))
     await async_remove_added(hass)
     async_clear(hass)  # what was only noticed when it was unloaded
-    for delete_file in (embedded_store.delete_file, embedding_cache.delete_file):
-        await hass.async_add_executor_job(delete_file, hass)
+    await hass.async_add_executor_job(delete_files, hass)
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

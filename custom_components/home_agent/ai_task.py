@@ -4,7 +4,7 @@ import re
 from typing import Any, override
 
 from homeassistant.components import ai_task
-from homeassistant.components.conversation import AssistantContent, ChatLog
+from homeassistant.components.conversation import ChatLog
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
@@ -13,18 +13,14 @@ from homeassistant.util import slugify
 from homeassistant.util.json import json_loads
 import probatio
 
-from .agent import Agent
-from .client.attachments import async_load_attachments
-from .client.base import Message
-from .client.messages import messages_from_content, tool_specs
-from .const import SUBENTRY_LLM
-from .endpoint import Endpoint
+from .agent.model_turn import ModelTurn
+from .agent.runtime import HomeAgentConfigEntry, RuntimeData
+from .client.endpoint import Endpoint
 from .entity import HomeAgentEntity
-from .errors import LLMResponseError
-from .profiles.profile import Profile
-from .runtime import HomeAgentConfigEntry, RuntimeData
-from .turn import Turn, current_turn
-from .turn_api import policed
+from .settings.profile import Profile
+from .support.const import SUBENTRY_LLM
+from .support.errors import LLMResponseError
+from .turn.turn import Turn, current_turn, running
 
 PARALLEL_UPDATES = 0
 _FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.DOTALL)  # many models wrap their JSON
@@ -60,35 +56,18 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
     @override
     async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:
         turn = await _async_turn(task, chat_log, self.entity_id)
-        if chat_log.llm_api is not None:  # another integration's tools, chosen by whoever started the task
-            chat_log.llm_api = policed(chat_log.llm_api, self.runtime.policy)
-        token = current_turn.set(turn)
-        try:
-            await self._agent(turn, task, chat_log).async_run()
-        finally:
-            current_turn.reset(token)
-        last = chat_log.content[-1]
-        text = last.content or "" if isinstance(last, AssistantContent) else ""
-        data = _structured(self.endpoint, task.structure, text) if task.structure else text
-        return ai_task.GenDataTaskResult(conversation_id=chat_log.conversation_id, data=data)
-
-    def _agent(self, turn: Turn, task: ai_task.GenDataTask, chat_log: ChatLog) -> Agent:
-        api = chat_log.llm_api
-
-        async def build(_shorter: bool) -> list[Message]:
-            attachments = await async_load_attachments(self.hass, chat_log.content)
-            return messages_from_content(chat_log.content, {}, attachments)
-
-        return Agent(
+        model_turn = ModelTurn(
             hass=self.hass,
+            runtime=self.runtime,
             endpoint=self.endpoint,
             turn=turn,
             chat_log=chat_log,
-            tools=tool_specs(api.tools, api.custom_serializer) if api and self.endpoint.config.tool_calling else (),
-            build=build,
-            response_format=_response_format(task, api) if task.structure else None,
-            talks=False,
+            response_format=_response_format(task, chat_log.llm_api) if task.structure else None,
         )
+        with running(turn):
+            text = (await model_turn.async_run()).text
+        data = _structured(self.endpoint, task.structure, text) if task.structure else text
+        return ai_task.GenDataTaskResult(conversation_id=chat_log.conversation_id, data=data)
 
 
 async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
@@ -103,6 +82,7 @@ async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: st
         context=asked_by or Context(),
         user=await chat_log.hass.auth.async_get_user(user_id) if user_id else None,
         agent_id=agent_id,
+        parent=current_turn.get(None),
     )
 
 

@@ -14,21 +14,26 @@ from homeassistant.const import CONF_NAME
 from homeassistant.core import callback
 import probatio
 
-from .const import CONF_PRESET, DOMAIN, SUBENTRY_CUSTOM_TOOL, SUBENTRY_LLM, SUBENTRY_MCP_SERVER, SUBENTRY_PROFILE
 from .flows.custom_tool import CustomToolFlow
-from .flows.endpoint import EndpointForm
-from .flows.endpoint_schema import NO_MODEL, preset_fields
-from .flows.fields import NAME
-from .flows.llm_subentry import EndpointFlow
+from .flows.endpoint import NO_MODEL, EndpointFlow, EndpointForm, preset_fields
+from .flows.forms import TEXT
 from .flows.mcp_server import McpServerFlow
 from .flows.options import HomeAgentOptionsFlow
 from .flows.profile import ProfileFlow
+from .support.const import (
+    CONF_PRESET,
+    DOMAIN,
+    SUBENTRY_CUSTOM_TOOL,
+    SUBENTRY_LLM,
+    SUBENTRY_MCP_SERVER,
+    SUBENTRY_PROFILE,
+)
 
 DEFAULT_NAME = "Home Agent"
 
 
 class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
-    """Set up the one hub of the house."""
+    """Set up the one entry."""
 
     VERSION = 1
     MINOR_VERSION = 1
@@ -42,7 +47,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     @callback
     @override
     def async_get_supported_subentry_types(cls, config_entry: ConfigEntry) -> dict[str, type[ConfigSubentryFlow]]:
-        """Return what the hub may have more of."""
+        """Return what can be added."""
         return {
             SUBENTRY_LLM: EndpointFlow,
             SUBENTRY_PROFILE: ProfileFlow,
@@ -54,7 +59,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     @callback
     @override
     def async_get_options_flow(config_entry: ConfigEntry) -> HomeAgentOptionsFlow:
-        """Return the house's settings."""
+        """Return the form of the default settings."""
         return HomeAgentOptionsFlow()
 
     @override
@@ -63,7 +68,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         if user_input is None:
             return self.async_show_form(
                 step_id="user",
-                data_schema=probatio.Schema({_name_field(DEFAULT_NAME): NAME, **preset_fields(or_none=True)}),
+                data_schema=probatio.Schema({_name_field(DEFAULT_NAME): TEXT, **preset_fields(or_none=True)}),
             )
         self._name = user_input.get(CONF_NAME, "").strip() or DEFAULT_NAME
         if user_input[CONF_PRESET] == NO_MODEL:
@@ -86,17 +91,17 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(), errors=errors)
 
     def _create(self, endpoints: list[ConfigSubentryData]) -> ConfigFlowResult:
-        """Create the hub with a first assistant, which inherits everything."""
+        """Create the hub with a first agent, which inherits everything."""
         subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, {})]
         return self.async_create_entry(title=self._name, data={}, subentries=subentries)
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Rename the hub; endpoints and assistants have forms of their own."""
+        """Rename the entry; models and agents have forms of their own."""
         entry = self._get_reconfigure_entry()
         if user_input is not None:
             return self.async_update_and_abort(entry, title=user_input.get(CONF_NAME, "").strip() or entry.title)
         return self.async_show_form(
-            step_id="reconfigure", data_schema=probatio.Schema({_name_field(entry.title): NAME})
+            step_id="reconfigure", data_schema=probatio.Schema({_name_field(entry.title): TEXT})
         )
 
     async def async_step_reauth(self, entry_data: Mapping[str, Any]) -> ConfigFlowResult:

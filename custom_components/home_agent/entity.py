@@ -4,7 +4,7 @@ from homeassistant.config_entries import ConfigSubentry
 from homeassistant.helpers.device_registry import DeviceEntryType, DeviceInfo
 from homeassistant.helpers.entity import Entity
 
-from .const import DOMAIN
+from .support.const import DOMAIN
 
 
 def service_device(subentry: ConfigSubentry, model: str | None = None) -> DeviceInfo:

@@ -7,10 +7,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.selector import TextSelector, TextSelectorConfig, TextSelectorType
 import probatio
 
-from .confirming.channels import async_answer
-from .const import DOMAIN
-from .runtime import HomeAgentConfigEntry, RuntimeData
-from .safety.confirmation import Request
+from .agent.runtime import HomeAgentConfigEntry
+from .policy.confirmation import Confirmation
+from .policy.confirmed import async_answer_elsewhere
+from .policy.policy import Policy
+from .support.const import DOMAIN
 
 _PIN = "pin"
 _PASSWORD = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD))
@@ -37,41 +38,43 @@ class ConfirmationFlow(RepairsFlow):
         """Run it; with a PIN, ask for that first."""
         if (found := self._open()) is None:
             return self.async_abort(reason="over")
-        runtime, request = found
-        needs_pin = bool(runtime.policy.confirmations.pin_for(request))
+        policy, confirmation = found
+        needs_pin = bool(policy.confirmations.pin_for(confirmation))
         if needs_pin and not (user_input and user_input.get(_PIN)):
-            return self._pin_form(request, {})
+            return self._pin_form(confirmation, {})
         pin = str((user_input or {}).get(_PIN, ""))
-        settled = await async_answer(self.hass, runtime, request, None, yes=True, pin=pin)
-        if settled is None:
-            return self._pin_form(request, {_PIN: "pin_wrong"}) if self._open() else self.async_abort(reason="over")
-        if not settled.done:
-            return self.async_abort(reason="failed", description_placeholders={"answer": settled.text})
+        answer = await async_answer_elsewhere(self.hass, policy, confirmation, None, yes=True, pin=pin)
+        if answer is None:
+            return (
+                self._pin_form(confirmation, {_PIN: "pin_wrong"}) if self._open() else self.async_abort(reason="over")
+            )
+        if not answer.done:
+            return self.async_abort(reason="failed", description_placeholders={"answer": answer.text})
         return self.async_create_entry(data={})
 
     async def async_step_reject(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Drop it."""
         if (found := self._open()) is None:
             return self.async_abort(reason="over")
-        await async_answer(self.hass, *found, None, yes=False)
+        await async_answer_elsewhere(self.hass, *found, None, yes=False)
         return self.async_create_entry(data={})
 
-    def _pin_form(self, request: Request, errors: dict[str, str]) -> RepairsFlowResult:
+    def _pin_form(self, confirmation: Confirmation, errors: dict[str, str]) -> RepairsFlowResult:
         return self.async_show_form(
             step_id="confirm",
             data_schema=probatio.Schema({probatio.Required(_PIN): _PASSWORD}),
             errors=errors,
-            description_placeholders={"question": request.question},
+            description_placeholders={"question": confirmation.question},
         )
 
-    def _open(self) -> tuple[RuntimeData, Request] | None:
+    def _open(self) -> tuple[Policy, Confirmation] | None:
         """Return the question while it is open."""
         entries: list[HomeAgentConfigEntry] = self.hass.config_entries.async_loaded_entries(DOMAIN)
         if not entries:
             return None
-        runtime = entries[0].runtime_data
-        request = runtime.policy.confirmations.get(self._request_id)
-        return (runtime, request) if request else None
+        policy = entries[0].runtime_data.policy
+        confirmation = policy.confirmations.get(self._request_id)
+        return (policy, confirmation) if confirmation else None
 
 
 async def async_create_fix_flow(

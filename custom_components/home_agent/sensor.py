@@ -10,10 +10,10 @@ from homeassistant.const import EntityCategory, UnitOfTime
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
-from .const import SUBENTRY_LLM
-from .endpoint import Endpoint, EndpointStats
+from .agent.runtime import HomeAgentConfigEntry
+from .client.endpoint import Endpoint, EndpointStats
 from .entity import HomeAgentEntity
-from .runtime import HomeAgentConfigEntry
+from .support.const import SUBENTRY_LLM
 
 PARALLEL_UPDATES = 0
 TOKENS = "tokens"
@@ -26,38 +26,27 @@ class EndpointSensorDescription(SensorEntityDescription):
     value: Callable[[EndpointStats], int | None]
 
 
-def _tokens(
-    key: str, value: Callable[[EndpointStats], int | None], *, enabled: bool = True
+def _sensor(
+    key: str, value: Callable[[EndpointStats], int | None], *, latency: bool = False, enabled: bool = True
 ) -> EndpointSensorDescription:
     return EndpointSensorDescription(
         key=key,
         translation_key=key,
         entity_category=EntityCategory.DIAGNOSTIC,
         entity_registry_enabled_default=enabled,
-        state_class=SensorStateClass.TOTAL_INCREASING,
-        native_unit_of_measurement=TOKENS,
-        value=value,
-    )
-
-
-def _latency(key: str, value: Callable[[EndpointStats], int | None]) -> EndpointSensorDescription:
-    return EndpointSensorDescription(
-        key=key,
-        translation_key=key,
-        entity_category=EntityCategory.DIAGNOSTIC,
-        device_class=SensorDeviceClass.DURATION,
-        state_class=SensorStateClass.MEASUREMENT,
-        native_unit_of_measurement=UnitOfTime.MILLISECONDS,
+        device_class=SensorDeviceClass.DURATION if latency else None,
+        state_class=SensorStateClass.MEASUREMENT if latency else SensorStateClass.TOTAL_INCREASING,
+        native_unit_of_measurement=UnitOfTime.MILLISECONDS if latency else TOKENS,
         value=value,
     )
 
 
 SENSORS = (
-    _tokens("input_tokens", lambda stats: stats.usage.input_tokens),
-    _tokens("output_tokens", lambda stats: stats.usage.output_tokens),
-    _tokens("cached_tokens", lambda stats: stats.usage.cached_tokens, enabled=False),
-    _latency("first_token_latency", lambda stats: stats.first_delta_ms),
-    _latency("request_duration", lambda stats: stats.duration_ms),
+    _sensor("input_tokens", lambda stats: stats.usage.input_tokens),
+    _sensor("output_tokens", lambda stats: stats.usage.output_tokens),
+    _sensor("cached_tokens", lambda stats: stats.usage.cached_tokens, enabled=False),
+    _sensor("first_token_latency", lambda stats: stats.first_delta_ms, latency=True),
+    _sensor("request_duration", lambda stats: stats.duration_ms, latency=True),
 )
 
 

@@ -1,7 +1,11 @@
-"""The actions of the integration: process, confirm, reject, undo, list_actions, clear_history, reload_context, reload, execute_tool."""
+"""The actions of the integration: talk, confirm, undo, run a tool; index the home, add and remove documents."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
-from typing import cast
+from functools import partial
+import time
+from typing import Any, cast
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
@@ -13,22 +17,21 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from .confirming.channels import async_answer, async_put_outside, is_channel
-from .const import DOMAIN
-from .custom.configuration import async_read_again
-from .errors import HomeAgentError
-from .journal.action import Action
-from .journal.store import Sees
-from .journal.undo import HaUndo
-from .opening import TurnRequest, current_request
-from .profiles.profile import Profile
-from .runtime import HomeAgentConfigEntry, RuntimeData
-from .safety.confirmation import Request
-from .services_retrieval import async_register_retrieval_services
-from .turn import Turn, current_turn
-from .turn_api import llm_context_of, turn_api
+from .agent.runtime import HomeAgentConfigEntry, RuntimeData
+from .policy.channels import async_put_outside, is_channel
+from .policy.confirmation import Confirmation
+from .policy.confirmed import async_answer_elsewhere
+from .policy.journal import Action, Sees
+from .policy.undo import HaUndo
+from .search.files import path_within
+from .search.passages import COLLECTION, Entry, readable
+from .settings.profile import Profile
+from .support.const import DOMAIN
+from .support.errors import HomeAgentError, KnowledgeError
+from .tools.custom.configuration import async_read_again
+from .tools.registry import TurnAPI, llm_context_of
+from .turn.turn import Turn, TurnRequest, current_request, current_turn, running
 
-ATTR_TEXT = "text"
 ATTR_CONVERSATION_ID = "conversation_id"
 ATTR_PROFILE = "profile"
 ATTR_LANGUAGE = "language"
@@ -37,11 +40,23 @@ ATTR_CONFIRM_VIA = "confirm_via"
 ATTR_REQUEST_ID = "request_id"
 ATTR_PIN = "pin"
 ATTR_ACTION_ID = "action_id"
-ATTR_FORCE = "force"
 ATTR_HOURS = "hours"
 ATTR_LIMIT = "limit"
 ATTR_TOOL_NAME = "tool_name"
 ATTR_PARAMETERS = "parameters"
+ATTR_FORCE = "force"
+ATTR_TEXT = "text"
+ATTR_PATH = "path"
+ATTR_COLLECTION = "collection"
+ATTR_TITLE = "title"
+ATTR_SOURCE = "source"
+ATTR_OUTSIDE = "outside"
+ATTR_METADATA = "metadata"
+ATTR_DOCUMENT = "document"
+MAX_TEXT = 200_000  # characters; what is longer is a file
+MAX_TITLE = 200  # characters
+MAX_METADATA = 20  # values
+
 
 _CONFIRM_VIA = {probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string])}
 PROCESS_SCHEMA = probatio.Schema(
@@ -84,10 +99,29 @@ EXECUTE_TOOL_SCHEMA = probatio.Schema(
     }
 )
 
+_TITLE = probatio.All(cv.string, probatio.Length(max=MAX_TITLE))
+_NUMBER = probatio.All(probatio.Any(int, float), probatio.Range(min=-(2**53), max=2**53))  # exact in JSON, and no NaN
+_VALUE = probatio.Any(bool, _NUMBER, probatio.All(str, probatio.Length(max=500)))
+
+REINDEX_SCHEMA = probatio.Schema({probatio.Optional(ATTR_FORCE, default=False): cv.boolean})
+INDEX_ENTITY_SCHEMA = probatio.Schema({probatio.Required(ATTR_ENTITY_ID): cv.entity_id})
+ADD_DOCUMENT_SCHEMA = probatio.Schema(
+    {
+        probatio.Optional(ATTR_TEXT): probatio.All(cv.string, probatio.Length(min=1, max=MAX_TEXT)),
+        probatio.Optional(ATTR_PATH): cv.string,
+        probatio.Optional(ATTR_COLLECTION, default=COLLECTION): cv.string,
+        probatio.Optional(ATTR_TITLE, default=""): _TITLE,
+        probatio.Optional(ATTR_SOURCE, default=""): _TITLE,
+        probatio.Optional(ATTR_OUTSIDE, default=False): cv.boolean,
+        probatio.Optional(ATTR_METADATA, default=dict): probatio.All({str: _VALUE}, probatio.Length(max=MAX_METADATA)),
+    }
+)
+REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.string})
+
 
 @callback
 def async_register_services(hass: HomeAssistant) -> None:
-    """Register the actions."""
+    """Register the actions; those that change what is found, or run any tool, are for administrators."""
     for name, handler, schema, response in (
         ("process", _async_process, PROCESS_SCHEMA, SupportsResponse.OPTIONAL),
         ("confirm", _async_confirm, CONFIRM_SCHEMA, SupportsResponse.OPTIONAL),
@@ -99,15 +133,16 @@ def async_register_services(hass: HomeAssistant) -> None:
     ):
         hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)
     service.async_register_admin_service(hass, DOMAIN, SERVICE_RELOAD, _async_reload, probatio.Schema({}))
-    service.async_register_admin_service(
-        hass,
-        DOMAIN,
-        "execute_tool",
-        _async_execute_tool,
-        EXECUTE_TOOL_SCHEMA,
-        supports_response=SupportsResponse.OPTIONAL,
-    )
-    async_register_retrieval_services(hass)
+    for name, admin_handler, schema in (
+        ("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA),
+        ("reindex_entities", _async_reindex_entities, REINDEX_SCHEMA),
+        ("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA),
+        ("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA),
+        ("remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA),
+    ):
+        service.async_register_admin_service(
+            hass, DOMAIN, name, admin_handler, schema, supports_response=SupportsResponse.OPTIONAL
+        )
 
 
 async def _async_process(call: ServiceCall) -> ServiceResponse:
@@ -132,22 +167,24 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
 
 async def _async_confirm(call: ServiceCall) -> ServiceResponse:
     """Answer an open question with yes; return what is true now."""
-    runtime, request, user = await _async_question(call)
-    settled = await async_answer(call.hass, runtime, request, user, yes=True, pin=call.data.get(ATTR_PIN, ""))
+    runtime, confirmation, user = await _async_question(call)
+    settled = await async_answer_elsewhere(
+        call.hass, runtime.policy, confirmation, user, yes=True, pin=call.data.get(ATTR_PIN, "")
+    )
     if settled is None:
-        locked = runtime.policy.confirmations.locks_out(request)
+        locked = runtime.policy.confirmations.locks_out(confirmation)
         raise _invalid("request_pin_locked" if locked else "request_pin_wrong")
     return {"answer": settled.text, "success": settled.done}
 
 
 async def _async_reject(call: ServiceCall) -> ServiceResponse:
     """Answer an open question with no."""
-    runtime, request, user = await _async_question(call)
-    settled = await async_answer(call.hass, runtime, request, user, yes=False)
+    runtime, confirmation, user = await _async_question(call)
+    settled = await async_answer_elsewhere(call.hass, runtime.policy, confirmation, user, yes=False)
     return {"answer": settled.text if settled else "", "success": True}
 
 
-async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Request, User]:
+async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation, User]:
     """Return the question that an action answers, and who answers.
 
     Raises unless that is whoever asked, or an administrator. A call from inside a turn is nobody's answer: a model may
@@ -155,12 +192,12 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Request, User
     """
     runtime = _runtime(call.hass)
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    request = runtime.policy.confirmations.get(call.data[ATTR_REQUEST_ID])
-    if request is None:
+    confirmation = runtime.policy.confirmations.get(call.data[ATTR_REQUEST_ID])
+    if confirmation is None:
         raise _invalid("request_not_found")
-    if user is None or current_turn.get(None) is not None or not request.is_decided_by(user):
+    if user is None or current_turn.get(None) is not None or not confirmation.is_decided_by(user):
         raise _invalid("request_not_yours")
-    return runtime, request, user
+    return runtime, confirmation, user
 
 
 async def _async_undo(call: ServiceCall) -> ServiceResponse:
@@ -179,8 +216,8 @@ async def _async_undo(call: ServiceCall) -> ServiceResponse:
     arguments = {ATTR_ACTION_ID: action_id} if action_id else {}
     await tool.plan(call.hass, arguments, turn)  # raises when there is nothing
     result = await runtime.policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args=arguments))
-    if turn.request_id is not None:
-        return await async_put_outside(call.hass, runtime, turn)
+    if turn.record.request_id is not None:
+        return await async_put_outside(call.hass, runtime.policy, turn)
     if result.error:
         raise HomeAgentError("tool_refused", detail=str(result.data["error"]))
     return cast(ServiceResponse, result.data["result"])
@@ -218,7 +255,7 @@ async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
     own = None if user is not None and user.is_admin else call.context.user_id
     runtime, conversation_id = _runtime(call.hass), call.data.get(ATTR_CONVERSATION_ID)
     return {
-        "cleared": runtime.sessions.async_clear(conversation_id, user_id=own),
+        "cleared": runtime.transcripts.async_clear(conversation_id, user_id=own),
         "stored": await runtime.conversations.async_clear(conversation_id, user_id=own),
     }
 
@@ -243,26 +280,104 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
     """Run one tool under the policy, as the admin who asks; return its envelope, with the question if there is one."""
     runtime = _runtime(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
-    turn = await _async_turn(call, profile, call.context.id)
-    turn.agent_id = _entity_id(call.hass, profile)
-    tools = await runtime.tools.async_tools(profile, llm_context_of(turn))
+    turn = await _async_turn(call, profile, call.context.id, agent_id=_entity_id(call.hass, profile))
+    llm_context = llm_context_of(turn)
+    tools = await runtime.tools.async_tools(profile, llm_context)
     if call.data[ATTR_TOOL_NAME] not in {tool.name for tool in tools}:
         names = ", ".join(sorted(tool.name for tool in tools))
         raise _invalid("tool_not_found", tool=call.data[ATTR_TOOL_NAME], tools=names)
-    api = turn_api(call.hass, turn, tools, runtime.policy).instance(llm_context_of(turn))
-    token = current_turn.set(turn)
-    try:
+    api = TurnAPI(
+        hass=call.hass,
+        id=f"{DOMAIN}-{turn.profile.subentry_id}",
+        name=turn.profile.name,
+        tools=tools,
+        policy=runtime.policy,
+    ).instance(llm_context)
+    with running(turn):
         result = await api.async_call_tool(
             llm.ToolInput(tool_name=call.data[ATTR_TOOL_NAME], tool_args=call.data[ATTR_PARAMETERS])
         )
-    finally:
-        current_turn.reset(token)
-    if turn.request_id is not None:
-        return result.data | await async_put_outside(call.hass, runtime, turn)
+    if turn.record.request_id is not None:
+        return result.data | await async_put_outside(call.hass, runtime.policy, turn)
     return result.data
 
 
-async def _async_turn(call: ServiceCall, profile: Profile, conversation_id: str) -> Turn:
+async def _async_reindex_entities(call: ServiceCall) -> ServiceResponse:
+    """Read the home again and index it; return what became of the entities."""
+    began = time.perf_counter()
+    finder = _runtime(call.hass).finder
+    counts = await finder.async_reindex(anew=call.data[ATTR_FORCE])
+    return {"entities": finder.report.entities, **asdict(counts), "duration_ms": _since(began)}
+
+
+async def _async_index_entity(call: ServiceCall) -> ServiceResponse:
+    """Index one entity; return what is known of it. Raises for one that is not exposed."""
+    began = time.perf_counter()
+    entity_id = call.data[ATTR_ENTITY_ID]
+    document = await _runtime(call.hass).finder.async_index_entity(entity_id)
+    if document is None:
+        raise _invalid("entity_not_exposed", entity_id=entity_id)
+    return {"entity_id": entity_id, "text": document.text, "duration_ms": _since(began)}
+
+
+async def _async_add_document(call: ServiceCall) -> ServiceResponse:
+    """Add a document, or replace the one of the same title; return how many passages it became."""
+    if (ATTR_TEXT in call.data) == (ATTR_PATH in call.data):
+        raise _invalid("document_text_or_path")
+    try:
+        return await _async_added(call.hass, call.data)
+    except KnowledgeError as err:  # what was given is wrong, not what Home Agent does
+        raise _invalid(str(err.translation_key), **(err.translation_placeholders or {})) from err
+
+
+async def _async_added(hass: HomeAssistant, data: Mapping[str, Any]) -> ServiceResponse:
+    """Add a document. Raises `KnowledgeError`."""
+    knowledge = _runtime(hass).knowledge
+    path = ""
+    if ATTR_PATH in data:
+        path = await hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
+    entry = Entry(
+        collection=data[ATTR_COLLECTION],
+        title=readable(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
+        source=readable(data[ATTR_SOURCE]),
+        text=readable(data.get(ATTR_TEXT, "")),
+        path=path,
+        outside=data[ATTR_OUTSIDE],
+        metadata=data[ATTR_METADATA],
+    )
+    passages = await knowledge.async_add(entry)
+    return {ATTR_DOCUMENT: entry.key, ATTR_COLLECTION: entry.collection, "passages": len(passages)}
+
+
+async def _async_remove_document(call: ServiceCall) -> ServiceResponse:
+    """Remove a document that was added; return how many passages it had."""
+    try:
+        return {"passages": await _runtime(call.hass).knowledge.async_remove(call.data[ATTR_DOCUMENT])}
+    except KnowledgeError as err:
+        raise _invalid("knowledge_no_document", path=call.data[ATTR_DOCUMENT]) from err
+
+
+def _title(text: str) -> str:
+    """Return what a document is called that has no title: its first line."""
+    return text.strip().splitlines()[0].lstrip("# ")[:MAX_TITLE] if text.strip() else ""
+
+
+def _since(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)
+
+
+def _runtime(hass: HomeAssistant) -> RuntimeData:
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if not entries:
+        raise _invalid("not_loaded")
+    return entries[0].runtime_data
+
+
+def _invalid(key: str, **placeholders: str) -> ServiceValidationError:
+    return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
+
+
+async def _async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
     """Return a turn without words.
 
     What needs a yes can be asked about where `confirm_via` says; else whoever reads the response is asked, if that is a user
@@ -276,6 +391,7 @@ async def _async_turn(call: ServiceCall, profile: Profile, conversation_id: str)
         language=call.hass.config.language,
         context=call.context,
         user=user,
+        agent_id=agent_id,
         confirm_via=_channels(call),
         direct=call.return_response and current_turn.get(None) is None,
     )
@@ -306,26 +422,19 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
             "success": call.success,
             "duration_ms": call.duration_ms,
         }
-        for call in turn.calls
+        for call in turn.record.calls
     ]
     return answer | {
-        "answered_by": turn.origin.value,
-        "confirmation": turn.request_id,
+        "answered_by": turn.record.origin.value,
+        "confirmation": turn.record.request_id,
         "tool_calls": cast(JsonValueType, calls),
         "tokens": {
-            "prompt": turn.usage.input_tokens,
-            "completion": turn.usage.output_tokens,
-            "cached": turn.usage.cached_tokens,
+            "prompt": turn.record.usage.input_tokens,
+            "completion": turn.record.usage.output_tokens,
+            "cached": turn.record.usage.cached_tokens,
         },
-        "duration_ms": turn.duration_ms,
+        "duration_ms": turn.record.duration_ms,
     }
-
-
-def _runtime(hass: HomeAssistant) -> RuntimeData:
-    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
-    if not entries:
-        raise _invalid("not_loaded")
-    return entries[0].runtime_data
 
 
 def _profile(hass: HomeAssistant, runtime: RuntimeData, wanted: str | None) -> Profile:
@@ -345,7 +454,3 @@ def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
     if entity_id is None or hass.states.get(entity_id) is None:  # disabled by the owner
         raise _invalid("profile_not_found", profile=profile.name, profiles="")
     return entity_id
-
-
-def _invalid(key: str, **placeholders: str) -> ServiceValidationError:
-    return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)

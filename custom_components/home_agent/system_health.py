@@ -7,13 +7,12 @@ from homeassistant.components.system_health import SystemHealthRegistration
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
-from .client.base import EndpointConfig
-from .const import DOMAIN
-from .home import async_count_exposed
-from .mcp_client.server import Server
-from .retrieval.report import async_report
-from .retrieval.settings import RetrievalSettings
-from .runtime import HomeAgentConfigEntry
+from .agent.runtime import HomeAgentConfigEntry
+from .home.snapshot import async_count_exposed
+from .search.vectors import async_report
+from .settings.endpoint import EndpointConfig
+from .settings.search import RetrievalSettings
+from .support.const import DOMAIN
 
 _TIMEOUT = ClientTimeout(total=5)  # seconds
 
@@ -36,7 +35,7 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
         info["documents"] = _async_documents(entry)
         info |= {endpoint.config.title: _async_reachable(hass, endpoint.config) for endpoint in endpoints}
         info |= {
-            f"MCP: {server.config.title}": _connected(server)
+            f"MCP: {server.config.title}": "ok" if server.connected else {"type": "failed", "error": "unreachable"}
             for server in entry.runtime_data.mcp_tools.servers.values()
         }
     return info
@@ -48,11 +47,6 @@ async def _async_documents(entry: HomeAgentConfigEntry) -> str | dict[str, str]:
     if report.store_error is not None:
         return {"type": "failed", "error": report.store_error.removeprefix("store_")}
     return f"{report.documents} ({report.store}, {report.embedding})"
-
-
-def _connected(server: Server) -> str | dict[str, str]:
-    """Return whether the tools of an MCP server can be called now."""
-    return "ok" if server.connected else {"type": "failed", "error": "unreachable"}
 
 
 async def _async_reachable(hass: HomeAssistant, config: EndpointConfig) -> str | dict[str, str]:

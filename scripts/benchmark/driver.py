@@ -89,7 +89,8 @@ class Process:
             self._process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -121,7 +122,7 @@ def _workers(plan: Plan, size: int, port: int, code: Path) -> Generator[dict[str
                 str(port),
                 str(folder),
                 log=folder / "stderr.log",
-                SETUP_PORT=str(_free_port()),
+                SETUP_PORT=str(free_port()),
             )
             workers[name] = stack.enter_context(worker)
             worker.read()

@@ -56,7 +56,7 @@ class Measure:
             await self._prepare(kind)
             with longest_block() as block:
                 await asyncio.sleep(0)  # the callback that runs now started before it could be timed
-                await self._say("Is everything all right at home?")
+                await self.say("Is everything all right at home?")
                 await asyncio.sleep(SETTLE)
             blocks.append(
                 {
@@ -77,8 +77,8 @@ class Measure:
                 conversation_id = None
             kind = "call" if "turn on" in text else "words"
             await self._prepare(kind, keep=True)
-            conversation_id, _, _ = await self._say(text, conversation_id)
-            requests += [(number, lay_out(record["body"])) for record in await self._take()]
+            conversation_id, _, _ = await self.say(text, conversation_id)
+            requests += [(number, lay_out(record["body"])) for record in await self.take()]
         laid = [request for _, request in requests]
         return {
             "prompt_tokens": [estimate_tokens(request.text) for request in laid],
@@ -98,9 +98,9 @@ class Measure:
             "ha_query": {"entity_id": entity_id},
             "homeassistant__GetLiveContext": {"area": area, "domain": ["sensor"]},
         }
-        await self._call(self.control.plan, kind="question", needle=NEEDLE, calls=calls)
-        _, speech, _ = await self._say(f"What is the temperature in the {area}?")
-        records = await self._take()
+        await self.call(self.control.plan, kind="question", needle=NEEDLE, calls=calls)
+        _, speech, _ = await self.say(f"What is the temperature in the {area}?")
+        records = await self.take()
         return {"requests": len(records), "answered": NEEDLE in speech}
 
     async def context(self) -> dict[str, Any]:
@@ -117,8 +117,8 @@ class Measure:
             for text in part.QUESTIONS:
                 clock.advance(seconds=97)
                 await self._prepare("words", keep=True)
-                conversation_id, _, _ = await self._say(text, conversation_id)
-                laid += [lay_out(record["body"]) for record in await self._take()]
+                conversation_id, _, _ = await self.say(text, conversation_id)
+                laid += [lay_out(record["body"]) for record in await self.take()]
             modes[mode] = part.told(laid)
         await part.choose(self.hass, entry, None)
         return {"modes": modes, "index": await part.index(self.hass, entry)}
@@ -140,17 +140,17 @@ class Measure:
 
     async def _slow_calls(self, name: str, count: int, slowest: float) -> float:
         calls: dict[str, dict[str, Any]] = {f"{name}{number}": {} for number in range(1, count + 1)}
-        await self._call(self.control.plan, kind="calls", calls=calls, pace_ms=0)
-        await self._take()
-        await self._say("Please wait for all of them.")
-        first, second = await self._take()
+        await self.call(self.control.plan, kind="calls", calls=calls, pace_ms=0)
+        await self.take()
+        await self.say("Please wait for all of them.")
+        first, second = await self.take()
         return float((second["arrived"] - first["done"]) / 1e9 / slowest)
 
     async def requests(self) -> list[Any]:
         """Return the bodies of one plain turn, to look at."""
         await self._prepare("words", keep=True)
-        await self._say(TEXTS[0])
-        return [record["body"] for record in await self._take()]
+        await self.say(TEXTS[0])
+        return [record["body"] for record in await self.take()]
 
     async def _timed(self, kind: str, pace_ms: float) -> dict[str, Any]:
         cpu = process_time_ns()
@@ -160,11 +160,11 @@ class Measure:
         await self._prepare(kind, change=False, pace_ms=pace_ms)
         deltas: list[tuple[int, int]] = []
         start, cpu = monotonic_ns(), process_time_ns()
-        _, speech, said = await self._say("Is everything all right at home?", deltas=deltas)
+        _, speech, said = await self.say("Is everything all right at home?", deltas=deltas)
         end = monotonic_ns()
         await asyncio.sleep(SETTLE)
         cpu = process_time_ns() - cpu
-        records = await self._take()
+        records = await self.take()
         if len(records) != (2 if kind == "call" else 1) or not speech:
             raise RuntimeError(f"unexpected turn: {len(records)} requests, {said!r}")
         return {
@@ -183,11 +183,11 @@ class Measure:
             "ha_control": {"action": "turn_on", "entity_id": entity_id},
             "intent__HassTurnOn": {"name": name, "domain": ["light"]},
         }
-        await self._call(self.control.plan, kind=kind, calls=calls, keep=keep, pace_ms=pace_ms)
-        await self._take()
+        await self.call(self.control.plan, kind=kind, calls=calls, keep=keep, pace_ms=pace_ms)
+        await self.take()
         await asyncio.sleep(SETTLE)
 
-    async def _say(
+    async def say(
         self, text: str, conversation_id: str | None = None, deltas: list[tuple[int, int]] | None = None
     ) -> tuple[str, str, Any]:
         """Say something as Assist's pipeline does; return conversation id, speech and the whole response."""
@@ -220,11 +220,13 @@ class Measure:
             raise RuntimeError(f"the agent failed: {speech}")
         return session.conversation_id, speech, response
 
-    async def _call(self, function: Any, **arguments: Any) -> Any:
+    async def call(self, function: Any, **arguments: Any) -> Any:
+        """Run something that blocks, outside the event loop."""
         return await self.hass.async_add_executor_job(lambda: function(**arguments))
 
-    async def _take(self) -> list[dict[str, Any]]:
-        records: list[dict[str, Any]] = await self._call(self.control.take)
+    async def take(self) -> list[dict[str, Any]]:
+        """Return what the model was sent since the last call."""
+        records: list[dict[str, Any]] = await self.call(self.control.take)
         return records
 
 

@@ -40,13 +40,13 @@ class Model:
 
     def reply(self, raw: bytes, body: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
         """Return the text, or the tool calls as `{"name", "arguments"}`: one, or with the kind `calls` all of the plan."""
-        kind = self.plan["kind"]
+        kind, answer = self.plan["kind"], self.plan.get("answer", ANSWER)
         if kind == "words":
-            return ANSWER, []
+            return answer, []
         if kind == "question" and self.plan["needle"].encode() in raw:
             return f"It is {self.plan['needle']} degrees there at the moment, quite pleasant I would say.", []
         if kind in ("call", "calls") and body["messages"][-1]["role"] == "tool":
-            return ANSWER, []
+            return answer, []
         offered = tool_names(body)
         calls = [
             {"name": name, "arguments": arguments} for name, arguments in self.plan["calls"].items() if name in offered

@@ -12,12 +12,12 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from custom_components.home_agent.retrieval.base import Query
-from custom_components.home_agent.runtime import HomeAgentConfigEntry
+from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
+from custom_components.home_agent.search.model import Query
 
 from .requests import Laid, estimate_tokens, steps
 
-MODES = ("direct", "retrieved")
+MODES = ("auto", "direct", "retrieved", "both", "off")
 # What is said in a conversation of ten turns: questions about the house, as people ask them one after the other.
 QUESTIONS = (
     "Is it cold in the bedroom?", "Turn on the ceiling light in the kitchen", "And in the living room?", "Which lights are on?",

@@ -16,11 +16,10 @@ from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from custom_components.home_agent.runtime import HomeAgentConfigEntry
-from custom_components.home_agent.safety.plan import ActionClass, Plan, ServiceCall
-from custom_components.home_agent.safety.tool import HomeAgentTool
-from custom_components.home_agent.safety.write import Made
-from custom_components.home_agent.turn import Turn, current_turn
+from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
+from custom_components.home_agent.policy.tool import HomeAgentTool, PendingResult
+from custom_components.home_agent.turn.plan import ActionClass, Plan, ServiceCall
+from custom_components.home_agent.turn.turn import Turn, current_turn
 
 API = "bench"
 WAIT = "wait_"
@@ -51,12 +50,14 @@ class Nothing(HomeAgentTool):
         if self._action is ActionClass.READ:
             return Plan(action=self._action, targets=(entity_id,))
         call = ServiceCall(domain="light", service="turn_on", entity_ids=(entity_id,), data={})
-        return Plan(action=self._action, targets=(entity_id,), calls=(call,))
+        return Plan(action=self._action, targets=(entity_id,), effects=(call,))
 
     @override
-    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType | Made:
+    async def run(
+        self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
+    ) -> JsonValueType | PendingResult:
         """Do nothing."""
-        return Made(tell=lambda _: None) if plan.calls else None
+        return PendingResult(render=lambda _: None) if plan.effects else None
 
 
 class Wait(llm.Tool):

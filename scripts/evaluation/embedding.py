@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from homeassistant.core import HomeAssistant
 import numpy as np
 
-from custom_components.home_agent.retrieval.documents import EntityDocument
-from custom_components.home_agent.retrieval.embeddings_api import EmbeddingsApi
-from custom_components.home_agent.retrieval.settings import ENDPOINT, RetrievalSettings
+from custom_components.home_agent.search.embeddings import EmbeddingsApi
+from custom_components.home_agent.search.entity_documents import EntityDocument
+from custom_components.home_agent.settings.search import ENDPOINT, RetrievalSettings
 
 type Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 type Near = Callable[[str, int], Awaitable[Sequence[str]]]

@@ -16,8 +16,8 @@ from homeassistant.helpers import (
 )
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
-from custom_components.home_agent.const import ASSISTANT
-from custom_components.home_agent.home import Home, HomeSnapshot
+from custom_components.home_agent.home.snapshot import Home, HomeSnapshot
+from custom_components.home_agent.support.const import ASSISTANT
 
 from . import dataset
 

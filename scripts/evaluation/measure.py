@@ -6,14 +6,13 @@ import time
 
 from homeassistant.core import HomeAssistant
 
-from custom_components.home_agent.client.tokens import raw_estimate
-from custom_components.home_agent.context.describe import describe
-from custom_components.home_agent.home import HomeSnapshot
-from custom_components.home_agent.retrieval.base import Query
-from custom_components.home_agent.retrieval.documents import async_entity_documents
-from custom_components.home_agent.retrieval.language import Language, Languages
-from custom_components.home_agent.retrieval.ranking import Ranker
-from custom_components.home_agent.retrieval.relevance import relevant
+from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.home.snapshot import HomeSnapshot
+from custom_components.home_agent.home.states import describe
+from custom_components.home_agent.languages.vocabulary import Language, Languages
+from custom_components.home_agent.search.entity_documents import async_entity_documents
+from custom_components.home_agent.search.model import Query
+from custom_components.home_agent.search.ranking import Ranker, relevant
 
 from .dataset import Case, Home
 from .embedding import Near, Nearest

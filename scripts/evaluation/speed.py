@@ -7,10 +7,10 @@ from statistics import median, quantiles
 import time
 import tracemalloc
 
-from custom_components.home_agent.retrieval.base import Query
-from custom_components.home_agent.retrieval.documents import async_entity_documents
-from custom_components.home_agent.retrieval.language import Languages
-from custom_components.home_agent.retrieval.ranking import Ranker
+from custom_components.home_agent.languages.vocabulary import Languages
+from custom_components.home_agent.search.entity_documents import async_entity_documents
+from custom_components.home_agent.search.model import Query
+from custom_components.home_agent.search.ranking import Ranker
 
 from .dataset import Case, Home
 from .house import async_living_in

@@ -102,13 +102,13 @@ class Frontend:
         await self.dialog.locator("step-flow-form").wait_for()
 
     async def press(self, button: str) -> None:
-        """Press a button on the page of the integration, "Add model" or the gear "Change assistant"; wait for its form."""
+        """Press a button on the page of the integration, "Add model" or the gear "Change agent"; wait for its form."""
         await self.open("/config/integrations/integration/home_agent")
         await self.page.get_by_role("button", name=button, exact=True).first.click(timeout=FIRST_PAGE_TIMEOUT)
         await self.dialog.locator("step-flow-form, step-flow-menu").wait_for()
 
     async def settings(self, topic: str) -> None:
-        """Open one topic of the settings of the house."""
+        """Open one topic of the default settings."""
         await self.press("Configure")
         await self.dialog.locator("step-flow-menu").get_by_text(topic, exact=True).click()
         await self.dialog.locator("step-flow-form").wait_for()
@@ -174,7 +174,7 @@ class Frontend:
         await self.dialog.get_by_role("button", name=re.compile("finish", re.IGNORECASE)).click()
         await self.dialog.locator("ha-dialog").wait_for(state="hidden")
 
-    # The house
+    # The home
 
     async def more_info(self, entity_id: str) -> Locator:
         """Open the dialog of an entity; return where it says its state."""
@@ -185,14 +185,14 @@ class Frontend:
 
     # Talking
 
-    async def open_assist(self, assistant: str) -> None:
-        """Open the dialog and choose the assistant."""
+    async def open_assist(self, agent: str) -> None:
+        """Open the dialog and choose the agent."""
         await self.open("/home/overview?conversation=1")
         await self.chat.wait_for(timeout=FIRST_PAGE_TIMEOUT)
         dialog = self.page.locator("ha-voice-command-dialog")
         await dialog.locator("ha-dropdown > ha-button").click()
-        await dialog.locator("ha-dropdown-item", has_text=assistant).click()
-        await expect(dialog.locator("ha-dropdown > ha-button")).to_contain_text(assistant)
+        await dialog.locator("ha-dropdown-item", has_text=agent).click()
+        await expect(dialog.locator("ha-dropdown > ha-button")).to_contain_text(agent)
 
     async def say(self, text: str, answer: str) -> None:
         """Send a message and wait for this answer; a streamed one grows, so it is its text that is waited for."""
@@ -205,5 +205,5 @@ class Frontend:
 
     @property
     def answers(self) -> Locator:
-        """What the assistant said."""
+        """What the agent said."""
         return self.chat.locator(".message.hass")

@@ -122,7 +122,7 @@ async def test_add_without_a_model_and_talk(hass: Hass, frontend: Frontend) -> N
     await frontend.open_assist("Home Agent")
     await frontend.say("turn on the kitchen lights", "light")
     await hass.wait_for("light.kitchen_lights", "on")
-    await frontend.say("write me a poem", "connect a model")
+    await frontend.say("write me a poem", "add a model")
     assert not frontend.problems
 
 
@@ -136,8 +136,8 @@ async def test_look_things_up_by_a_model_and_talk(
     await frontend.press("Configure")
     await frontend.shot("settings")
     await frontend.settings(TOPICS["retrieval"])
-    await frontend.shot("looking-things-up")
-    await frontend.select("Comparison", "By words and by a model")
+    await frontend.shot("search-and-documents")
+    await frontend.select("Search method", "Words and embedding model")
     await frontend.unfold("Embedding model")
     await frontend.select("Model server", PRESETS["custom"])
     await frontend.fill("embedding_url", embedding_server.base_url)
@@ -151,10 +151,10 @@ async def test_look_things_up_by_a_model_and_talk(
     assert embedding_server.headers[-1]["Authorization"] == "Bearer sk-embed-1"
     await frontend.finish()
 
-    await frontend.press("Change assistant")
-    await frontend.unfold("What the model knows of the house")
+    await frontend.press("Change agent")
+    await frontend.unfold("Context sent to the model")
     await frontend.select("States", "Looked up for each question")
-    await frontend.shot("assistant-states")
+    await frontend.shot("agent-states")
     assert (await frontend.submit())["reason"] == "reconfigure_successful"
 
     llm_server.plan(text("21 degrees, quite warm."))
@@ -166,7 +166,7 @@ async def test_look_things_up_by_a_model_and_talk(
     assert any("How warm is it at the Ecobee?" in sent for sent in embedding_server.texts)
 
     await frontend.settings(TOPICS["retrieval"])
-    await frontend.switch("Forget the stored key")
+    await frontend.switch("Delete the stored key")
     assert (await frontend.submit())["type"] == "create_entry"
     assert "Authorization" not in embedding_server.headers[-1]
     assert not frontend.problems
@@ -186,7 +186,7 @@ async def test_forms_that_are_sent_as_they_are_override_nothing(
     assert (await frontend.submit())["step_id"] == "model"
     await frontend.unfold()
     assert (await frontend.submit())["reason"] == "reconfigure_successful"
-    await frontend.press("Change assistant")
+    await frontend.press("Change agent")
     await frontend.unfold()
     assert (await frontend.submit())["reason"] == "reconfigure_successful"
     assert not frontend.problems
@@ -196,11 +196,11 @@ async def test_forms_that_are_sent_as_they_are_override_nothing(
     [entry] = [entry for entry in stored if entry["domain"] == "home_agent"]
     assert entry["options"]["profile_defaults"] == {}
     assert "retrieval" not in entry["options"]
-    [assistant] = [item for item in entry["subentries"] if item["subentry_type"] == "profile"]
-    assert assistant["data"] == {}
+    [agent] = [item for item in entry["subentries"] if item["subentry_type"] == "profile"]
+    assert agent["data"] == {}
 
 
-async def test_add_a_tool_an_assistant_and_a_server_that_is_off(
+async def test_add_a_tool_an_agent_and_a_server_that_is_off(
     hass: Hass, llm_server: LLMServer, frontend: Frontend
 ) -> None:
     await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
@@ -211,7 +211,7 @@ async def test_add_a_tool_an_assistant_and_a_server_that_is_off(
     await frontend.shot("tool")
     assert (await frontend.submit())["errors"] == {"description": "missing"}
     await frontend.dialog.locator("textarea").first.fill("Says which month it is.")
-    await frontend.select("Kind", "Template")
+    await frontend.select("Type", "Template")
     assert (await frontend.submit())["step_id"] == "template"
     await frontend.dialog.locator("ha-selector-template .cm-content").click()
     await frontend.page.keyboard.insert_text("{{ now().month }}")
@@ -223,11 +223,11 @@ async def test_add_a_tool_an_assistant_and_a_server_that_is_off(
     await frontend.shot("mcp-server")
     await frontend.fill("url", "http://127.0.0.1:9/mcp")
     assert (await frontend.submit())["errors"] == {"base": "cannot_connect"}
-    await frontend.switch("Store without connecting")
+    await frontend.switch("Skip connection test")
     assert (await frontend.submit())["step_id"] == "tools"
     assert (await frontend.submit())["type"] == "create_entry"
 
-    await frontend.press("Add assistant")
+    await frontend.press("Add agent")
     await frontend.fill("name", "Home Agent")
     assert (await frontend.submit())["errors"] == {"name": "name_taken"}
     await frontend.fill("name", "Butler")

@@ -17,10 +17,11 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.client import chat_completions
-from custom_components.home_agent.client.base import ChatRequest, EndpointConfig, Reply
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from tests.custom.conftest import server
+from custom_components.home_agent.client.model import ChatRequest, Reply
+from custom_components.home_agent.settings.endpoint import EndpointConfig
 from tests.llm_server import LLMServer
+from tests.tools.custom.conftest import server
 
 __all__ = ["server"]
 

@@ -6,9 +6,9 @@ from homeassistant.components.conversation import Attachment, UserContent
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client import attachments
-from custom_components.home_agent.client.attachments import async_load_attachments
-from custom_components.home_agent.errors import HomeAgentError
+from custom_components.home_agent.client import messages as attachments
+from custom_components.home_agent.client.messages import async_load_attachments
+from custom_components.home_agent.support.errors import HomeAgentError
 
 
 def user(path: Path, mime_type: str) -> UserContent:
@@ -32,7 +32,7 @@ async def test_files_become_parts_of_the_message(
     path = tmp_path / "file.bin"
     path.write_bytes(b"hi")
     content = user(path, mime_type)
-    assert await async_load_attachments(hass, [UserContent(content="Hi"), content]) == {id(content): [part]}
+    assert await async_load_attachments(hass, [UserContent(content="Hi"), content]) == {1: [part]}
 
 
 async def test_without_files_nothing_is_done(hass: HomeAssistant) -> None:

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from custom_components.home_agent.client.base import BrokenArguments, ChatRequest, Reply, Usage
+from custom_components.home_agent.client.model import BrokenArguments, ChatRequest, Reply
+from custom_components.home_agent.turn.turn import Usage
 from tests.llm_server import (
     LLMServer,
     Reply as Planned,

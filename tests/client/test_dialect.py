@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client.base import ChatRequest
-from custom_components.home_agent.client.traits import traits_for
-from custom_components.home_agent.errors import LLMResponseError
+from custom_components.home_agent.client.model import ChatRequest
+from custom_components.home_agent.settings.endpoint import traits_for
+from custom_components.home_agent.support.errors import LLMResponseError
 from tests.llm_server import LLMServer, Reply, error, text, unsupported
 
 from .conftest import REQUEST, TOOLS, MakeClient, ask, said

@@ -6,15 +6,16 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.client import connection
-from custom_components.home_agent.client.base import EndpointConfig, Reply
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
 from custom_components.home_agent.client.connection import Connection
 from custom_components.home_agent.client.error_map import ErrorMap
+from custom_components.home_agent.client.model import Reply
 from custom_components.home_agent.client.stream import MAX_TEXT
-from custom_components.home_agent.errors import LLMEndlessError
-from tests.custom.rest_server import RestServer
+from custom_components.home_agent.settings.endpoint import EndpointConfig
+from custom_components.home_agent.support.errors import LLMEndlessError
 from tests.llm_server import LLMServer, Piece, delta, endless, tool_call
-from tests.mcp_client.hostile import stream
+from tests.tools.custom.rest_server import RestServer
+from tests.tools.mcp.hostile import stream
 
 from .conftest import REQUEST, MakeClient
 

@@ -7,13 +7,14 @@ from aiohttp import web
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client import http_client
-from custom_components.home_agent.client.base import EndpointConfig, Reply
+from custom_components.home_agent.client import connection as http_client
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
 from custom_components.home_agent.client.connection import Connection
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.errors import LLMAuthError, LLMError
-from tests.custom.rest_server import Answer, RestServer, answer
+from custom_components.home_agent.client.model import Reply
+from custom_components.home_agent.settings.endpoint import EndpointConfig
+from custom_components.home_agent.support.errors import LLMAuthError, LLMError
+from tests.tools.custom.rest_server import Answer, RestServer, answer
 
 from .conftest import REQUEST
 

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from custom_components.home_agent.client.error_map import ErrorMap, retry_after, wait_before_retry
-from custom_components.home_agent.errors import (
+from custom_components.home_agent.support.errors import (
     LLMCertificateError,
     LLMConnectionError,
     LLMContextLengthError,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client.base import ChatRequest, Reply
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.errors import (
+from custom_components.home_agent.client.model import ChatRequest, Reply
+from custom_components.home_agent.support.errors import (
     LLMAuthError,
     LLMCertificateError,
     LLMConnectionError,

@@ -18,9 +18,9 @@ import probatio
 import pytest
 
 from custom_components.home_agent.client import messages
-from custom_components.home_agent.client.base import BrokenArguments
 from custom_components.home_agent.client.messages import messages_from_content, tool_specs
-from custom_components.home_agent.client.wire import dump
+from custom_components.home_agent.client.model import BrokenArguments
+from custom_components.home_agent.support.encoding import dump
 
 
 def assistant(text: str | None = None, *calls: llm.ToolInput, thinking: str | None = None) -> AssistantContent:
@@ -67,7 +67,7 @@ def test_the_same_content_gives_the_same_bytes() -> None:
 
 def test_a_turn_part_stands_before_the_text_it_belongs_to() -> None:
     first, second = UserContent(content="Is it on?"), UserContent(content="Is it on?")
-    sent = messages_from_content([first, second], {id(second): "It is 8:00."})
+    sent = messages_from_content([first, second], {1: "It is 8:00."})
     assert [message["content"] for message in sent] == ["Is it on?", "It is 8:00.\n\nIs it on?"]
 
 
@@ -81,7 +81,7 @@ def test_a_note_is_a_message_of_its_own_behind_words_and_part_of_the_last_result
         result("1"),
         result("2"),
     ]
-    sent = messages_from_content(content, notes={id(words): "Not true.", id(calls): "Answer now."})
+    sent = messages_from_content(content, notes={1: "Not true.", 3: "Answer now."})
     assert sent[2] == {"role": "user", "content": "Not true."}
     assert [message["content"] for message in sent[-2:]] == ["{}", "{}\nAnswer now."]
 
@@ -89,7 +89,7 @@ def test_a_note_is_a_message_of_its_own_behind_words_and_part_of_the_last_result
 def test_files_follow_the_text() -> None:
     user = UserContent(content="What is this?")
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    [message] = messages_from_content([user], {id(user): "Now."}, {id(user): [picture]})
+    [message] = messages_from_content([user], {0: "Now."}, {0: [picture]})
     assert message["content"] == [{"type": "text", "text": "Now.\n\nWhat is this?"}, picture]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.client.presets import PRESETS, normalize_base_url, preset_for
+from custom_components.home_agent.settings.endpoint import PRESETS, normalize_base_url, preset_for
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import socket
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client import presets, probe
-from custom_components.home_agent.client.probe import async_list_models
-from custom_components.home_agent.errors import (
+from custom_components.home_agent.client import discovery
+from custom_components.home_agent.client.discovery import async_list_models
+from custom_components.home_agent.settings import endpoint
+from custom_components.home_agent.support.errors import (
     LLMAuthError,
     LLMCertificateError,
     LLMConnectionError,
@@ -95,7 +96,7 @@ async def test_a_name_that_does_not_exist_is_not_reachable(
 async def test_an_endpoint_that_is_silent_times_out(
     hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probe, "TIMEOUT", 0.2)
+    monkeypatch.setattr(discovery, "TIMEOUT", 0.2)
     llm_server.models = silence()
     with pytest.raises(LLMTimeoutError):
         await async_list_models(hass, llm_server.base_url)
@@ -120,5 +121,5 @@ async def test_openrouter_lists_its_models_to_everybody_so_its_key_is_checked(
 async def test_azure_is_asked_at_its_own_address(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await async_list_models(hass, f"{llm_server.url}/openai/deployments/x", "key", preset="azure")
     request = llm_server.model_requests[0]
-    assert request.path == f"/openai/models?api-version={presets.DEFAULT_API_VERSION}"
+    assert request.path == f"/openai/models?api-version={endpoint.DEFAULT_API_VERSION}"
     assert request.headers["api-key"] == "key"

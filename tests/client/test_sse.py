@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from custom_components.home_agent.client.sse import ChunkParser
+from custom_components.home_agent.client.stream import ChunkParser
 
 
 def parse(*reads: bytes) -> Sequence[object]:
     parser = ChunkParser()
-    return [chunk for data in reads for chunk in parser.feed(data)] + list(parser.finish())
+    return [chunk for data in reads for chunk in parser.feed(data)] + parser.feed(b"\n")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client.base import Reply, Usage
 from custom_components.home_agent.client.error_map import ErrorMap
+from custom_components.home_agent.client.model import Reply
 from custom_components.home_agent.client.stream import DeltaStream
-from custom_components.home_agent.errors import LLMError, LLMRateLimitError, LLMResponseError
+from custom_components.home_agent.support.errors import LLMError, LLMRateLimitError, LLMResponseError
+from custom_components.home_agent.turn.turn import Usage
 from tests.llm_server import delta
 
 ERRORS = ErrorMap("Model")

@@ -4,15 +4,20 @@ import time
 
 import pytest
 
-from custom_components.home_agent.client.thinking import Span, ThinkingSplitter
+from custom_components.home_agent.client.stream import Delta, ThinkingSplitter
 
 
 def split(*pieces: str, begins_inside: bool = False) -> tuple[str, str]:
     """Return thinking and answer."""
-    splitter = ThinkingSplitter(begins_inside=begins_inside)
-    spans = [span for piece in pieces for span in splitter.feed(piece)] + splitter.finish()
-    assert all(span.text for span in spans)
-    return tuple("".join(s.text for s in spans if s.thinking is kind) for kind in (True, False))  # type: ignore[return-value]
+    splitter = ThinkingSplitter(undecided=begins_inside)
+    deltas = [delta for piece in pieces for delta in splitter.feed(piece)] + splitter.finish()
+    assert all(text for delta in deltas for text in delta.values())
+    return "".join(delta.get("thinking_content") or "" for delta in deltas), said(deltas)
+
+
+def said(deltas: list[Delta]) -> str:
+    """Return the answer in deltas."""
+    return "".join(delta.get("content") or "" for delta in deltas)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +42,9 @@ def test_every_way_of_cutting_gives_the_same(text: str, thinking: str, answer: s
 
 def test_text_is_passed_on_at_once() -> None:
     splitter = ThinkingSplitter()
-    assert [span.text for span in splitter.feed("It is")] == ["It is"]
-    assert [span.text for span in splitter.feed(" on <")] == [" on "]
-    assert [span.text for span in splitter.feed("3 lights")] == ["<3 lights"]
+    assert splitter.feed("It is") == [{"content": "It is"}]
+    assert splitter.feed(" on <") == [{"content": " on "}]
+    assert splitter.feed("3 lights") == [{"content": "<3 lights"}]
 
 
 def test_an_answer_that_begins_inside_thinking_is_told_apart() -> None:
@@ -54,28 +59,28 @@ def test_a_closing_tag_alone_is_remembered_and_not_said() -> None:
     first = splitter.feed("Hm. ")
     rest = splitter.feed("So.</think>It is on.")
     assert splitter.stray_close
-    assert "".join(span.text for span in [*first, *rest]) == "Hm. So.It is on."
+    assert said([*first, *rest]) == "Hm. So.It is on."
     assert split("Hm.</think>It is on.") == ("Hm.", "It is on.")
 
 
 def test_what_is_held_back_is_searched_once() -> None:
     def seconds(pieces: int) -> float:
-        splitter = ThinkingSplitter(begins_inside=True)
+        splitter = ThinkingSplitter(undecided=True)
         began = time.process_time()
         for _ in range(pieces):
             splitter.feed("a word ")
         took = time.process_time() - began
-        assert splitter.finish() == [Span("a word " * pieces, thinking=False)]
+        assert splitter.finish() == [{"content": "a word " * pieces}]
         return took
 
     assert seconds(40_000) < 1  # searched again and again: ten seconds and more
 
 
 def test_nothing_is_held_back_once_the_server_separates_thinking_itself() -> None:
-    splitter = ThinkingSplitter(begins_inside=True)
+    splitter = ThinkingSplitter(undecided=True)
     splitter.begins_outside()
-    assert [span.text for span in splitter.feed("It is")] == ["It is"]
-    late = ThinkingSplitter(begins_inside=True)
+    assert splitter.feed("It is") == [{"content": "It is"}]
+    late = ThinkingSplitter(undecided=True)
     assert late.feed("It ") == late.feed("is <") == []
     late.begins_outside()
-    assert [span.text for span in late.feed(" on")] == ["It is < on"]
+    assert late.feed(" on") == [{"content": "It is < on"}]

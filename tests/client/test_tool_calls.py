@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client.base import BrokenArguments
-from custom_components.home_agent.client.tool_calls import ToolCallAssembler
+from custom_components.home_agent.client.model import BrokenArguments
+from custom_components.home_agent.client.stream import ToolCallAssembler
 
 
 def fragment(

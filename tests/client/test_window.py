@@ -7,10 +7,9 @@ from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client.base import EndpointConfig
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.window import assumed_window
-from custom_components.home_agent.endpoint import WINDOW_HOLDS
+from custom_components.home_agent.client.endpoint import WINDOW_HOLDS
+from custom_components.home_agent.settings.endpoint import EndpointConfig
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, context_length, error, server_error, text
 
@@ -87,7 +86,7 @@ async def test_a_server_that_is_away_tells_nothing(hass: HomeAssistant, llm_serv
     ],
 )
 def test_whose_word_counts(fields: dict[str, Any], learned: int | None, window: int) -> None:
-    assert assumed_window(config(**fields), learned) == window
+    assert config(**fields).assumed_window(learned) == window
 
 
 async def test_it_is_asked_after_the_first_answer_and_kept(hass: HomeAssistant, llm_server: LLMServer) -> None:

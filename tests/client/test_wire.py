@@ -7,7 +7,7 @@ from pathlib import Path
 from homeassistant.core import State
 import pytest
 
-from custom_components.home_agent.client.wire import dump
+from custom_components.home_agent.support.encoding import dump
 
 
 class Odd:

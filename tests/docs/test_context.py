@@ -45,13 +45,13 @@ def evening(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> FrozenDateTi
     return freezer
 
 
-async def test_a_small_house(
+async def test_a_small_home(
     hass: HomeAssistant, llm_server: LLMServer, house: None, evening: FrozenDateTimeFactory
 ) -> None:
     await build_house(hass)
     await set_up(hass, llm_server)
     shown = await sent(hass, llm_server, evening, ["Is the front door locked?", "And what about the lights?"])
-    assert pictures("A small house") == shown
+    assert pictures("A small home") == shown
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ async def test_other_formats(
     assert pictures(heading) == shown[1:]
 
 
-async def test_a_large_house(
+async def test_a_large_home(
     hass: HomeAssistant, llm_server: LLMServer, house: None, evening: FrozenDateTimeFactory
 ) -> None:
     assert await async_setup_component(hass, "conversation", {})
@@ -80,4 +80,4 @@ async def test_a_large_house(
     await entry.runtime_data.finder.async_reindex()
     words = ["Is it cold in the attic?", "Open the blind in the garden"]
     shown = await sent(hass, llm_server, evening, words)
-    assert pictures("A large house") == shown
+    assert pictures("A large home") == shown

@@ -5,9 +5,9 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.custom import mcp, rest_schema, service, template
-from custom_components.home_agent.custom.definition import SCHEMA
-from tests.custom.conftest import WriteYaml, issues, write_yaml
+from custom_components.home_agent.tools.custom.definition import SCHEMA
+from custom_components.home_agent.tools.custom.provider import HANDLERS
+from tests.tools.custom.conftest import WriteYaml, issues, write_yaml
 
 from .pages import CODE, Example, examples, rows, section
 
@@ -43,10 +43,10 @@ def of_schema(schema: Any) -> dict[str, bool]:
     ("heading", "schema"),
     [
         ("What every tool has", SCHEMA),
-        ("Requests: rest", rest_schema.SCHEMA),
-        ("Actions: service", service.SCHEMA),
-        ("Templates: template", template.SCHEMA),
-        ("Tools of MCP servers: mcp", mcp.SCHEMA),
+        ("Requests: rest", HANDLERS["rest"].schema),
+        ("Actions: service", HANDLERS["service"].schema),
+        ("Templates: template", HANDLERS["template"].schema),
+        ("Tools of MCP servers: mcp", HANDLERS["mcp"].schema),
     ],
 )
 def test_every_key(heading: str, schema: Any) -> None:

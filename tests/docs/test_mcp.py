@@ -8,9 +8,9 @@ from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers.translation import async_get_translations
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.support.const import DOMAIN
 from tests.house import set_up
-from tests.mcp_client.test_form import add, send, stored
+from tests.tools.mcp.forms import add, send, stored
 
 from .pages import CODE, Example, examples, rows, section
 

@@ -22,12 +22,12 @@ from homeassistant.util.yaml import parse_yaml
 import pytest
 from pytest_homeassistant_custom_component.common import async_mock_service
 
-from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.errors import HomeAgentError
 from custom_components.home_agent.flows.checks import check_template
-from custom_components.home_agent.tools.capabilities import service_calls
-from custom_components.home_agent.tools.ha_control import HaControl
-from custom_components.home_agent.tools.ha_query import HaQuery
+from custom_components.home_agent.home.actions import service_calls
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.errors import HomeAgentError
+from custom_components.home_agent.tools.control import HaControl
+from custom_components.home_agent.tools.query import HaQuery
 from tests.house import set_up
 
 from .pages import CODE, DOCS, LINK, PAGES, ROOT, Example, anchors, examples, page_name, prose, read

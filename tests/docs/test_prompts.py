@@ -5,13 +5,12 @@ import json
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.languages.data import prompt_words
 from custom_components.home_agent.prompt.history_text import HistoryOptions
-from custom_components.home_agent.prompt.placeholders import NAMES, SAMPLE_VALUES
-from custom_components.home_agent.prompt.template import fill
-from custom_components.home_agent.prompt.words import words_for
-from tests.conversations.conftest import restart, say_all
+from custom_components.home_agent.prompt.template import NAMES, SAMPLE_VALUES, fill
 from tests.house import build_house, set_up
 from tests.llm_server import LLMServer
+from tests.transcript.conftest import restart, say_all
 
 from .pages import CODE, examples, rows, section
 
@@ -24,7 +23,7 @@ def test_every_placeholder_is_named() -> None:
 @pytest.mark.parametrize(("row", "language"), [(0, "ru"), (1, "de"), (2, "fr")])
 def test_words_of_languages(row: int, language: str) -> None:
     _, empty, user, assistant = list(rows(section("PROMPTS.md", "History"), columns=4))[row]
-    words = words_for(language)
+    words = prompt_words(language)
     assert (empty, user.strip("`"), assistant.strip("`")) == (words.history_empty, words.user, words.assistant)
 
 

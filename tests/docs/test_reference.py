@@ -12,16 +12,19 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import parse_yaml
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent import errors, events
-from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.profiles.profile import Profile
-from custom_components.home_agent.safety import confirmation, tool
-from custom_components.home_agent.tools.domains import DOMAINS
-from custom_components.home_agent.turn import ToolCallRecord, Turn, current_turn
+from custom_components.home_agent.home.domains import DOMAINS
+from custom_components.home_agent.policy import confirmation, policy
+from custom_components.home_agent.settings.profile import Profile
+from custom_components.home_agent.support import errors
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.turn import events
+from custom_components.home_agent.turn.turn import ToolCallRecord, Turn, current_turn
 from tests.house import build_house, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
 from .pages import CODE, FENCE, ROOT, names, read, rows, section
+
+CONTROLLABLE = {name for name, record in DOMAINS.items() if record.actions}
 
 
 def vocabulary() -> set[str]:
@@ -29,8 +32,8 @@ def vocabulary() -> set[str]:
     words = {"code", "add", "complete", "remove", "away", "home", "night", "vacation", "custom_bypass"}
     for table in DOMAINS.values():
         words |= {*table.words, *table.aliases, *table.aliases.values(), *DOMAINS}
-        for action in table.actions:
-            words |= {action.id, action.service, *action.fields}
+        for name, action in table.actions.items():
+            words |= {name, action.service, *action.fields}
         words |= {table.value} if isinstance(table.value, str) else set()
     return words
 
@@ -40,20 +43,19 @@ def test_every_kind_of_entity_is_in_the_table() -> None:
     for first, *others in rows(section("TOOLS.md", "What each kind of entity can do"), columns=5):
         for domain in CODE.findall(first):
             documented[domain] = set(CODE.findall(" ".join(others)))
-    assert set(documented) == set(DOMAINS)
+    assert set(documented) == CONTROLLABLE
     for domain, words in documented.items():
         table = DOMAINS[domain]
         chosen = [table.action(name) for name in (*table.on, *table.off)]
         expected = {item.service for item in chosen if item}
-        expected |= {name for item in table.actions if item.id in table.values for name in item.fields}
-        covered = {*table.on, *table.off, *table.toggle, *table.values}
-        expected |= {item.id for item in table.actions if item.id not in covered}
+        expected |= {field for name in table.values for field in table.actions[name].fields}
+        expected |= set(table.actions) - {*table.on, *table.off, *table.toggle, *table.values}
         assert expected <= words, domain
         assert words <= vocabulary(), domain
 
 
-def test_changelog_counts_the_kinds_of_entities() -> None:
-    assert f"{len(DOMAINS)} kinds of entities" in read(ROOT / "CHANGELOG.md")
+def test_changelog_counts_the_domains() -> None:
+    assert f"{len(CONTROLLABLE)} domains" in read(ROOT / "CHANGELOG.md")
 
 
 async def test_every_field_of_every_action(hass: HomeAssistant) -> None:
@@ -87,7 +89,7 @@ def a_turn() -> Turn:
     request = ConversationInput(
         text="", context=Context(), conversation_id="1", device_id=None, satellite_id=None, language="en", agent_id="a"
     )
-    return Turn.from_input(request, Profile(), "1")
+    return Turn(profile=Profile(), conversation_id="1", text="", language="en", context=request.context)
 
 
 async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
@@ -137,13 +139,15 @@ def test_every_class_of_error_is_named() -> None:
         for first, _ in rows(section("API_REFERENCE.md", "What went wrong"), columns=2)
         for name in CODE.findall(first)
     }
-    known = {name for room in (errors, tool, confirmation) for name in vars(room)} | {
+    known = {name for room in (errors, policy, confirmation) for name in vars(room)} | {
         "TimeoutError",
         "ServiceValidationError",
     }
     assert documented <= known
     ours = {name for name, item in vars(errors).items() if isinstance(item, type) and issubclass(item, errors.LLMError)}
-    ours |= {name for name, item in vars(tool).items() if isinstance(item, type) and issubclass(item, errors.ToolError)}
+    ours |= {
+        name for name, item in vars(policy).items() if isinstance(item, type) and issubclass(item, errors.ToolError)
+    }
     assert ours - {"LLMError"} <= documented
 
 

@@ -6,12 +6,12 @@ import re
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 
-from custom_components.home_agent.client.presets import DEFAULT_API_VERSION, PRESETS
-from custom_components.home_agent.const import CONF_API_KEY, DOMAIN
-from custom_components.home_agent.flows import endpoint_schema, retrieval
+from custom_components.home_agent.flows import endpoint, search
 from custom_components.home_agent.flows.checks import check_template
-from custom_components.home_agent.flows.sparse import inherited
-from custom_components.home_agent.profiles.profile import KEYS
+from custom_components.home_agent.flows.forms import inherited
+from custom_components.home_agent.settings.endpoint import DEFAULT_API_VERSION, PRESETS
+from custom_components.home_agent.settings.profile import SETTINGS
+from custom_components.home_agent.support.const import CONF_API_KEY, DOMAIN
 
 from .pages import CODE, DOCS, names, read, rows, section
 
@@ -38,9 +38,9 @@ def form_labels(labels: Mapping[str, str], *steps_of_form: str) -> dict[str, str
     return found
 
 
-async def test_settings_of_an_assistant(hass: HomeAssistant) -> None:
-    documented = settings("An assistant")
-    assert set(documented) == KEYS | {"name"}
+async def test_settings_of_an_agent(hass: HomeAssistant) -> None:
+    documented = settings("An agent")
+    assert set(documented) == SETTINGS.keys() | {"name"}
     defaults = {key: shown(value) for key, value in inherited().items()} | {"name": "none"}
     assert {key: default for key, (_, default) in documented.items()} == defaults
     labels = form_labels(await async_get_translations(hass, "en", "config_subentries", [DOMAIN]), ".profile.step.user.")
@@ -55,20 +55,21 @@ async def test_settings_of_a_model(hass: HomeAssistant) -> None:
         ".llm.step.model.",
     )
     assert {key: label for key, (label, _) in documented.items()} == labels
-    key = {CONF_API_KEY: "sk"}
+    known = {"preset": "custom", CONF_API_KEY: "sk", "base_url": "http://127.0.0.1", "model": "m"}
     form = {
-        **endpoint_schema.connection_schema(PRESETS["azure"], {}, may_skip_check=True).schema,
-        **endpoint_schema.connection_schema(PRESETS["custom"], key, may_skip_check=True).schema,
+        **endpoint.EndpointForm(hass, {"preset": "azure"}).connection_schema().schema,
+        **endpoint.EndpointForm(hass, known).connection_schema().schema,
     }
-    model = endpoint_schema.model_schema(PRESETS["ollama"], {}, [], name="").schema
-    advanced = model[endpoint_schema.ADVANCED].schema.schema
-    assert set(documented) == {str(key) for key in (*form, *model, *advanced)} - {endpoint_schema.ADVANCED}
+    model = endpoint.EndpointForm(hass, {"preset": "ollama"}).model_schema(name="").schema
+    advanced = model[endpoint.ADVANCED].schema.schema
+    asked = {str(key) for key in (*form, *model, *advanced)} - {endpoint.ADVANCED}
+    assert set(documented) == asked | {endpoint.CONF_USE_ANYWAY}
     assert documented["api_version"][1] == DEFAULT_API_VERSION
     assert documented["context_window"][1] == "empty"
 
 
-async def test_settings_of_the_house(hass: HomeAssistant) -> None:
-    documented = settings("Settings of the house")
+async def test_default_settings(hass: HomeAssistant) -> None:
+    documented = settings("Default settings")
     options = await async_get_translations(hass, "en", "options", [DOMAIN])
     labels: dict[str, str] = {}
     for step in ("safety", "confirmation", "network", "debug"):
@@ -80,21 +81,21 @@ async def test_settings_of_the_house(hass: HomeAssistant) -> None:
     assert [documented[key][1] for key in ("emit_events", "debug_logging")] == ["on", "off"]
 
 
-async def test_settings_of_looking_things_up(hass: HomeAssistant) -> None:
-    documented = settings("Looking things up")
+async def test_settings_of_search(hass: HomeAssistant) -> None:
+    documented = settings("Search and documents")
     labels = form_labels(await async_get_translations(hass, "en", "options", [DOMAIN]), ".step.retrieval.")
     assert {key: label for key, (label, _) in documented.items()} == {
         key: label for key, label in labels.items() if key != "use_anyway"
     }
-    switches = dict.fromkeys(retrieval.REMOVE.values(), False)
-    defaults = {key: shown(value) for key, value in (retrieval.DEFAULTS | switches).items()}
+    switches = dict.fromkeys(search.REMOVE.values(), False)
+    defaults = {key: shown(value) for key, value in (search.DEFAULTS | switches).items()}
     assert {key: default for key, (_, default) in documented.items()} == defaults
 
 
 def test_variables_of_a_template(hass: HomeAssistant) -> None:
-    for name in names(section("CONFIGURATION.md", "Instructions of your own")):
+    for name in names(section("CONFIGURATION.md", "Custom instructions")):
         assert check_template(hass, "{{ " + name + ".missing.on_purpose }}"), name
-    assert len(names(section("CONFIGURATION.md", "Instructions of your own"))) == 6
+    assert len(names(section("CONFIGURATION.md", "Custom instructions"))) == 6
 
 
 def test_every_preset_has_its_guide() -> None:

@@ -7,14 +7,14 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.flows.retrieval import DEFAULTS, async_check, retrieval_schema, taken
-from custom_components.home_agent.retrieval import embedded_store, embedding_cache
-from custom_components.home_agent.retrieval.embedding_cache import MAX_IN_FILE
-from custom_components.home_agent.retrieval.health import PAUSE
-from custom_components.home_agent.retrieval.settings import RetrievalSettings
-from custom_components.home_agent.retrieval.vectors import QUERY_TIMEOUT
-from tests.flows.test_retrieval import in_sections
+from custom_components.home_agent.flows.search import DEFAULTS, async_check, retrieval_schema, taken
+from custom_components.home_agent.search import embedded_store, embeddings
+from custom_components.home_agent.search.embeddings import MAX_IN_FILE
+from custom_components.home_agent.search.vectors import QUERY_TIMEOUT
+from custom_components.home_agent.settings.search import RetrievalSettings
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.outages import PAUSE
+from tests.flows.forms import in_sections
 
 from .pages import DOCS, Example, examples, read, rows, section
 
@@ -53,5 +53,5 @@ def test_figures_are_those_of_the_code() -> None:
 
 
 def test_files_are_those_of_the_code(hass: HomeAssistant) -> None:
-    for module in (embedded_store, embedding_cache):
-        assert f"`{module.path_of(hass).name}`" in section(PAGE, "The file")
+    for database in (embedded_store.file_of(hass).database, embeddings.database_of(hass)):
+        assert f"`{database.path.name}`" in section(PAGE, "The file")

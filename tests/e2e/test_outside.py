@@ -9,9 +9,9 @@ from aiohttp import web
 import pytest
 from pytest_asyncio import fixture as async_fixture
 
-from tests.custom.rest_server import RestServer, answer, echo
 from tests.llm_server import LLMServer, text, tool_call
-from tests.mcp_client.mcp_server import McpServer
+from tests.tools.custom.rest_server import RestServer, answer, echo
+from tests.tools.mcp.mcp_server import McpServer
 
 from .harness import Hass
 from .house import add_home_agent, furnish
@@ -190,7 +190,7 @@ async def test_a_phone_answers_for_its_owner(
     endpoint.plan(UNLOCK)
     asked = await hass.call_for_response("home_agent.process", text="open up", confirm_via=["mobile_app"])
     [notification] = neighbour.sent_to("/push")
-    assert notification["message"] == asked["answer"] == "Unlock Front Door, now locked?"
+    assert notification["message"] == asked["answer"] == "Front Door is locked. Unlock Front Door?"
     actions = {action["action"].split("_")[2]: action["action"] for action in notification["data"]["actions"]}
     pressed = {"event_type": "mobile_app_notification_action", "event_data": {"action": actions[button]}}
     await hass.post(f"/api/webhook/{phone}", type="fire_event", data=pressed)

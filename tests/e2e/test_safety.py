@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pytest_asyncio import fixture as async_fixture
 
-from tests.custom.rest_server import RestServer, answer
 from tests.llm_server import LLMServer, text, tool_call
+from tests.tools.custom.rest_server import RestServer, answer
 
 from .api import Api, ApiError
 from .harness import Answer, Hass
@@ -128,7 +128,7 @@ async def test_what_is_no_yes_is_heard_by_the_model(hass: Hass, endpoint: LLMSer
     endpoint.plan(UNLOCK, text("All right."))
     asked = (await hass.run_pipeline("let me in", pipeline)).answer
     assert asked.raw["continue_conversation"]
-    assert asked.speech == "Unlock Front Door, now locked?"
+    assert asked.speech == "Front Door is locked. Unlock Front Door?"
     await hass.run_pipeline(words, pipeline, conversation_id=asked.conversation_id)
     assert endpoint.request.last_user.endswith(words)
     assert await hass.state("lock.front_door") == "locked"
@@ -154,7 +154,7 @@ async def test_administrators_answer_in_repairs(hass: Hass, endpoint: LLMServer)
         await guest.post("/api/repairs/issues/fix", handler="home_agent", issue_id=issue)
     await guest.disconnect()
     step = await hass.post("/api/repairs/issues/fix", handler="home_agent", issue_id=issue)
-    assert step["description_placeholders"]["question"] == "Unlock Front Door, now locked?"
+    assert step["description_placeholders"]["question"] == "Front Door is locked. Unlock Front Door?"
     done = await hass.post(f"/api/repairs/issues/fix/{step['flow_id']}", next_step_id="confirm")
     assert done["type"] == "create_entry"
     assert await hass.state("lock.front_door") == "unlocked"
@@ -193,7 +193,7 @@ async def test_what_was_done_before_a_restart_is_undone_after_it(hass: Hass, end
     await hass.say("ceiling lights", agent=agent)
     await hass.restart()
     guest = await guest_of(hass)
-    hass.allow_log("There is nothing that I could take back")
+    hass.allow_log("There is nothing to undo")
     with pytest.raises(ApiError):  # it was not theirs
         await guest.post("/api/services/home_agent/undo?return_response")
     await guest.disconnect()

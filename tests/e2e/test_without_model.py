@@ -19,7 +19,7 @@ async def test_house_without_a_model_does_and_answers_and_refuses(own_hass: Hass
 
     answer = await own_hass.say("write me a poem", agent=agent)
     assert answer.kind == "error"
-    assert "connect a model" in answer.speech
+    assert "add a model" in answer.speech
 
     answer = await own_hass.say("write me a poem", agent=agent, language="de")
     assert "Modell" in answer.speech

@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from custom_components.home_agent.client import probe
+from custom_components.home_agent.client import discovery
 from tests.client.conftest import server_certificate
 from tests.llm_server import LLMServer
 
@@ -17,7 +17,7 @@ __all__ = ["server_certificate"]
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less for an endpoint that says nothing."""
-    monkeypatch.setattr(probe, "TIMEOUT", 0.2)
+    monkeypatch.setattr(discovery, "TIMEOUT", 0.2)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from typing import Any
 from homeassistant.helpers import config_validation as cv
 import probatio
 
+from custom_components.home_agent.flows.search import REMOVE, SECTIONS
+
 type Result = Mapping[str, Any]
 """What a step of any flow returns."""
 
@@ -36,3 +38,11 @@ def options(result: Result, field: str) -> list[str]:
     """Return what can be chosen in a field."""
     listed = fields(result)[field]["selector"]["select"]["options"]
     return [option["value"] if isinstance(option, dict) else option for option in listed]
+
+
+def in_sections(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the input of the form, its fields in their sections."""
+    parts = {name: {*section, *(REMOVE.get(key) for key in section)} for name, section in SECTIONS.items()}
+    inside = {name: {key: value for key, value in data.items() if key in part} for name, part in parts.items()}
+    outside = {key: value for key, value in data.items() if not any(key in part for part in parts.values())}
+    return outside | {name: values for name, values in inside.items() if values}

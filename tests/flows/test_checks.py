@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.flows.checks import check_settings, check_template, tidy
-from custom_components.home_agent.flows.sparse import inherited
+from custom_components.home_agent.flows.forms import inherited
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
-from custom_components.home_agent.flows.confirmation import GUARDED, confirmation_options, field_of
+from custom_components.home_agent.flows.options import GUARDED, confirmation_options, field_of
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
 

@@ -8,10 +8,9 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.custom import mcp, rest_schema, service, template
-from custom_components.home_agent.custom.configuration import CONFIG_SCHEMA, keep
-from custom_components.home_agent.custom.handlers import HANDLERS
-from custom_components.home_agent.flows.custom_tool_fields import BEHAVIOURS, FORMS, OF_AUTH
+from custom_components.home_agent.flows.custom_tool import BEHAVIOURS, FORMS, OF_AUTH
+from custom_components.home_agent.tools.custom.configuration import CONFIG_SCHEMA, keep
+from custom_components.home_agent.tools.custom.provider import HANDLERS
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
 
@@ -265,10 +264,10 @@ async def test_another_kind_begins_anew(hass: HomeAssistant) -> None:
 @pytest.mark.parametrize(
     ("kind", "schema"),
     [
-        ("rest", rest_schema.SCHEMA),
-        ("service", service.SCHEMA),
-        ("template", template.SCHEMA),
-        ("mcp", mcp.SCHEMA),
+        ("rest", HANDLERS["rest"].schema),
+        ("service", HANDLERS["service"].schema),
+        ("template", HANDLERS["template"].schema),
+        ("mcp", HANDLERS["mcp"].schema),
     ],
 )
 async def test_forms_have_every_key(hass: HomeAssistant, kind: str, schema: Any) -> None:

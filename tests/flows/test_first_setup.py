@@ -1,4 +1,4 @@
-"""The first set-up: from nothing to a hub with an assistant."""
+"""The first set-up: from nothing to a hub with an agent."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.flows import endpoint
+from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer, Reply, error, html, rate_limited, server_error, silence, unauthorized

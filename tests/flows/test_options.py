@@ -1,4 +1,4 @@
-"""The house's own settings."""
+"""The default settings."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.const import ASSISTANT
 from custom_components.home_agent.flows.options import MENU
-from custom_components.home_agent.profiles.profile import KEYS
-from custom_components.home_agent.safety.rules import Lists
+from custom_components.home_agent.policy.policy import Lists
+from custom_components.home_agent.settings.profile import SETTINGS
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
@@ -21,11 +21,11 @@ OF_THE_HOUSE = {
     *("allowed_hosts", "allow_private_hosts"),
     *("emit_events", "debug_logging"),
 }
-"""Settings that no assistant has."""
+"""Settings that no agent has."""
 OWN_TESTS = {"confirmation", "retrieval"}
-"""Topics that hold other things than settings of assistants."""
+"""Topics that hold other things than settings of agents."""
 OF_AN_ASSISTANT = {"always_ask", "never_ask"}
-"""Settings that add to those of the house, and are not defaults of all assistants."""
+"""Settings that add to those in the default settings, and are not defaults of all agents."""
 
 
 async def topic(hass: HomeAssistant, entry: MockConfigEntry, step: str) -> Result:
@@ -47,10 +47,10 @@ async def test_menu(hass: HomeAssistant) -> None:
     assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, list(MENU))
 
 
-async def test_topics_hold_every_setting_of_an_assistant(hass: HomeAssistant) -> None:
+async def test_topics_hold_every_setting_of_an_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     asked = {field for step in MENU if step not in OWN_TESTS for field in fields(await topic(hass, entry, step))}
-    assert asked - OF_THE_HOUSE == KEYS - OF_AN_ASSISTANT
+    assert asked - OF_THE_HOUSE == SETTINGS.keys() - OF_AN_ASSISTANT
 
 
 @pytest.mark.parametrize("step", [step for step in MENU if step not in {*OWN_TESTS, "safety", "network", "debug"}])
@@ -63,7 +63,7 @@ async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step:
     assert dict(entry.options) == {"profile_defaults": defaults, "emit_events": False}
 
 
-async def test_defaults_reach_the_assistants(hass: HomeAssistant, llm_server: LLMServer) -> None:
+async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"tool_timeout": 7})
     await send(hass, await topic(hass, entry, "tools"), native_tools=True, max_calls_per_turn=3.0, tool_timeout=20.0)
     assert dict(entry.options) == {"profile_defaults": {"max_calls_per_turn": 3, "tool_timeout": 20}}
@@ -110,9 +110,7 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     }
     assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
-    assert rules.house == Lists(
-        always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",)
-    )
+    assert rules.home == Lists(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
     await send(hass, await topic(hass, entry, "safety"))
     assert dict(entry.options) == {
         "allowed_entities": [],

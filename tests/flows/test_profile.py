@@ -8,8 +8,8 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.profile import SECTIONS
-from custom_components.home_agent.profiles.profile import DEFAULTS, KEYS
+from custom_components.home_agent.flows.forms import SECTIONS
+from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
 from tests.llm_server import LLMServer
@@ -41,7 +41,7 @@ def as_shown(form: Result) -> dict[str, Any]:
 
 async def test_form_has_every_setting(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    assert set(fields(await add(hass, entry))) == KEYS | {"name"}
+    assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"}
 
 
 async def test_assistant_with_nothing_but_a_name_inherits_everything(hass: HomeAssistant) -> None:

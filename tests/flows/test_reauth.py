@@ -5,7 +5,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import Result, fields
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, server_error, text, unauthorized

@@ -6,16 +6,16 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
-from custom_components.home_agent.flows import retrieval
-from custom_components.home_agent.flows.retrieval import BASICS, REMOVE, SECRETS, SECTIONS, taken
-from custom_components.home_agent.retrieval import embeddings_api
-from custom_components.home_agent.retrieval.settings import RetrievalSettings
+from custom_components.home_agent.flows import search as retrieval
+from custom_components.home_agent.flows.search import BASICS, REMOVE, SECRETS, SECTIONS, taken
+from custom_components.home_agent.search import embeddings as embeddings_api
+from custom_components.home_agent.settings.search import RetrievalSettings
 from tests.embedding_server import EmbeddingServer
-from tests.flows.forms import Result, fields, options, shown
+from tests.flows.forms import Result, fields, in_sections, options, shown
 from tests.house import set_up
 from tests.llm_server import server_error, unauthorized
-from tests.retrieval.chroma import ChromaServer
-from tests.retrieval.conftest import chroma_process, chroma_server
+from tests.search.chroma import ChromaServer
+from tests.search.conftest import chroma_process, chroma_server
 
 __all__ = ["chroma_process", "chroma_server"]
 
@@ -24,14 +24,6 @@ async def form_of(hass: HomeAssistant, entry_id: str) -> Result:
     """Return the form."""
     menu = await hass.config_entries.options.async_init(entry_id)
     return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "retrieval"})
-
-
-def in_sections(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the input of the form, its fields in their sections."""
-    parts = {name: {*section, *(REMOVE.get(key) for key in section)} for name, section in SECTIONS.items()}
-    inside = {name: {key: value for key, value in data.items() if key in part} for name, part in parts.items()}
-    outside = {key: value for key, value in data.items() if not any(key in part for part in parts.values())}
-    return outside | {name: values for name, values in inside.items() if values}
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
@@ -147,7 +139,7 @@ async def test_silent_model_is_given_up(
     embedding_server.delay = 5
     entry = await set_up(hass)
     result = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server))
-    assert "does not answer in time" in str(result["description_placeholders"])
+    assert "did not answer in time" in str(result["description_placeholders"])
 
 
 async def test_server_that_is_off_may_be_stored_untried(
@@ -170,8 +162,8 @@ async def test_chroma_is_tried_and_stored(
     entry = await set_up(hass)
     chroma = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_server.port}
     wrong = await send(hass, await form_of(hass, entry.entry_id), **chroma, chroma_tenant="nobody")
-    assert "does not know the tenant or the database" in str(wrong["description_placeholders"])
-    assert "cannot be used" not in caplog.text  # the form has said it
+    assert "does not have this tenant or database" in str(wrong["description_placeholders"])
+    assert "is unavailable" not in caplog.text  # the form has said it
     result = await send(hass, wrong, **chroma, chroma_tenant="default_tenant")
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert entry.options == {"retrieval": chroma}

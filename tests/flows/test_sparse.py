@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.flows.sparse import inherited, lifted, overrides
-from custom_components.home_agent.profiles.profile import KEYS
+from custom_components.home_agent.flows.forms import inherited, lifted, overrides
+from custom_components.home_agent.settings.profile import SETTINGS
 
 KEYS_OF_FORM = ("history_max_messages", "local_first", "prompt_additions", "context_entities")
 INHERITED = inherited({"prompt_additions": "Be brief."})
 
 
 def test_every_setting_has_an_inherited_value() -> None:
-    assert inherited().keys() == KEYS
+    assert inherited().keys() == SETTINGS.keys()
     assert inherited()["context_entities"] == []
     assert INHERITED["prompt_additions"] == "Be brief."
 

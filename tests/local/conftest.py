@@ -13,9 +13,9 @@ from homeassistant.helpers import area_registry as ar, device_registry as dr, en
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.const import ASSISTANT
-from tests.context.conftest import add_entity, make_turn
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import build_house, set_up
+from tests.prompt.conftest import add_entity, make_turn
 
 __all__ = ["add_entity", "make_turn"]
 

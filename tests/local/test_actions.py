@@ -10,13 +10,12 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.errors import ToolError
-from custom_components.home_agent.local.actions import Mismatch, Recognised, plan_of
 from custom_components.home_agent.local.refusals import wording_of
-from custom_components.home_agent.safety.plan import ActionClass, Plan
-from custom_components.home_agent.tools.sensitive import OPEN_DOOR, OPEN_VALVE, UNLOCK
-from custom_components.home_agent.turn import Turn
-from tests.context.conftest import AddEntity
+from custom_components.home_agent.policy.intents import Mismatch, Recognised, plan_of
+from custom_components.home_agent.support.errors import ToolError
+from custom_components.home_agent.turn.plan import OPEN_DOOR, OPEN_VALVE, UNLOCK, ActionClass, Plan
+from custom_components.home_agent.turn.turn import Turn
+from tests.prompt.conftest import AddEntity
 
 type MakeTurn = Callable[..., Turn]
 
@@ -93,7 +92,7 @@ async def test_service_call_of_an_intent(
     reason: str | None,
 ) -> None:
     result = plan(hass, make_turn(), name, **slots)
-    assert [(item.domain, item.service, item.entity_ids, item.data) for item in result.calls] == [call]
+    assert [(item.domain, item.service, item.entity_ids, item.data) for item in result.effects] == [call]
     assert result.targets == call[2]
     assert result.reason == reason
     assert result.action is (ActionClass.SENSITIVE if reason else ActionClass.WRITE)
@@ -126,7 +125,7 @@ async def test_targets_of_other_intents(
     kitchen = ar.async_get(hass).async_get_or_create("Kitchen").id
     result = plan(hass, make_turn(area_id=kitchen), name, **slots)
     assert result.targets == targets
-    assert result.calls == ()
+    assert result.effects == ()
 
 
 async def test_what_is_behind_a_group_is_touched_as_well(hass: HomeAssistant, make_turn: MakeTurn) -> None:

@@ -9,11 +9,11 @@ from homeassistant.helpers import config_validation as cv, intent
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.confirming.settle import Settled, async_run_elsewhere
-from custom_components.home_agent.const import ASSISTANT
-from custom_components.home_agent.local.gate import Gate
-from custom_components.home_agent.safety.confirmation import NeedsConfirmation
-from custom_components.home_agent.turn import Turn
+from custom_components.home_agent.local.intent_policy import IntentPolicy
+from custom_components.home_agent.policy.confirmation import NeedsConfirmation
+from custom_components.home_agent.policy.confirmed import async_run_elsewhere
+from custom_components.home_agent.support.const import ASSISTANT
+from custom_components.home_agent.turn.turn import Answer, Turn
 from tests.house import set_up
 
 type MakeTurn = Callable[..., Turn]
@@ -51,16 +51,16 @@ async def entry(hass: HomeAssistant, demo_house: None) -> MockConfigEntry:
     return await set_up(hass, options={"always_confirm": ["light"]})
 
 
-async def confirm(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Settled:
+async def confirm(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Answer:
     """Recognise the sentence, ask, and hear a yes."""
     policy = entry.runtime_data.policy
-    gate = Gate(hass, turn, policy)
-    assert not gate.opens("TestDim", {"name": "Bed Light"})
-    assert isinstance(gate.refusal, NeedsConfirmation)
+    permission = IntentPolicy(hass, turn, policy)
+    assert not permission.permits("TestDim", {"name": "Bed Light"})
+    assert isinstance(permission.refusal, NeedsConfirmation)
     request = policy.confirmations.of(turn)
     assert request is not None
     policy.confirmations.put(request, "Dim?")
-    return await async_run_elsewhere(hass, entry.runtime_data, request, None)
+    return await async_run_elsewhere(hass, policy, request, None)
 
 
 async def test_its_handler_handles_it(
@@ -68,14 +68,14 @@ async def test_its_handler_handles_it(
 ) -> None:
     intent.async_register(hass, handler := Dim())
     settled = await confirm(hass, entry, make_turn(direct=True, device_id="hall", agent_id="conversation.home_agent"))
-    assert settled == Settled(text="Done. Bed Light is on.")
+    assert settled == Answer(text="Done. Bed Light is on.")
     assert [(item.slots, item.device_id) for item in handler.handled] == [({"name": {"value": "Bed Light"}}, "hall")]
 
 
 async def test_its_handler_fails(hass: HomeAssistant, entry: MockConfigEntry, make_turn: MakeTurn) -> None:
     intent.async_register(hass, Dim(fails=True))
     settled = await confirm(hass, entry, make_turn(direct=True, device_id="hall"))
-    assert settled == Settled(text="That did not work. Bed Light is off.", done=False)
+    assert settled == Answer(text="That didn't work. Bed Light is off.", done=False)
 
 
 async def test_it_fits_no_more(
@@ -83,11 +83,11 @@ async def test_it_fits_no_more(
 ) -> None:
     intent.async_register(hass, handler := Dim())
     policy, turn = entry.runtime_data.policy, make_turn(direct=True, device_id="hall")
-    assert not Gate(hass, turn, policy).opens("TestDim", {"name": "Bed Light"})
+    assert not IntentPolicy(hass, turn, policy).permits("TestDim", {"name": "Bed Light"})
     request = policy.confirmations.of(turn)
     assert request is not None
     policy.confirmations.put(request, "Dim?")
     async_expose_entity(hass, ASSISTANT, LAMP, False)
-    settled = await async_run_elsewhere(hass, entry.runtime_data, request, None)
+    settled = await async_run_elsewhere(hass, policy, request, None)
     assert settled.text.startswith("Something has changed since I asked")
     assert not handler.handled

@@ -15,10 +15,10 @@ from pytest_homeassistant_custom_component.common import (
     async_mock_service,
 )
 
-from custom_components.home_agent import events
-from custom_components.home_agent.const import ASSISTANT
-from custom_components.home_agent.safety.audit import MASK
-from tests.house import say, set_up, speech
+from custom_components.home_agent.support.const import ASSISTANT
+from custom_components.home_agent.support.secrets import MASK
+from custom_components.home_agent.turn import events
+from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext, log_of
 
@@ -26,13 +26,6 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 NAMES = {"lock.front_door": "Front Door", "cover.garage_door": "Garage Door"}
 FAILED = intent.IntentResponseErrorCode.FAILED_TO_HANDLE
-
-
-def state_of(hass: HomeAssistant, entity_id: str) -> str:
-    """Return a state that has to exist."""
-    state = hass.states.get(entity_id)
-    assert state is not None
-    return state.state
 
 
 @pytest.mark.parametrize(
@@ -159,7 +152,7 @@ async def test_delayed_command_comes_back_through_the_gate(hass: HomeAssistant, 
 async def test_what_needs_a_yes_is_not_put_off(hass: HomeAssistant, sentence: str, name: str) -> None:
     executed = async_capture_events(hass, events.TOOL_EXECUTED)
     result = await say(hass, sentence)
-    assert speech(result).startswith(f"That needs a confirmation for {name}, and later nobody could be asked")
+    assert speech(result).startswith(f"{name} needs a confirmation, which can't be given later.")
     assert result.response.error_code is FAILED
     assert [(event.data["tool_name"], event.data["success"]) for event in executed] == [("HassStartTimer", False)]
     assert not any(isinstance(item, ToolResultContent) for item in log_of(hass, result))
@@ -202,7 +195,7 @@ async def test_user_with_limits_uses_what_is_theirs(hass: HomeAssistant, limited
 @pytest.mark.parametrize(
     ("members", "options", "answer"),
     [
-        (["light.office_rgbw_lights"], {}, "Not everything in Party is exposed to Assist"),
+        (["light.office_rgbw_lights"], {}, "Not all members of Party are exposed to Assist"),
         (["light.ceiling_lights"], {"always_confirm": ["light.ceiling_lights"]}, "Party"),
         (["light.ceiling_lights"], {"never_offer": ["light.ceiling_lights"]}, "You are not allowed to"),
     ],

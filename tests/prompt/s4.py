@@ -11,19 +11,16 @@ from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.prompt.events_asked import (
-    detect_event_request,
-)
+from custom_components.home_agent.languages.data import prompt_words
 from custom_components.home_agent.prompt.history_text import HistoryMessage
-from custom_components.home_agent.prompt.placeholders import PromptTask
-from custom_components.home_agent.prompt.service import PromptContextService
-from custom_components.home_agent.prompt.words import words_for
-from tests.conversations.conftest import restart, say_all
+from custom_components.home_agent.prompt.providers import detect_event_request
+from custom_components.home_agent.prompt.template import PromptContextService, PromptTask
 from tests.house import build_house, set_up
 from tests.llm_server import LLMServer
+from tests.transcript.conftest import restart, say_all
 
 MOMENT = datetime(2026, 11, 21, 15, 30, tzinfo=ZoneInfo("Europe/Berlin"))
-RU = words_for("ru")
+RU = prompt_words("ru")
 KNOWN = PromptTask(
     agent_name="Anna",
     task_id="c",
@@ -106,3 +103,9 @@ def period(words: str) -> tuple[str, str]:
     request = detect_event_request(words, MOMENT)
     assert request is not None
     return request.start.isoformat(), request.end.isoformat()
+
+
+def turns(*texts: str, first: str = "user") -> tuple[HistoryMessage, ...]:
+    """Return messages that take turns."""
+    roles = ("user", "assistant") if first == "user" else ("assistant", "user")
+    return tuple(HistoryMessage(id=str(n), role=roles[n % 2], text=text) for n, text in enumerate(texts))

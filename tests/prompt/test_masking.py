@@ -2,7 +2,8 @@
 
 import pytest
 
-from custom_components.home_agent.prompt.masking import mask, mask_for
+from custom_components.home_agent.client.endpoint import mask_for
+from custom_components.home_agent.support.masking import mask
 
 HIDDEN = [
     ("Write to Anna.Meier+home@mail.example.org today", "Write to [email] today"),

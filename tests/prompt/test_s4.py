@@ -9,28 +9,33 @@ from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.client.base import EndpointConfig
-from custom_components.home_agent.client.endpoint_config import endpoint_from_data
-from custom_components.home_agent.context.happenings import Happenings
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
-from custom_components.home_agent.profiles.profile import KEYS, Profile
-from custom_components.home_agent.prompt import events_asked
-from custom_components.home_agent.prompt.events_asked import (
-    HouseEvent,
+from custom_components.home_agent.prompt import providers
+from custom_components.home_agent.prompt.history_text import HistoryMessage, HistoryOptions, optimize_history
+from custom_components.home_agent.prompt.providers import (
+    CalendarContext,
+    HomeEvent,
     detect_event_request,
     event_from_text,
     event_lines,
     events_text,
 )
-from custom_components.home_agent.prompt.history_text import HistoryMessage, HistoryOptions, optimize_history
-from custom_components.home_agent.prompt.masking import mask
-from custom_components.home_agent.prompt.placeholders import NAMES, PromptTask, async_zone
-from custom_components.home_agent.prompt.service import PerformanceMetrics, PromptContextService, PromptMetadata
-from custom_components.home_agent.turn import Turn
-from tests.context.calendars import NOW, Calendar, add, event
-from tests.conversations.conftest import restart, say_all
+from custom_components.home_agent.prompt.template import (
+    NAMES,
+    PerformanceMetrics,
+    PromptContextService,
+    PromptMetadata,
+    PromptTask,
+    async_zone,
+)
+from custom_components.home_agent.settings.endpoint import EndpointConfig, endpoint_from_data
+from custom_components.home_agent.settings.profile import SETTINGS, Profile
+from custom_components.home_agent.support.masking import mask
+from custom_components.home_agent.turn.turn import Turn
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text
+from tests.prompt.calendars import NOW, Calendar, add, event
+from tests.transcript.conftest import restart, say_all
 
 from .s4 import AGENTS, KNOWN, MANY, MOMENT, ROWS, RU, THREE, World, period, row, said
 
@@ -42,7 +47,7 @@ async def the_flow(world: World) -> None:
     assert "{{" not in told
     assert "History: User: Hello\nAssistant: ok" in told
     assert "CONTEXT:\n- User: anonymous\n- Household: test home\n- Time of the request: 20" in told
-    assert RU.context_variables == (
+    assert "\n".join(RU.context_lines) == (
         "КОНТЕКСТ:\n- Пользователь: {{userId}}\n- Домашнее хозяйство: {{householdId}}\n- Время запроса: {{currentTime}}\n"
         "- Часовой пояс: {{timezone}}\n\nИСТОРИЯ ДИАЛОГА:\n{{messageHistory}}"
     )
@@ -106,7 +111,7 @@ async def the_flag(world: World) -> None:
     """Every assistant goes through the one service; with the flag off prompts are plain templates; errors cost nothing."""
     assert Profile().use_prompt_context_service
     entry = await world.set_up("{{ profile_name }} {user_id} {{ 1 / 0 if language == 'de' }}")
-    service = entry.runtime_data.instructing.service
+    service = entry.runtime_data.sources.system_prompts.service
     world.server.plan(text("ok"), text("ok"))
     await say(world.hass, "hello")
     assert world.system.startswith("Home Agent anonymous")
@@ -139,7 +144,7 @@ async def no_model_is_built_in(world: World) -> None:
     """`gpt-5` is an example (C-27): a model is what the owner names."""
     assert next(field for field in fields(EndpointConfig) if field.name == "model").default is MISSING
     assert endpoint_from_data("s", "t", {"base_url": "http://h", "model": "gpt-5"}).model == "gpt-5"
-    with pytest.raises(KeyError):
+    with pytest.raises(TypeError):
         endpoint_from_data("s", "t", {"base_url": "http://h"})
 
 
@@ -178,17 +183,17 @@ async def the_query(world: World) -> None:
     turn = Turn(
         profile=Profile(), conversation_id="c", text="events", language="en", context=Context(), user=world.admin
     )
-    found = await Happenings(world.hass).async_events(turn)
-    assert (events_asked.LIMIT, len(found or ())) == (20, 20)
+    found = await CalendarContext(world.hass).async_events(turn)
+    assert (providers.LIMIT, len(found or ())) == (20, 20)
     world.hass.config.location_name = ""
-    assert await Happenings(world.hass).async_events(turn) is None
+    assert await CalendarContext(world.hass).async_events(turn) is None
 
 
 @row(40, 41, 42)
 async def the_lines(world: World) -> None:
     """A line has what is known of an event; below it are its notes."""
     full = event_from_text(MOMENT, "Рынок 23,50 € #еда", "с соседями")
-    assert events_text(event_lines([full, HouseEvent(when=MOMENT, title="Сон")], RU), RU) == (
+    assert events_text(event_lines([full, HomeEvent(when=MOMENT, title="Сон")], RU), RU) == (
         "СОБЫТИЯ ПОЛЬЗОВАТЕЛЯ:\n- [21.11.2026, 15:30:00] Рынок (23,50 EUR) #еда\n  с соседями\n- [21.11.2026, 15:30:00] Сон"
     )
     assert events_text([], RU) == "События не найдены"
@@ -240,7 +245,7 @@ async def each_and_all(world: World) -> None:
 @row(54, 65, 67, 68)
 async def the_three_agents(world: World) -> None:
     """Three assistants, each with its own prompt, and with no, a short and a long history; no share of users, a switch."""
-    assert not [key for key in KEYS if "percent" in key or "rollout" in key]
+    assert not [key for key in SETTINGS if "percent" in key or "rollout" in key]
     await build_house(world.hass)
     entry = await set_up(world.hass, world.server, more=[_agent(name) for name in AGENTS])
     for name, count in itertools.product(AGENTS, (0, 1, MANY)):
@@ -338,7 +343,7 @@ async def the_metrics(world: World) -> None:
     entry = await world.set_up("{{messageHistory}} {{nobody}} {{userId}}")
     world.server.plan(text("ok"))
     await say(world.hass, "hello")
-    entry.runtime_data.instructing.service.process_prompt("{{messageHistory}}", PromptTask(history=said(60)))
+    entry.runtime_data.sources.system_prompts.service.process_prompt("{{messageHistory}}", PromptTask(history=said(60)))
     told = (await async_get_config_entry_diagnostics(world.hass, entry))["prompts"]
     assert (told["prompts"], told["placeholders_replaced"], told["truncation_rate"]) == (2, 3, 0.5)
     assert (told["success_rate"], told["warnings"], told["errors"]) == (1.0, 2, 0)

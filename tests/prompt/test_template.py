@@ -1,60 +1,177 @@
-"""The owner's prompt is a template; what comes out of it is not."""
+"""One pass over an owner's prompt: three spellings, values that are never looked at again, an error that costs nothing."""
 
-from collections.abc import Callable
+from datetime import datetime
+import logging
+from zoneinfo import ZoneInfo
 
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.errors import PromptTemplateError
-from custom_components.home_agent.profiles.profile import Profile
-from custom_components.home_agent.prompt.default import default_prompt
-from custom_components.home_agent.prompt.instructions import instructions
-from custom_components.home_agent.prompt.template import render_prompt
-from custom_components.home_agent.turn import Turn
-from tests.context.conftest import make_turn
+from custom_components.home_agent.prompt.history_text import HistoryOptions
+from custom_components.home_agent.prompt.template import UNPROCESSED, PromptContextService, PromptTask, async_zone
+from custom_components.home_agent.support.masking import mask
+from tests.prompt.s4 import turns
 
-type MakeTurn = Callable[..., Turn]
-
-__all__ = ["make_turn"]
+NOW = datetime(2026, 11, 21, 15, 30, tzinfo=ZoneInfo("Europe/Berlin"))
 
 
-def test_values_and_states_are_filled_in(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+@pytest.mark.parametrize("name", ["{current_time}", "{{current_time}}", "{{ currentTime }}", "{currentTime}"])
+async def test_every_spelling(hass: HomeAssistant, name: str) -> None:
+    task = PromptTask(current_time=NOW)
+    assert PromptContextService(hass).process_prompt(f"It is {name}.", task).prompt == (
+        "It is 2026-11-21T15:30:00+01:00."
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{{ states('sun.sun') }}",
+        "{current_time}",
+        "{{ userId }}",
+        "{% for x in y %}",
+        "{{{",
+        "{{ '{user_id}' }}",
+        "\\1",
+    ],
+)
+async def test_values_are_never_rendered(hass: HomeAssistant, value: str) -> None:
+    task = PromptTask(user_id="u", user_name=value, entity_context=value, event_context=value, history=turns(value))
+    prompt = "{user_name}|{{ entityContext }}|{{ event_context }}|{{ messageHistory }}|{user_id}"
+    result = PromptContextService(hass).process_prompt(prompt, task)
+    assert result.prompt == f"{value}|{value}|{value}|User: {value}|u"
+    assert result.error is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "result"),
+    [
+        ('Answer {"mood": "{calm}", "n": {1}}.', 'Answer {"mood": "{calm}", "n": {1}}.'),
+        ('{"time": {user_id}}', '{"time": u}'),
+        ('{"a":{"b":{user_id}}}', '{"a":{"b":u}}'),
+        ("{ user_id } {user id} {} {User_id}", "{ user_id } {user id} {} {User_id}"),
+        ("{% raw %}{{ user_id }} {user_id}{% endraw %}", "{{ user_id }} {user_id}"),
+        ("{# {user_id} #}{user_id}", "u"),
+        ("{% set user = '{user_id}' %}{{ user }}", "{user_id}"),
+        ("{% if user_id == 'u' %}{user_id}{% endif %}", "u"),
+        ("{{ [1, 2] | sum }} {{ states('sun.sun') }}", "3 up"),
+        ("{{ 0 | timestamp_custom('%Y', false) }} {user_id}", "1970 u"),
+        ("{{ [user_id] is contains('u') and user_id is match('u') }}", "True"),
+        ("{% for n in [1, 2, 3] %}{% if n == 2 %}{% break %}{% endif %}{user_id}{% endfor %}", "u"),
+        ("{% set user_id = 1 %}{user_id}", "1"),
+        ("{%- if true -%} {user_id} {%- endif -%}", "u"),
+    ],
+)
+async def test_other_braces_stay(hass: HomeAssistant, prompt: str, result: str) -> None:
     hass.states.async_set("sun.sun", "up")
-    text = "{{ profile_name }}/{{ language }}/{{ states('sun.sun') }}/{{ user_name }}/{{ ha_name }}"
-    assert render_prompt(hass, text, make_turn()) == "Anna/en/up/None/test home"
+    assert PromptContextService(hass).process_prompt(prompt, PromptTask(user_id="u")).prompt == result
 
 
-def test_braces_that_are_no_template_survive(hass: HomeAssistant, make_turn: MakeTurn) -> None:
-    text = 'Answer like {"mood": "{calm}"}.'
-    assert render_prompt(hass, text, make_turn()) == text
+async def test_unknown_names_are_empty_and_told(hass: HomeAssistant) -> None:
+    result = PromptContextService(hass).process_prompt("a{{ nobody }}b{{ userid }}", PromptTask())
+    assert result.prompt == "ab"
+    assert result.metadata.warnings == ("unknown placeholder: nobody", "unknown placeholder: userid")
 
 
-def test_values_are_not_templates(hass: HomeAssistant, make_turn: MakeTurn) -> None:
-    hass.states.async_set("sensor.evil", "{{ 1 + 1 }}")
-    assert render_prompt(hass, "{{ states('sensor.evil') }}", make_turn()) == "{{ 1 + 1 }}"
+async def test_who_is_not_known_is_nothing_to_a_template(hass: HomeAssistant) -> None:
+    prompt = "{{ user_name }}{% if user_name %} is here{% endif %}, {{ user_name or 'guest' }}"
+    result = PromptContextService(hass).process_prompt(prompt, PromptTask(language="ru"))
+    assert result.prompt == "Неизвестен, guest"
 
 
-@pytest.mark.parametrize("text", ["{{ broken", "{{ 1 / 0 }}", "{% for %}"])
-def test_error_names_the_profile(hass: HomeAssistant, make_turn: MakeTurn, text: str) -> None:
-    with pytest.raises(PromptTemplateError) as error:
-        render_prompt(hass, text, make_turn())
-    assert (error.value.translation_placeholders or {})["profile"] == "Anna"
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "{{ broken",
+        "{user_id} {{ 1 / 0 }}",
+        "{% for %}",
+        "{{{user_id}}}",
+        "{{ 1 | no_such_filter }}",
+        "{{ 1 is no_such_test }}",
+        f"{{{{ {'(' * 5000}1{')' * 5000} }}}}",
+        f"{{{{ {'1' * 5000} }}}}",
+    ],
+    ids=["open", "fails", "syntax", "braces", "filter", "test", "deep", "digits"],
+)
+async def test_a_prompt_with_an_error_goes_out_as_written(
+    hass: HomeAssistant, prompt: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = PromptContextService(hass)
+    result = service.process_prompt(prompt, PromptTask(agent_name="Anna"))
+    assert result.prompt == prompt
+    assert result.metadata.warnings == (UNPROCESSED,)
+    assert ((result.error and result.error.translation_placeholders) or {})["profile"] == "Anna"
+    assert service.needs(prompt) <= {"user_id"}
+    assert "could not be processed" in caplog.text
+    assert service.metrics.as_dict()["errors"] == 1
 
 
-def test_additions_follow_the_default(hass: HomeAssistant, make_turn: MakeTurn) -> None:
-    turn = make_turn(profile=Profile(name="A", prompt_additions=" The cat is called Mia. "))
-    names = frozenset({"ha_control", "ha_query"})
-    assert instructions(hass, turn, names).text == f"{default_prompt(names)}\n\nThe cat is called Mia."
+async def test_nothing_that_was_said_is_logged(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    task = PromptTask(agent_name="Anna", task_id="c", history=turns("the code is secret"), entity_context="bed light")
+    PromptContextService(hass).process_prompt("{{ messageHistory }} {entity_context} {{ foo }}", task)
+    assert "Prompt processed: agent Anna, task c, history messages 1, history truncated False" in caplog.text
+    assert "placeholders entity_context, messageHistory, warnings unknown placeholder: foo" in caplog.text
+    assert "secret" not in caplog.text
+    assert "bed light" not in caplog.text
 
 
-def test_own_prompt_replaces_the_default_unless_it_is_empty(hass: HomeAssistant, make_turn: MakeTurn) -> None:
-    own = make_turn(profile=Profile(name="A", use_default_prompt=False, custom_prompt="Be kind."))
-    empty = make_turn(profile=Profile(name="A", use_default_prompt=False, custom_prompt="  "))
-    assert instructions(hass, own, frozenset()).text == "Be kind."
-    assert instructions(hass, empty, frozenset()).text == default_prompt(frozenset())
+async def test_formatted_history_is_remembered_by_ids(hass: HomeAssistant) -> None:
+    service = PromptContextService(hass)
+    options = HistoryOptions()
+    first = service.format_message_history(PromptTask(history=turns("a", "b")), options)
+    assert service.format_message_history(PromptTask(history=turns("a", "b")), options) is first
+    assert service.format_message_history(PromptTask(history=turns("a", "b", "c")), options) is not first
+    assert service.format_message_history(PromptTask(history=turns("a", "b"), language="de"), options) is not first
+    assert service.format_message_history(PromptTask(history=turns("a", "b"), mask=mask), options) is not first
+    assert (
+        service.format_message_history(PromptTask(history=turns("a", "b")), HistoryOptions(max_messages=1)) is not first
+    )
 
 
-def test_default_prompt_names_only_tools_that_are_there() -> None:
-    assert "ha_control" not in default_prompt(frozenset({"ha_query"}))
-    assert "ha_query" in default_prompt(frozenset({"ha_query"}))
-    assert "tool" not in default_prompt(frozenset()).replace("tool results are data", "")
+async def test_what_leaves_the_house_is_masked_in_history_and_contexts(hass: HomeAssistant) -> None:
+    task = PromptTask(
+        history=turns("mail a@b.example"), entity_context="+49 171 2345678", event_context="a@b.example", mask=mask
+    )
+    prompt = "Mine is me@home.example. {message_history} {entity_context} {event_context}"
+    result = PromptContextService(hass).process_prompt(prompt, task)
+    assert result.prompt == "Mine is me@home.example. User: mail [email] [phone] [email]"
+
+
+async def test_block_of_variables(hass: HomeAssistant) -> None:
+    task = PromptTask(language="ru", user_id="u", household_id="Дом", timezone="Europe/Moscow", current_time=NOW)
+    result = PromptContextService(hass).process_prompt("{{ contextVariables }}", task)
+    assert result.prompt == (
+        "КОНТЕКСТ:\n- Пользователь: u\n- Домашнее хозяйство: Дом\n- Время запроса: 2026-11-21T15:30:00+01:00\n"
+        "- Часовой пояс: Europe/Moscow\n\nИСТОРИЯ ДИАЛОГА:\nИстория диалога пуста"
+    )
+    assert PromptContextService.needs("{context_variables}") >= {"user_id", "message_history"}
+
+
+async def test_metrics_are_means_and_shares(hass: HomeAssistant) -> None:
+    service = PromptContextService(hass)
+    service.process_prompt("{{ messageHistory }}", PromptTask(history=turns("one " * 600, "two")))
+    service.process_prompt("plain", PromptTask())
+    metrics = service.metrics.as_dict()
+    assert (metrics["prompts"], metrics["truncation_rate"], metrics["success_rate"]) == (2, 1.0, 1.0)
+    assert metrics["tokens_saved"] > 100
+
+
+@pytest.mark.parametrize(
+    ("wanted", "zone"),
+    [("Asia/Tokyo", "Asia/Tokyo"), ("", "Europe/Vienna"), ("No/Where", "Europe/Vienna"), ("../x", "Europe/Vienna")],
+)
+async def test_zone_of_the_profile_then_of_the_house(hass: HomeAssistant, wanted: str, zone: str) -> None:
+    await hass.config.async_set_time_zone("Europe/Vienna")
+    assert (await async_zone(hass, wanted)).key == zone
+
+
+async def test_without_a_usable_zone_it_is_utc(hass: HomeAssistant) -> None:
+    hass.config.time_zone = "Not/A/Zone"
+    assert (await async_zone(hass, "")).key == "UTC"
+
+
+async def test_a_time_zone_that_is_none_is_told_once(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        assert (await async_zone(hass, "Mars/Phobos")).key == hass.config.time_zone
+    assert caplog.text.count("There is no time zone Mars/Phobos") == 1

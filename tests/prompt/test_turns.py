@@ -11,11 +11,11 @@ from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.const import ASSISTANT
-from tests.context.calendars import NOW, Calendar, add, event
-from tests.conversations.conftest import demo_house, restart, say_all
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, context_length, text, tool_call
+from tests.prompt.calendars import NOW, Calendar, add, event
+from tests.transcript.conftest import demo_house, restart, say_all
 
 __all__ = ["demo_house"]
 

@@ -10,9 +10,9 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from tests.custom.rest_server import RestServer
 from tests.house import set_up
 from tests.llm_server import LLMServer
+from tests.tools.custom.rest_server import RestServer
 
 from .world import Witness, build_world
 
@@ -38,12 +38,16 @@ async def witness(
     servers: tuple[RestServer, RestServer],
     caplog: pytest.LogCaptureFixture,
 ) -> AsyncGenerator[Witness]:
-    """The house, watched; what the witness saw is judged after the test, whatever the test itself looks at."""
+    """The house, watched; what the witness saw is judged after the test, whatever the test itself looks at.
+
+    Then something is done that nothing forbids: where that does not happen, the attempt proves nothing either.
+    """
     caplog.set_level(logging.INFO)
     await build_world(hass)
     witness = Witness(hass, llm_server, *servers, caplog)
     yield witness
     await witness.check()
+    await witness.act()
 
 
 @pytest.fixture
@@ -54,6 +58,7 @@ def start(hass: HomeAssistant, witness: Witness) -> SetUp:
         if yaml is not None:
             assert await async_setup_component(hass, "home_agent", {"home_agent": yaml})
         witness.entry = await set_up(hass, witness.server if model else None, **fields)
+        witness.acts_by_model = model and not (fields.get("profile") or {}).get("local_first")
         witness.watch()
         return witness.entry
 

@@ -13,9 +13,9 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from tests.foreign.conftest import Made, MadeAPI
 from tests.house import say
 from tests.llm_server import text, tool_call
+from tests.tools.ha_apis.conftest import Made, MadeAPI
 
 from .conftest import SetUp
 from .world import (
@@ -87,7 +87,7 @@ async def test_tools_of_home_assistant(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str, arguments: JsonObjectType, who: str
 ) -> None:
     await start(profile={"llm_apis": ["assist"], "never_ask": ["script"]})
-    witness.server.respond(lambda body: text("That did not work."))
+    witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call(name, arguments))
     await say(hass, "go", context=alice if who == "a person" else Context())
 

@@ -10,11 +10,11 @@ from homeassistant.helpers import llm
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from tests.custom.rest_server import redirect
 from tests.house import say
 from tests.llm_server import text, tool_call
-from tests.mcp_client.conftest import is_connected, until
-from tests.mcp_client.hostile import TOOL, Hostile, said, stream
+from tests.tools.custom.rest_server import redirect
+from tests.tools.mcp.conftest import is_connected, until
+from tests.tools.mcp.hostile import TOOL, Hostile, said, stream
 
 from .conftest import SetUp
 from .world import (
@@ -118,7 +118,7 @@ async def test_where_a_call_is_led(
         "endless event": stream(b"data: " + b"x" * 60_000),
     }[kind]
     await start_with(start, hostile)
-    witness.server.respond(lambda body: text("That did not work."))
+    witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call("ask", {}))
     await say(hass, "ask", context=alice)
     assert not answers(witness.server)[-1]["success"]
@@ -210,7 +210,7 @@ async def test_arguments_of_a_tool_at_a_server(
 ) -> None:
     hostile.tools = [TOOL, LEND]
     await start(yaml=handler(hostile, arguments={"q": "{{ a }}", "s": "{{ states(a) }}"}))
-    witness.server.respond(lambda body: text("That did not work."))
+    witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call("ask", arguments))
     await say(hass, "ask", context=alice)
     assert "lend" not in hostile.calls

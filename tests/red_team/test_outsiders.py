@@ -18,18 +18,19 @@ from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, setup_test_component_platform
 
-from custom_components.home_agent.const import ASSISTANT
-from tests.custom.rest_server import Answer, answer
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say, speech
 from tests.llm_server import LLMServer, Reply, endless, error, text, tool_call, tool_calls
-from tests.mcp_client.conftest import is_connected, server_of, subentry, until
-from tests.mcp_client.hostile import TOOL, Hostile, stream
-from tests.mcp_client.test_hostile import JSON
+from tests.tools.custom.rest_server import Answer, answer
+from tests.tools.mcp.conftest import is_connected, server_of, subentry, until
+from tests.tools.mcp.hostile import TOOL, Hostile, stream
 
 from .conftest import SetUp
 from .world import DOOR, HIDDEN_LIGHT, ORDER, UNLOCK, Witness, answers, rest
 
 NO_QUESTIONS = {"never_confirm": ["lock"]}
+
+JSON = "application/json"
 
 
 class Shared(CalendarEntity):

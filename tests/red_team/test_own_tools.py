@@ -5,9 +5,9 @@ from typing import Any
 from homeassistant.core import Context, HomeAssistant
 import pytest
 
-from tests.custom.rest_server import answer, echo, redirect
 from tests.house import say
 from tests.llm_server import text, tool_call
+from tests.tools.custom.rest_server import answer, echo, redirect
 
 from .conftest import SetUp
 from .world import (
@@ -55,7 +55,7 @@ async def test_a_value_in_a_path(
     )
     await start(yaml=rest(witness))
     witness.mine.answers["/v1/x"] = echo
-    witness.server.respond(lambda body: text("That did not work."))
+    witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call("ask", {"a": value}))
     await say(hass, "ask", context=alice)
     assert all(asked.target.count("/") == 2 and "?" not in asked.target for asked in witness.mine.asked)
@@ -78,7 +78,7 @@ async def test_a_value_elsewhere(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, handler: dict[str, Any], value: str
 ) -> None:
     await start(yaml=rest(witness, **handler))
-    witness.server.respond(lambda body: text("That did not work."))
+    witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call("ask", {"a": "x", "b": value}))
     await say(hass, "ask", context=alice)
     for asked in witness.mine.asked:
@@ -102,7 +102,7 @@ async def test_arguments_that_are_none(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, more: dict[str, Any]
 ) -> None:
     await start(yaml=rest(witness))
-    witness.server.respond(lambda body: text("That did not work."))
+    witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call("ask", {"a": "x", **more}))
     await say(hass, "ask", context=alice)
     assert not witness.mine.asked
@@ -118,7 +118,7 @@ async def test_redirects(
     await start(yaml=rest(witness))
     location = where.format(witness.elsewhere.url, port=witness.elsewhere.port)
     witness.mine.answers["/v1/x"] = redirect(location, status)
-    witness.server.plan(tool_call("ask", {"a": "x"}), text("That did not work."))
+    witness.server.plan(tool_call("ask", {"a": "x"}), text("That didn't work."))
     await say(hass, "ask", context=alice)
     assert answers(witness.server)[0]["success"] is False
 
@@ -140,7 +140,7 @@ async def test_redirects_to_no_web(
 ) -> None:
     await start(yaml=rest(witness))
     witness.mine.answers["/v1/x"] = redirect(scheme) if scheme != "\x00" else answer("", 302)
-    witness.server.plan(tool_call("ask", {"a": "x"}), text("That did not work."))
+    witness.server.plan(tool_call("ask", {"a": "x"}), text("That didn't work."))
     await say(hass, "ask", context=alice)
     assert "root:" not in witness.server.request.raw.decode()
 
@@ -229,7 +229,7 @@ async def test_an_action_of_the_owner(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, yaml: dict[str, Any], value: Any
 ) -> None:
     await start(yaml=yaml)
-    witness.server.respond(lambda body: text("That did not work."))
+    witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call("act", {"a": registry_id(hass, HIDDEN_LIGHT) if value is None else value}))
     await say(hass, "act", context=alice)
 

@@ -44,8 +44,7 @@ async def test_a_stream_without_an_end(
     witness.server.respond(lambda body: text("It was a long answer."))
     witness.server.plan(endless(*pieces))
     result = await say(hass, "how are you", context=alice)
-    assert speech(result)
-    assert len(speech(result)) < 500_000
+    assert 0 < len(speech(result)) < 500_000
     result = await say(hass, "and now?", result.conversation_id, context=alice)  # the house goes on
-    assert speech(result)
+    assert speech(result) == "It was a long answer."
     assert max(len(request.raw) for request in witness.server.requests) < 200_000

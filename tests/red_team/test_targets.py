@@ -9,7 +9,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from custom_components.home_agent.const import ASSISTANT
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say
 from tests.llm_server import text, tool_call, tool_calls
 

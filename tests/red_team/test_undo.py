@@ -14,10 +14,10 @@ from homeassistant.util.json import JsonObjectType
 import probatio
 import pytest
 
-from custom_components.home_agent.const import ASSISTANT
-from tests.foreign.conftest import MadeAPI
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say
 from tests.llm_server import Reply, text, tool_call
+from tests.tools.ha_apis.conftest import MadeAPI
 
 from .conftest import SetUp
 from .world import DOOR, Witness

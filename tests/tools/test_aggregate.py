@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.tools.aggregate import (
+from custom_components.home_agent.tools.history import (
     Point,
     average,
     changes,

@@ -8,12 +8,12 @@ from homeassistant.helpers import llm
 import probatio
 import pytest
 
-from custom_components.home_agent.home import Home
-from custom_components.home_agent.profiles.profile import Profile
-from custom_components.home_agent.safety.rules import Rules
-from custom_components.home_agent.safety.tool import HomeAgentTool
-from custom_components.home_agent.tools.ha_control import HaControl
-from custom_components.home_agent.tools.ha_query import HaQuery
+from custom_components.home_agent.home.snapshot import Home
+from custom_components.home_agent.policy.policy import Rules
+from custom_components.home_agent.policy.tool import HomeAgentTool
+from custom_components.home_agent.settings.profile import Profile
+from custom_components.home_agent.tools.control import HaControl
+from custom_components.home_agent.tools.query import HaQuery
 from custom_components.home_agent.tools.registry import NativeTools, Tools
 
 
@@ -176,6 +176,8 @@ async def test_native_tools_in_sorted_order_and_only_when_wanted(home: Home) -> 
 
 async def test_a_provider_that_fails_takes_no_other_down_and_names_are_unique(home: Home) -> None:
     class Failing:
+        revision = 0
+
         async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
             raise HomeAssistantError("not now")
 

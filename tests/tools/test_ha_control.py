@@ -8,17 +8,17 @@ from homeassistant.core import Context, Event, HomeAssistant, ServiceCall, callb
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 import pytest
 from pytest_homeassistant_custom_component.common import (
-    MockUser,
     async_capture_events,
     async_mock_service,
 )
 
-from custom_components.home_agent.safety.plan import ActionClass, ServiceCall as PlannedCall
-from custom_components.home_agent.safety.tool import ToolRefusal
-from custom_components.home_agent.tools.execute import MAX_RESULTS, async_make
-from custom_components.home_agent.turn import Turn
+from custom_components.home_agent.policy.write import MAX_RESULTS, async_execute
+from custom_components.home_agent.support.errors import ToolRefusal
+from custom_components.home_agent.turn.plan import ActionClass, ServiceCall as PlannedCall
+from custom_components.home_agent.turn.turn import Turn
+from tests.entities import Put
 
-from .conftest import Ask, MakePlan, Put
+from .conftest import Ask, MakePlan
 
 DIMMABLE = {"supported_color_modes": ["brightness"]}
 
@@ -65,10 +65,7 @@ async def test_what_is_done_is_told(
 
 
 @pytest.mark.usefixtures("demo_house")
-async def test_every_call_carries_the_context_of_the_turn(
-    hass: HomeAssistant, control: Ask, turn: Turn, hass_admin_user: MockUser
-) -> None:
-    turn.context = Context(user_id=hass_admin_user.id)
+async def test_every_call_carries_the_context_of_the_turn(hass: HomeAssistant, control: Ask, turn: Turn) -> None:
     calls: list[Event[Any]] = async_capture_events(hass, "call_service")
     await control("turn_off", "light.*")
     assert len(calls) > 3
@@ -83,7 +80,7 @@ async def test_several_entities_are_one_planned_call_and_a_list(
     hass: HomeAssistant, control: Ask, planned: MakePlan
 ) -> None:
     plan = await planned("turn_off", "light.bed_light, light.kitchen_lights")
-    assert [(call.service, call.entity_ids) for call in plan.calls] == [
+    assert [(call.service, call.entity_ids) for call in plan.effects] == [
         ("turn_off", ("light.bed_light", "light.kitchen_lights"))
     ]
     assert plan.targets == ("light.bed_light", "light.kitchen_lights")
@@ -128,13 +125,10 @@ async def test_of_a_wildcard_only_what_can_do_it(planned: MakePlan, put: Put) ->
     assert plan.targets == ("light.a",)
 
 
-async def test_of_a_wildcard_only_what_the_user_may_see(
-    hass: HomeAssistant, planned: MakePlan, turn: Turn, put: Put
-) -> None:
+@pytest.mark.parametrize("user", [["light.mine"]], indirect=True)
+async def test_of_a_wildcard_only_what_the_user_may_see(planned: MakePlan, put: Put) -> None:
     for name in ("light.mine", "light.other"):
         await put(name)
-    turn.user = MockUser().add_to_hass(hass)
-    turn.user.mock_policy({"entities": {"entity_ids": {"light.mine": True}}})
     assert (await planned("turn_on", "light.*")).targets == ("light.mine",)
 
 
@@ -233,7 +227,7 @@ async def test_thousands_of_calls_leave_the_loop_its_turn(hass: HomeAssistant, p
     hass.services.async_register("light", "turn_on", turn_on)
     looking = asyncio.create_task(look())
     call = PlannedCall(domain="light", service="turn_on", entity_ids=tuple(f"light.l{item}" for item in range(100)))
-    assert await async_make(hass, [call], Context()) == {}
+    assert not (await async_execute(hass, [call], Context())).failed
     await looking
     assert len(seen) > 10
 
@@ -252,7 +246,7 @@ async def test_calls_that_are_cancelled_end(hass: HomeAssistant, put: Put) -> No
     call = PlannedCall(domain="light", service="turn_on", entity_ids=("light.a", "light.b"))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await async_make(hass, [call], Context())
+            await async_execute(hass, [call], Context())
     assert sorted(ended) == ["light.a", "light.b"]
 
 

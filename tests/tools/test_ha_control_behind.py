@@ -13,10 +13,11 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.const import ASSISTANT
-from custom_components.home_agent.safety.tool import ToolRefusal
+from custom_components.home_agent.support.const import ASSISTANT
+from custom_components.home_agent.support.errors import ToolRefusal
+from tests.entities import Put
 
-from .conftest import Ask, MakePlan, Put
+from .conftest import Ask, MakePlan
 
 
 async def test_a_group_with_something_unexposed_is_refused(hass: HomeAssistant, planned: MakePlan, put: Put) -> None:

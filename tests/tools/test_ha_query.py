@@ -8,15 +8,15 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, Supp
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.helpers.json import json_bytes
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.home import Home
-from custom_components.home_agent.safety.plan import ActionClass
-from custom_components.home_agent.safety.tool import ToolRefusal
-from custom_components.home_agent.tools.ha_query import MAX_CHARACTERS, HaQuery
-from custom_components.home_agent.turn import Turn
+from custom_components.home_agent.home.snapshot import Home
+from custom_components.home_agent.support.errors import ToolRefusal
+from custom_components.home_agent.tools.query import MAX_CHARACTERS, HaQuery
+from custom_components.home_agent.turn.plan import ActionClass
+from custom_components.home_agent.turn.turn import Turn
+from tests.entities import Put
 
-from .conftest import Ask, Put
+from .conftest import Ask
 
 
 async def test_one_entity_with_everything_that_says_something(hass: HomeAssistant, query: Ask) -> None:
@@ -78,11 +78,10 @@ async def test_what_no_encoder_takes_does_not_spoil_a_wildcard(
     assert json_bytes(result)
 
 
-async def test_a_wildcard_has_what_its_user_may_read(hass: HomeAssistant, query: Ask, turn: Turn, put: Put) -> None:
+@pytest.mark.parametrize("user", [["light.mine"]], indirect=True)
+async def test_a_wildcard_has_what_its_user_may_read(query: Ask, put: Put) -> None:
     for name in ("light.mine", "light.other"):
         await put(name)
-    turn.user = MockUser().add_to_hass(hass)
-    turn.user.mock_policy({"entities": {"entity_ids": {"light.mine": True}}})
     assert (await query("light.*"))["entity_id"] == "light.mine"
 
 
@@ -147,7 +146,7 @@ async def test_reading_is_planned_as_reading(hass: HomeAssistant, home: Home, tu
     await put("light.a")
     tool = HaQuery(home)
     plan = await tool.plan(hass, tool.parameters({"entity_id": "light.*"}), turn)
-    assert (plan.action, plan.targets, plan.calls) == (ActionClass.READ, ("light.a",), ())
+    assert (plan.action, plan.targets, plan.effects) == (ActionClass.READ, ("light.a",), ())
     hass.states.async_remove("light.a")
     with pytest.raises(ToolRefusal, match="gone"):
         await tool.run(hass, tool.parameters({"entity_id": "light.*"}), plan, turn)
@@ -211,7 +210,7 @@ async def test_details_are_only_fetched_for_a_few(hass: HomeAssistant, home: Hom
     few = await tool.plan(hass, tool.parameters({"entity_id": "todo.l0, todo.l1, todo.l2"}), turn)
     many = await tool.plan(hass, tool.parameters({"entity_id": "todo.*"}), turn)
     past = await tool.plan(hass, tool.parameters({"entity_id": "todo.l1", "history": "1h"}), turn)
-    assert [[call.entity_ids[0] for call in plan.calls] for plan in (few, many, past)] == [
+    assert [[call.entity_ids[0] for call in plan.effects] for plan in (few, many, past)] == [
         ["todo.l1", "todo.l2"],
         [],
         [],

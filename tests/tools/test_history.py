@@ -11,9 +11,10 @@ from homeassistant.helpers.recorder import get_instance
 import pytest
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
-from custom_components.home_agent.safety.tool import ToolRefusal
+from custom_components.home_agent.support.errors import ToolRefusal
+from tests.entities import Put
 
-from .conftest import Ask, Put
+from .conftest import Ask
 
 pytestmark = pytest.mark.usefixtures("recorder_mock")
 

@@ -1,1 +1,1 @@
-"""The wire: from chat log to request, from stream to deltas."""
+"""The wire to a model."""

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+import re
 import time
 from typing import Any
 
@@ -11,23 +12,103 @@ from homeassistant.core import HomeAssistant
 from openai import APIStatusError, AsyncStream
 import orjson
 
-from ..errors import LLMConnectionError, LLMError
-from .base import ChatRequest, EndpointConfig, Reply
-from .connection import Connection, drain, read
-from .dialect import Dialect
-from .error_map import ErrorMap, wait_before_retry
-from .presets import CHAT_PATH
-from .sse import ChunkParser
-from .stream import DeltaStream
-from .tokens import TokenEstimator, raw_estimate
-from .traits import traits_for
-from .window import async_context_window
-from .wire import dump
+from ..settings.endpoint import CHAT_PATH, EndpointConfig, traits_for
+from ..support.const import LOGGER
+from ..support.encoding import dump
+from ..support.errors import LLMConnectionError, LLMError
+from .connection import Connection, read
+from .discovery import async_context_window
+from .error_map import ErrorMap, error_fields, wait_before_retry
+from .model import ChatRequest, Reply, TokenEstimator, raw_estimate
+from .stream import ChunkParser, DeltaStream
 
 RETRY_DELAY = 1.0  # seconds (D-9)
-MAX_LINE = 2 * 2**20  # bytes of one chunk
-WINDOW_TIMEOUT = 15.0  # seconds; nobody waits for it
 MAX_RETRY_DELAY = 10.0  # seconds that an endpoint may ask for; nobody waits longer for an answer
+MAX_LINE = 2 * 2**20  # bytes of one chunk
+DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end
+WINDOW_TIMEOUT = 15.0  # seconds; nobody waits for it
+
+_OPTIONAL = (
+    "max_completion_tokens", "max_tokens", "stream_options", "response_format", "tool_choice", "top_p", "temperature",
+    "keep_alive", "user",
+)  # fmt: skip
+_OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+_REFUSED = re.compile(
+    r"unsupported|not supported|(not|n't) support|un(known|recognized|expected)|extra[_ ](forbidden|inputs|fields)"
+    r"|not (permitted|allowed|implemented)|invalid|deprecated|only the default|cannot both",
+    re.IGNORECASE,
+)
+
+
+class Dialect:
+    """The body of a request as one endpoint with its model takes it.
+
+    Starts from what is known (`Traits`) and learns: a parameter that is refused is left out, or sent under its other name,
+    for as long as the client lives.
+    """
+
+    def __init__(self, config: EndpointConfig) -> None:
+        """Start from what is known about the preset and the model."""
+        self._config = config
+        self._traits = traits_for(config.preset, config.model)
+        self._keep_alive = keep_alive_of(config.keep_alive) if self._traits.keep_alive else None
+        self._refused: set[str] = set()
+        self._max_tokens = self._traits.max_tokens
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Return a request's body: what stays the same from turn to turn first, then the messages, then the rest."""
+        config, traits = self._config, self._traits
+        tools = request.tools if config.tool_calling else ()
+        silenced = bool(tools) and not request.may_call_tools
+        if silenced and (not traits.tool_choice_none or "tool_choice" in self._refused):
+            tools, silenced = (), False
+        body = {
+            "model": config.model,
+            "stream": request.stream,
+            "stream_options": {"include_usage": True} if request.stream and traits.stream_options else None,
+            "temperature": config.temperature if traits.sampling else None,
+            "top_p": config.top_p if traits.sampling else None,
+            self._max_tokens: config.max_tokens,
+            "keep_alive": self._keep_alive,
+            "response_format": request.response_format,
+            "tools": tools or None,
+            "messages": request.messages,
+            "tool_choice": "none" if silenced else None,
+            "user": (request.conversation_id or None) if traits.user else None,
+        }
+        return {name: value for name, value in body.items() if value is not None and name not in self._refused}
+
+    def adapt(self, body: dict[str, Any], err: BaseException | None) -> bool:
+        """Learn from the cause of an error; return whether the request should be made anew."""
+        if not isinstance(err, APIStatusError) or err.status_code not in {400, 422}:
+            return False
+        name = _refused_parameter(body, err)
+        if name is None:
+            return False
+        LOGGER.info("Endpoint %s refuses the parameter %s, which is left out from now on", self._config.title, name)
+        self._refused.add(name)
+        self._max_tokens = _OTHER_NAME.get(name, self._max_tokens)
+        return True
+
+
+def _refused_parameter(body: dict[str, Any], err: APIStatusError) -> str | None:
+    """Return the parameter of `body` that a refusal names."""
+    sent = [name for name in _OPTIONAL if name in body]
+    param = error_fields(err.body).get("param")
+    if isinstance(param, str) and (named := next((name for name in sent if param.split(".")[0] == name), None)):
+        return named
+    said = str(err.body)
+    if not _REFUSED.search(said):
+        return None
+    return next((name for name in sent if re.search(rf"\b{name}\b", said)), None)
+
+
+def keep_alive_of(value: str | None) -> str | int | None:
+    """Return a duration (`5m`) as text and seconds as a number: Ollama refuses `"-1"`."""
+    try:
+        return int(value) if value else None
+    except ValueError:
+        return value
 
 
 class ChatCompletionsClient:
@@ -94,15 +175,17 @@ class ChatCompletionsClient:
 
     async def _open(self, request: ChatRequest, reply: Reply) -> AsyncStream[object]:
         """Send the request; a refused parameter is learned and the request made anew at once."""
+        has_files = any(isinstance(message.get("content"), list) for message in request.messages)
         while True:
             body = self._dialect.body(request)
             content = dump(body)
-            reply.estimated_tokens = _estimate(request, content)
+            # The bytes of files are no text.
+            reply.estimated_tokens = None if has_files else round(raw_estimate(content))
             try:
-                return await self._connection.post(CHAT_PATH, content)
-            except APIStatusError as err:
-                if not self._dialect.adapt(body, err):
-                    raise self._errors.from_exception(err) from err
+                return await self._connection.open(CHAT_PATH, content)
+            except LLMError as err:
+                if not self._dialect.adapt(body, err.__cause__):
+                    raise
 
     async def _chunks(self, response: AsyncStream[object]) -> AsyncGenerator[dict[str, Any]]:
         """Yield the chunks of a response. A whole answer is one chunk, whether a stream was asked for or not."""
@@ -111,32 +194,26 @@ class ChatCompletionsClient:
             if "html" in content_type:
                 raise self._errors.response_error(content_type)
             if content_type.startswith("application/json"):
-                yield self._whole(b"".join([part async for part in data]))
+                try:
+                    answer = orjson.loads(b"".join([part async for part in data]))
+                except orjson.JSONDecodeError as err:
+                    raise self._errors.response_error("JSON") from err
+                if not isinstance(answer, dict):
+                    raise self._errors.response_error("JSON")
+                yield answer
                 return
             parser = ChunkParser()
             async for part in data:
                 for chunk in parser.feed(part):
                     yield chunk
-                if parser.held > MAX_LINE:
+                if len(parser.rest) > MAX_LINE:
                     raise self._errors.endless()
                 if parser.done:
-                    await drain(data)
+                    # Only a response that was read to its end leaves the connection to the next request.
+                    with suppress(TimeoutError, LLMError):
+                        async with asyncio.timeout(DRAIN_TIMEOUT):
+                            async for _ in data:
+                                pass
                     return
-            for chunk in parser.finish():
+            for chunk in parser.feed(b"\n"):
                 yield chunk
-
-    def _whole(self, data: bytes) -> dict[str, Any]:
-        try:
-            answer = orjson.loads(data)
-        except orjson.JSONDecodeError as err:
-            raise self._errors.response_error("JSON") from err
-        if not isinstance(answer, dict):
-            raise self._errors.response_error("JSON")
-        return answer
-
-
-def _estimate(request: ChatRequest, content: bytes) -> int | None:
-    """Return the tokens of a request, None when it has files: their bytes are not text."""
-    if any(isinstance(message.get("content"), list) for message in request.messages):
-        return None
-    return round(raw_estimate(content))

@@ -1,24 +1,77 @@
 """HTTP to one endpoint: the official `openai` library on a client of Home Assistant's.
 
 Only the library's transport is used. Bodies are made and chunks are read by ourselves: its typed models cost more time
-than everything else in a request together, and are stricter than servers are.
+than everything else in a request together, and are stricter than servers are. Nor is a refusal read as the library does:
+it reads the whole body, however long it is, before it tells that there was one.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
-import time
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from typing import Any, cast
 
-from homeassistant.core import HomeAssistant
-from openai import AsyncOpenAI, AsyncStream, OpenAIError, Timeout, omit
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.httpx_client import create_async_httpx_client
+from homeassistant.util.hass_dict import HassKey
+from openai import AsyncOpenAI, AsyncStream, Timeout, omit
 import orjson
 
-from ..errors import LLMAuthError, LLMError
-from .base import EndpointConfig
+from ..settings.endpoint import DEFAULT_API_VERSION, EndpointConfig, normalize_base_url
+from ..support.bounds import BodyTooLong, bounded
+from ..support.const import DOMAIN, LOGGER
+from ..support.encoding import dump
+from ..support.errors import LLMAuthError, LLMError
 from .error_map import ErrorMap
-from .http_client import http_client
-from .presets import DEFAULT_API_VERSION, normalize_base_url
+
+MAX_ERROR = 64 * 1024  # bytes of the body of an error that are read
+MAX_ERROR_SECONDS = 10.0
+_PLAIN = ("", "identity")
+
+_CLIENTS: HassKey[dict[bool, Any]] = HassKey(f"{DOMAIN}_http_clients")
+"""By whether certificates are verified; Home Assistant closes them when it stops."""
+
+
+@callback
+def http_client(hass: HomeAssistant, *, verify_ssl: bool) -> Any:
+    """Return the client for all endpoints, like Home Assistant's shared one; of httpx or httpx2, whichever Home Assistant itself uses."""
+    clients = hass.data.setdefault(_CLIENTS, {})
+    if verify_ssl not in clients:
+        clients[verify_ssl] = create_async_httpx_client(hass, verify_ssl, event_hooks={"response": [_bound_error]})
+    return clients[verify_ssl]
+
+
+async def _bound_error(response: Any) -> None:
+    """Put an end to the body of an error before anybody reads it."""
+    if not response.is_error:
+        return
+    # A few packed bytes may be a great many: nobody unpacks them.
+    most = MAX_ERROR if response.headers.get("content-encoding", "").strip().lower() in _PLAIN else 0
+    if not most:
+        del response.headers["content-encoding"]
+    [stream_type] = [kind for kind in type(response.stream).__mro__ if kind.__name__ == "AsyncByteStream"]
+    response.stream = _bounded(stream_type)(response.stream, most)
+
+
+def _bounded(stream_type: type) -> Any:
+    """Return a stream of the HTTP library that ends after so many bytes; it needs one of its own kind."""
+
+    async def iterate(self: Any) -> AsyncIterator[bytes]:
+        if not self.most:
+            return
+        try:
+            async with aclosing(bounded(self.inner, self.most, MAX_ERROR_SECONDS)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except Exception as err:  # noqa: BLE001 - what was read has to do: that there is an error is known already
+            LOGGER.debug("The body of an error broke off: %s", type(err).__name__)
+
+    async def aclose(self: Any) -> None:
+        await self.inner.aclose()
+
+    def init(self: Any, inner: Any, most: int) -> None:
+        self.inner, self.most = inner, most
+
+    return type("BoundedError", (stream_type,), {"__init__": init, "__aiter__": iterate, "aclose": aclose})
+
 
 CONNECT_TIMEOUT = 10.0  # seconds
 MAX_RESPONSE = 32 * 2**20
@@ -26,7 +79,6 @@ MAX_RESPONSE = 32 * 2**20
 MAX_SECONDS = 1800.0  # of one answer, however busily it is sent
 MAX_LIST = 8 * 2**20  # bytes of a list of models
 MAX_LIST_SECONDS = 60.0
-_DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end
 
 _ANONYMOUS = dict.fromkeys(
     (
@@ -55,7 +107,7 @@ class Connection:
             if not base_url.endswith("/v1"):
                 base_url += f"/openai/deployments/{config.model}" if config.model else "/openai"
                 query["api-version"] = config.api_version or DEFAULT_API_VERSION
-        self._headers = headers | _ANONYMOUS
+        self._headers = headers | _ANONYMOUS | {"Content-Type": "application/json"}
         self._client = AsyncOpenAI(
             api_key=self._key or "none",
             base_url=base_url,
@@ -69,23 +121,32 @@ class Connection:
 
     async def get(self, path: str) -> object:
         """Return the JSON at a path, or the text of anything else. Raises `LLMError`."""
-        return await self._answer(path, self._client.get, {})
+        return await self._answer(path, await self.open(path))
 
     async def ask(self, path: str, body: Mapping[str, Any]) -> object:
         """Send a question as JSON and return the answer like `get`. Raises `LLMError`."""
-        return await self._answer(path, self._client.post, {"body": body})
+        return await self._answer(path, await self.open(path, dump(body)))
 
-    async def _answer(
-        self, path: str, method: Callable[..., Awaitable[AsyncStream[object]]], more: Mapping[str, Any]
-    ) -> object:
-        await self._begin()
+    async def open(self, path: str, content: bytes | None = None) -> AsyncStream[object]:
+        """Send JSON, or ask for what is at a path, and return the open response: the library itself would read without end.
+
+        Raises `LLMError`, whose cause is the library's `APIStatusError` for a refusal.
+        """
+        if not self._key.isascii():  # no header can carry it
+            raise LLMAuthError(endpoint=self._errors.endpoint, detail="")
+        if not self._prepared:
+            # The library asks the system for its name and keeps the answer; not on the event loop.
+            await self._hass.async_add_executor_job(self._client.platform_headers)
+            self._prepared = True
+        url = path if "://" in path else f"{self._root}{path}"
         options = {"headers": self._headers, "timeout": self._timeout}
-        try:  # as a stream: the library itself would read without end
-            response = await method(
-                path, cast_to=object, options=options, stream=True, stream_cls=AsyncStream[object], **more
-            )
-        except OpenAIError as err:
-            raise self._errors.from_exception(err) from err
+        how: dict[str, Any] = {"cast_to": object, "options": options, "stream": True, "stream_cls": AsyncStream[object]}
+        with translated(self._errors):
+            if content is None:
+                return cast(AsyncStream[object], await self._client.get(url, **how))
+            return cast(AsyncStream[object], await self._client.post(url, content=content, **how))
+
+    async def _answer(self, path: str, response: AsyncStream[object]) -> object:
         async with response, aclosing(read(response, self._errors, MAX_LIST, MAX_LIST_SECONDS)) as parts:
             data = b"".join([part async for part in parts])
         if "json" not in response.response.headers.get("Content-Type", "").lower():
@@ -96,60 +157,27 @@ class Connection:
             raise self._errors.response_error(path) from err
         return found
 
-    async def post(self, path: str, content: bytes) -> AsyncStream[object]:
-        """Send JSON and return the open response.
 
-        Raises `LLMError` when no response comes, `openai.APIStatusError` when it is a refusal.
-        """
-        await self._begin()
-        try:
-            return await self._client.post(
-                f"{self._root}{path}",
-                content=content,
-                cast_to=object,
-                options={"headers": {**self._headers, "Content-Type": "application/json"}, "timeout": self._timeout},
-                stream=True,
-                stream_cls=AsyncStream[object],
-            )
-        except OpenAIError as err:
-            if hasattr(err, "status_code"):
-                raise
-            raise self._errors.from_exception(err) from err
-
-    async def _begin(self) -> None:
-        if not self._key.isascii():  # no header can carry it
-            raise LLMAuthError(endpoint=self._errors.endpoint, detail="")
-        if not self._prepared:
-            # The library asks the system for its name and keeps the answer; not on the event loop.
-            await self._hass.async_add_executor_job(self._client.platform_headers)
-            self._prepared = True
+@contextmanager
+def translated(errors: ErrorMap) -> Iterator[None]:
+    """Raise as an `LLMError` whatever the library, or the transport below it, raises inside."""
+    try:
+        yield
+    except LLMError:
+        raise
+    except BodyTooLong as err:
+        raise errors.endless() from err
+    except Exception as err:  # of httpx or httpx2, whichever the client is made of
+        raise errors.from_exception(err) from err
 
 
 async def read(
     response: AsyncStream[object], errors: ErrorMap, most: int | None = None, seconds: float | None = None
 ) -> AsyncGenerator[bytes]:
     """Yield a response's bytes as they arrive. Raises `LLMError`, also for a response that does not end."""
-    received, most = 0, MAX_RESPONSE if most is None else most
-    ends = time.monotonic() + (MAX_SECONDS if seconds is None else seconds)
-    async with aclosing(_parts(response, errors)) as parts:
-        async for data in parts:
-            received += len(data)
-            if received > most or time.monotonic() > ends:
-                raise errors.endless()
-            yield data
-
-
-async def _parts(response: AsyncStream[object], errors: ErrorMap) -> AsyncGenerator[bytes]:
-    try:
-        async for data in response.response.aiter_bytes():
-            yield data
-    except Exception as err:  # of httpx or httpx2, whichever the client is made of
-        raise errors.from_exception(err) from err
-
-
-async def drain(data: AsyncGenerator[bytes]) -> None:
-    """Read to the end, if it is near: only then the connection is kept for the next request."""
-    with suppress(TimeoutError, LLMError):
-        async with asyncio.timeout(_DRAIN_TIMEOUT), aclosing(data):
-            async for _ in data:
-                pass
+    most = MAX_RESPONSE if most is None else most
+    seconds = MAX_SECONDS if seconds is None else seconds
+    with translated(errors):
+        async with aclosing(bounded(response.response.aiter_bytes(), most, seconds)) as parts:
+            async for data in parts:
+                yield data

@@ -14,7 +14,7 @@ from typing import Any
 
 import openai
 
-from ..errors import (
+from ..support.errors import (
     LLMAuthError,
     LLMCertificateError,
     LLMConnectionError,

@@ -4,18 +4,24 @@ The same content always gives the same bytes, so that a prompt cache holds. What
 are a valid sequence: each tool call is followed by exactly one result. Thinking is not sent back.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
+from operator import attrgetter
+from pathlib import Path
 import re
 from typing import Any
 import weakref
 
 from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm as llm_helper
 import probatio
 
-from .base import Message, ToolSpec
-from .wire import dump
+from ..support.encoding import dump
+from ..support.errors import HomeAgentError
+from .model import Message, ToolSpec
 
 _NO_RESULT = '{"success":false,"result":null,"error":"The tool call was interrupted; its outcome is unknown."}'
 CONFIRMED = "home_agent.confirmed"
@@ -33,9 +39,9 @@ def messages_from_content(
 ) -> list[Message]:
     """Return the messages of a chat log.
 
-    `parts` maps the `id()` of a user content to the turn part that stands before its text, `files` to its loaded
-    attachments (attachments.py), `notes` the `id()` of an answer to what the model was told behind it: a message of its own,
-    behind tool calls the end of the last result, for some endpoints take no user message there.
+    By the place of a content: `parts` are the turn parts that stand before the text of a user message, `files` its loaded
+    attachments (`async_load_attachments`), `notes` what the model was told behind an answer: a message of its own, behind
+    tool calls the end of the last result, for some endpoints take no user message there.
     """
     messages: list[Message] = []
     for position, item in enumerate(content):
@@ -44,26 +50,19 @@ def messages_from_content(
                 if item.content:
                     messages.append({"role": "system", "content": item.content})
             case conversation.UserContent():
-                messages.append(_user(item.content, parts.get(id(item)), files.get(id(item), ())))
+                part, attached = parts.get(position), files.get(position)
+                text = f"{part}\n\n{item.content}" if part else item.content
+                words = [{"type": "text", "text": text}, *attached] if attached else text
+                messages.append({"role": "user", "content": words})
             case conversation.AssistantContent():
                 messages += _assistant(item, islice(content, position + 1, None))
-                if note := notes.get(id(item)):
-                    _add_note(messages, note)
+                if not (note := notes.get(position)):
+                    continue
+                if messages and messages[-1]["role"] == "tool":
+                    messages[-1]["content"] += f"\n{note}"
+                else:
+                    messages.append({"role": "user", "content": note})
     return messages
-
-
-def _add_note(messages: list[Message], note: str) -> None:
-    if messages and messages[-1]["role"] == "tool":
-        messages[-1]["content"] += f"\n{note}"
-    else:
-        messages.append({"role": "user", "content": note})
-
-
-def _user(text: str, part: str | None, files: Sequence[dict[str, Any]]) -> Message:
-    text = f"{part}\n\n{text}" if part else text
-    if files:
-        return {"role": "user", "content": [{"type": "text", "text": text}, *files]}
-    return {"role": "user", "content": text}
 
 
 def _assistant(item: conversation.AssistantContent, following: Iterable[conversation.Content]) -> list[Message]:
@@ -74,32 +73,21 @@ def _assistant(item: conversation.AssistantContent, following: Iterable[conversa
     calls = [call for call in item.tool_calls or () if not call.external or item.native == CONFIRMED]
     if not calls:
         return [{"role": "assistant", "content": item.content}] if item.content else []
-    results = _results(following)
-    message: Message = {"role": "assistant", "content": item.content or None, "tool_calls": [_call(c) for c in calls]}
-    return [
-        message,
-        *({"role": "tool", "tool_call_id": call.id, "content": results.get(call.id, _NO_RESULT)} for call in calls),
-    ]
-
-
-def _results(following: Iterable[conversation.Content]) -> dict[str, str]:
-    """Return the first result per call id, up to the next message that is no result."""
-    results: dict[str, str] = {}
-    for item in following:
-        if not isinstance(item, conversation.ToolResultContent):
+    results: dict[str, str] = {}  # the first one counts
+    for result in following:
+        if not isinstance(result, conversation.ToolResultContent):
             break
-        if item.tool_call_id not in results:
-            results[item.tool_call_id] = dump(item.result.data).decode()
-    return results
-
-
-def _call(call: llm_helper.ToolInput) -> dict[str, Any]:
-    """Return a tool call; `BrokenArguments` are an empty dict.
-
-    Endpoints refuse names with other characters than these, also those that a model made up itself.
-    """
-    function = {"name": _NO_NAME.sub("_", call.tool_name)[:MAX_NAME] or "_", "arguments": dump(call.tool_args).decode()}
-    return {"id": call.id, "type": "function", "function": function}
+        if result.tool_call_id not in results:
+            results[result.tool_call_id] = dump(result.result.data).decode()
+    made: list[dict[str, Any]] = []
+    answered: list[Message] = []
+    for call in calls:
+        # Endpoints refuse names with other characters than these, also those that a model made up itself.
+        name = _NO_NAME.sub("_", call.tool_name)[:MAX_NAME] or "_"
+        function = {"name": name, "arguments": dump(call.tool_args).decode()}  # `BrokenArguments` are an empty dict
+        made.append({"id": call.id, "type": "function", "function": function})
+        answered.append({"role": "tool", "tool_call_id": call.id, "content": results.get(call.id, _NO_RESULT)})
+    return [{"role": "assistant", "content": item.content or None, "tool_calls": made}, *answered]
 
 
 _SPECS: dict[int, tuple[weakref.ref[llm_helper.Tool], ToolSpec]] = {}
@@ -113,23 +101,70 @@ def tool_specs(
 
     A tool may carry its JSON schema as `wire_parameters`; otherwise it is made from `parameters`.
     """
-    return [_spec(tool, custom_serializer) for tool in sorted(tools, key=lambda tool: tool.name)]
+    specs: list[ToolSpec] = []
+    for tool in sorted(tools, key=attrgetter("name")):
+        key = id(tool)
+        if (known := _SPECS.get(key)) and known[0]() is tool:
+            specs.append(known[1])
+            continue
+        parameters = getattr(tool, "wire_parameters", None)
+        if parameters is None:
+            parameters = probatio.to_openapi(
+                tool.parameters,
+                custom_serializer=custom_serializer or llm_helper.selector_serializer,
+                openapi_version="3.1.0",
+            )
+        function: dict[str, Any] = {"name": tool.name, "parameters": parameters}
+        if tool.description:
+            function["description"] = tool.description
+        specs.append({"type": "function", "function": function})
+        _SPECS[key] = (weakref.ref(tool, partial(_forget_spec, key)), specs[-1])
+    return specs
 
 
-def _spec(tool: llm_helper.Tool, custom_serializer: Callable[[Any], Any] | None) -> ToolSpec:
-    key = id(tool)
-    if (known := _SPECS.get(key)) and known[0]() is tool:
-        return known[1]
-    parameters = getattr(tool, "wire_parameters", None)
-    if parameters is None:
-        parameters = probatio.to_openapi(
-            tool.parameters,
-            custom_serializer=custom_serializer or llm_helper.selector_serializer,
-            openapi_version="3.1.0",
-        )
-    function: dict[str, Any] = {"name": tool.name, "parameters": parameters}
-    if tool.description:
-        function["description"] = tool.description
-    spec: ToolSpec = {"type": "function", "function": function}
-    _SPECS[key] = (weakref.ref(tool, lambda _: _SPECS.pop(key, None)), spec)
-    return spec
+def _forget_spec(key: int, _tool: object) -> None:
+    _SPECS.pop(key, None)
+
+
+MAX_SIZE = 10 * 1024 * 1024  # bytes of one file, before encoding
+
+
+async def async_load_attachments(
+    hass: HomeAssistant, content: Sequence[conversation.Content]
+) -> dict[int, list[dict[str, Any]]]:
+    """Return the attachments of user contents as parts of a message, images and PDF as data URLs, by the content's place.
+
+    Raises `HomeAgentError` for a file that is too large (`attachment_too_large`), cannot be read
+    (`attachment_unreadable`) or is neither an image nor text nor PDF (`attachment_type`).
+    """
+    wanted = {
+        position: item.attachments
+        for position, item in enumerate(content)
+        if isinstance(item, conversation.UserContent) and item.attachments
+    }
+    if not wanted:
+        return {}
+    return await hass.async_add_executor_job(
+        lambda: {position: [_part(attachment) for attachment in files] for position, files in wanted.items()}
+    )
+
+
+def _part(attachment: conversation.Attachment) -> dict[str, Any]:
+    path, mime_type = attachment.path, attachment.mime_type
+    if mime_type.startswith("text/"):
+        return {"type": "text", "text": f"{path.name}:\n{_read(path).decode('utf-8', 'replace')}"}
+    if not mime_type.startswith("image/") and mime_type != "application/pdf":
+        raise HomeAgentError("attachment_type", file=path.name, type=mime_type)
+    url = f"data:{mime_type};base64,{b64encode(_read(path)).decode()}"
+    if mime_type == "application/pdf":
+        return {"type": "file", "file": {"filename": path.name, "file_data": url}}
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_SIZE:
+            raise HomeAgentError("attachment_too_large", file=path.name, limit=str(MAX_SIZE // 1024**2))
+        return path.read_bytes()
+    except OSError as err:
+        raise HomeAgentError("attachment_unreadable", file=path.name) from err

@@ -1,160 +1,355 @@
-"""Chunks of an answer to chat log deltas; pure.
+"""The bytes of an answer to chat log deltas; pure.
 
-An answer in one piece takes the same way: it is one big chunk.
+Bytes become chunks (`ChunkParser`), chunks become deltas (`DeltaStream`), which keeps thinking apart (`ThinkingSplitter`)
+and puts tool calls together (`ToolCallAssembler`). An answer in one piece takes the same way: it is one big chunk.
+A token costs three function starts: one in each of `ChunkParser.feed`, `DeltaStream.feed`, `DeltaStream._read`.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 import math
+import re
 from typing import Any
 
 from homeassistant.components.conversation import AssistantContentDeltaDict
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType
+from homeassistant.util.ulid import ulid_now
+import orjson
 
-from .base import Reply, Usage
+from ..turn.turn import Usage
 from .error_map import ErrorMap
-from .thinking import Span, ThinkingSplitter
-from .tool_calls import ToolCallAssembler
+from .model import BrokenArguments, Reply
 
 MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens to a twentieth of it
 MAX_ARGUMENTS = 100_000  # characters of all its tool calls
 MAX_CALLS = 64
 MAX_CHUNKS = 150_000
 
+type Delta = AssistantContentDeltaDict
+
+
+@dataclass(slots=True)
+class ChunkParser:
+    """Chunks out of bytes, with lines put together across reads.
+
+    More forgiving than the server-sent events standard, because servers are: `data:` with or without a space, bare JSON
+    lines, llama.cpp's `error:` lines, comments and keep-alives, a last line without a line break. Every `data:` line is a
+    chunk of its own, so a missing blank line joins nothing. What is not JSON is passed over.
+    """
+
+    rest: bytes = b""
+    """A line that has not ended yet."""
+    done: bool = False
+    """Whether the server said that the answer has ended."""
+
+    def feed(self, data: bytes) -> list[JsonObjectType]:
+        """Return the chunks that `data` completes; a line break alone completes the last line."""
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        chunks: list[JsonObjectType] = []
+        for line in lines:
+            if line.startswith(b"{"):
+                payload = line
+            elif line.startswith((b"data:", b"error:")):
+                payload = line.partition(b":")[2].strip()
+                self.done = self.done or payload == b"[DONE]"
+            else:
+                continue
+            if self.done or not payload.startswith(b"{"):
+                continue
+            try:
+                chunk: JsonObjectType = orjson.loads(payload)
+            except orjson.JSONDecodeError:
+                continue
+            chunks.append({"error": chunk} if line.startswith(b"error:") and "error" not in chunk else chunk)
+        return chunks
+
+
+_OPEN, _CLOSE = "<think>", "</think>"
+_TAG, _CLOSING = re.compile(f"{_OPEN}|{_CLOSE}"), re.compile(_CLOSE)
+
+
+@dataclass(slots=True)
+class ThinkingSplitter:
+    """Tells thinking from the answer in models that write both into one text, while it flows.
+
+    `<think>` and `</think>` may be split anywhere. Some chat templates write the opening tag into the prompt, so that the
+    answer begins inside the thinking and only the closing tag is seen.
+    """
+
+    undecided: bool = False
+    """Whether the text is held back until a tag tells if it began inside thinking."""
+    answering: bool = False
+    """Whether a text without `<` would be a part of the answer as it is."""
+    stray_close: bool = False
+    """Whether a closing tag came without an opening one."""
+    pending: str = ""
+    """The end of the text, where a tag may have begun."""
+    held: list[str] = field(default_factory=list)
+    """What came before it while nobody knows what it is; searched once, however long it gets."""
+    thinking: bool = False
+    answered: bool = False
+    """Whether a piece of the answer was returned, so that leading blanks are behind it."""
+    _unclosed: list[str] = field(default_factory=list)
+    """Thinking since the last opening tag."""
+
+    @property
+    def unclosed(self) -> str:
+        """Thinking that was opened and not closed; empty when there is none."""
+        return "".join(self._unclosed) if self.thinking else ""
+
+    def begins_outside(self) -> None:
+        """Hold nothing back: the server tells thinking from the answer by itself."""
+        if self.undecided:
+            self.undecided = False
+            self.pending = "".join([*self.held, self.pending])
+            self.held.clear()
+
+    def feed(self, text: str) -> list[Delta]:
+        """Return what is certain now."""
+        deltas: list[Delta] = []
+        text = self.pending + text
+        while tag := (_CLOSING if self.thinking else _TAG).search(text):
+            opens = tag[0] == _OPEN
+            if not opens and not self.thinking:
+                self.stray_close = True
+                self.thinking = not self.answered
+            deltas += self._decided(text[: tag.start()])
+            text = text[tag.end() :]
+            self.thinking = opens
+            if opens:
+                self._unclosed.clear()
+        tail = text[text.rfind("<") :] if "<" in text else ""
+        begun = bool(tail) and (_CLOSE.startswith(tail) or (not self.thinking and _OPEN.startswith(tail)))
+        self.pending = tail if begun else ""
+        text = text.removesuffix(self.pending)
+        if self.undecided:
+            self.held.append(text)
+        else:
+            deltas += self._decided(text)
+            self.answering = self.answered and not self.thinking and not self.pending
+        return deltas
+
+    def finish(self) -> list[Delta]:
+        """Return what was held back; nothing follows."""
+        text, self.pending = self.pending, ""
+        return self._decided(text)
+
+    def _decided(self, text: str) -> list[Delta]:
+        """Return a text, and what was held before it, as what it is known to be now."""
+        text = "".join([*self.held, text])
+        self.held.clear()
+        self.undecided = False
+        if self.thinking:
+            self._unclosed.append(text)
+            return [{"thinking_content": text}] if text else []
+        if not self.answered:
+            text = text.lstrip()
+            self.answered = bool(text)
+        return [{"content": text}] if text else []
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call while it arrives."""
+
+    index: int | None
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the arguments are a whole JSON object, to which nothing can be added."""
+        return bool(self.arguments) and not isinstance(arguments_from_text(self.arguments), BrokenArguments)
+
+
+@dataclass(slots=True)
+class ToolCallAssembler:
+    """Puts the tool calls of one answer together from their fragments.
+
+    Servers agree on little here: the index may be missing or the same for all calls, id and name may be null, repeated or
+    come late, arguments may be an object instead of text.
+    """
+
+    calls: list[_Call] = field(default_factory=list)
+    length: int = 0
+    """Characters of everything that has arrived."""
+
+    def feed(self, fragments: object) -> None:
+        """Take the `tool_calls` of a delta, whatever it is."""
+        for fragment in fragments if isinstance(fragments, list) else ():
+            if not isinstance(fragment, Mapping):
+                continue
+            function = fragment.get("function")
+            function = function if isinstance(function, Mapping) else {}
+            index, call_id, name = fragment.get("index"), fragment.get("id"), function.get("name")
+            index = index if isinstance(index, int) else None
+            call_id = call_id if isinstance(call_id, str) else ""
+            name = name if isinstance(name, str) else ""
+            arguments = function.get("arguments")
+            if not isinstance(arguments, str):
+                arguments = "" if arguments is None else orjson.dumps(arguments).decode()
+            if (call := self._continued(index, call_id, name, arguments)) is None:
+                call = _Call(index)
+                self.calls.append(call)
+            call.id = call.id or call_id
+            call.name = call.name or name
+            call.arguments += arguments
+            self.length += len(arguments) + len(name) + len(call_id)
+
+    def finish(self, *, complete: bool = True) -> list[llm.ToolInput]:
+        """Return the calls; `complete` false: only those whose arguments have arrived whole."""
+        calls = [call for call in self.calls if call.name and (complete or call.complete)]
+        seen: set[str] = set()
+        for call in calls:
+            if not call.id or call.id in seen:
+                call.id = ulid_now()
+            seen.add(call.id)
+        return [
+            llm.ToolInput(id=call.id, tool_name=call.name, tool_args=arguments_from_text(call.arguments))
+            for call in calls
+        ]
+
+    def _continued(self, index: int | None, call_id: str, name: str, arguments: str) -> _Call | None:
+        """Return the call that a fragment continues: the newest of its index, else of its id, else the newest.
+
+        None: it begins one. Only a fragment with a name can do that where there is a call: others merely repeat an id. It
+        does when nothing can be added to the call any more, or when that has no arguments and the fragment is of another id
+        or, where an id is missing, of another tool.
+        """
+        if index is not None:
+            call = next((call for call in reversed(self.calls) if call.index == index), None)
+        else:
+            newest = self.calls[-1] if self.calls else None
+            call = next((call for call in self.calls if call_id and call.id == call_id), newest)
+        if call is None or not name or not call.name:
+            return call
+        if call.arguments:
+            begins = (arguments or name != call.name) and call.complete
+        else:
+            begins = call_id != call.id if call_id and call.id else name != call.name
+        return None if begins else call
+
+
+def arguments_from_text(text: str) -> dict[str, Any]:
+    """Return the arguments of a call: no text means none; what is not a JSON object is `BrokenArguments`."""
+    if not text.strip():
+        return {}
+    try:
+        arguments = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return BrokenArguments(text)
+    return arguments if isinstance(arguments, dict) else BrokenArguments(text)
+
 
 class DeltaStream:
-    """Turns one answer into deltas and fills its `Reply`."""
+    """Turns the chunks of one answer into deltas and fills its `Reply`."""
 
     def __init__(self, reply: Reply, errors: ErrorMap, *, begins_inside_thinking: bool = False) -> None:
         """Start with nothing received."""
-        self.thinking = ThinkingSplitter(begins_inside=begins_inside_thinking)
+        self.thinking = ThinkingSplitter(undecided=begins_inside_thinking)
         self._reply = reply
         self._errors = errors
         self._calls = ToolCallAssembler()
         self._length = self._chunks = 0
-        self._any_choice = False
-        self._any_delta = False
-        self._any_content = False
+        self._any_choice = self._any_delta = self._any_content = False
 
-    def feed(self, chunk: Mapping[str, Any]) -> list[AssistantContentDeltaDict]:
+    def feed(self, chunk: Mapping[str, Any]) -> list[Delta]:
         """Return the deltas of a chunk.
 
         Raises the `LLMError` of an error object in the stream, and `LLMEndlessError` when there is more than any answer has.
         """
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise self._errors.from_body(chunk)
+        if (told := chunk.get("usage")) and (usage := usage_from_body(told)):
+            self._reply.usage = usage
         self._chunks += 1
-        deltas = self._deltas_of(chunk)
-        if self._is_endless():
+        deltas: list[Delta] = []
+        choices = chunk.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choice := choices[0], Mapping):
+            self._any_choice = True
+            if reason := choice.get("finish_reason"):
+                self._reply.finish_reason = str(reason)
+            if isinstance(delta := choice.get("delta") or choice.get("message"), Mapping):
+                deltas = self._read(delta)
+        if self._length > MAX_TEXT or self._chunks > MAX_CHUNKS:
             raise self._errors.endless()
         return deltas
 
-    def _deltas_of(self, chunk: Mapping[str, Any]) -> list[AssistantContentDeltaDict]:
-        if chunk.get("error") or chunk.get("object") == "error":
-            raise self._errors.from_body(chunk)
-        if usage := usage_from_body(chunk.get("usage")):
-            self._reply.usage = usage
-        choices = chunk.get("choices")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-            return []
-        self._any_choice = True
-        choice = choices[0]
-        if reason := choice.get("finish_reason"):
-            self._reply.finish_reason = str(reason)
-        delta = choice.get("delta") or choice.get("message")
-        return self._deltas(self._spans(delta)) if isinstance(delta, Mapping) else []
+    def _read(self, delta: Mapping[str, Any]) -> list[Delta]:
+        """Return thinking and text of a delta and note its tool calls."""
+        deltas: list[Delta] = []
+        if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str) and thought:
+            deltas.append({"thinking_content": thought})
+            self.thinking.begins_outside()
+        if content := delta.get("content"):
+            if not isinstance(content, str):
+                deltas += self._parts(content)
+            elif self.thinking.answering and "<" not in content:
+                deltas.append({"content": content})
+            else:
+                deltas += self.thinking.feed(content)
+        if isinstance(refusal := delta.get("refusal"), str) and refusal:
+            deltas.append({"content": refusal})
+        for item in deltas:
+            self._length += len(item.get("content") or item.get("thinking_content") or "")
+            self._any_content = self._any_content or "content" in item
+        if fragments := delta.get("tool_calls"):
+            self._calls.feed(fragments)
+            if self._calls.length > MAX_ARGUMENTS or len(self._calls.calls) > MAX_CALLS:
+                raise self._errors.endless()
+        if deltas and not self._any_delta:
+            self._any_delta = True
+            deltas.insert(0, {"role": "assistant"})
+        return deltas
 
-    def _is_endless(self) -> bool:
-        return (
-            self._length > MAX_TEXT
-            or self._chunks > MAX_CHUNKS
-            or self._calls.length > MAX_ARGUMENTS
-            or len(self._calls) > MAX_CALLS
-        )
+    def _parts(self, content: object) -> list[Delta]:
+        """Return what is thinking and what is text in content that is a list of parts, as Mistral sends it."""
+        deltas: list[Delta] = []
+        for part in content if isinstance(content, list) else ():
+            match part:
+                case str(text) | {"type": "text", "text": str(text)}:
+                    deltas += self.thinking.feed(text)
+                case {"type": "thinking", "thinking": str(thought)}:
+                    deltas.append({"thinking_content": thought})
+                case {"type": "thinking", "thinking": list(parts)}:
+                    thoughts = [item.get("text") or "" for item in parts if isinstance(item, Mapping)]
+                    deltas.append({"thinking_content": "".join(thoughts)})
+        return deltas
 
-    def finish(self, *, complete: bool = True) -> list[AssistantContentDeltaDict]:
+    def finish(self, *, complete: bool = True) -> list[Delta]:
         """Return what was held back, the tool calls last; `complete` false: the connection broke.
 
         Raises `LLMResponseError` when the endpoint sent no answer, or withheld it.
         """
-        spans = self.thinking.finish()
-        calls = self._calls.finish(complete=complete or self._reply.finish_reason is not None)
+        deltas = self.thinking.finish() if self.thinking.pending or self.thinking.held else []
         reason = self._reply.finish_reason
-        if complete and not calls and not self._any_content and reason != "length":
-            if not any(not span.thinking for span in spans):
-                spans += self._forgotten_answer()
-        deltas = self._deltas(spans)
+        calls = self._calls.finish(complete=complete or reason is not None) if self._calls.calls else []
+        answered = bool(calls) or self._any_content or any("content" in delta for delta in deltas)
+        if complete and not answered and reason != "length":
+            # There is no other answer than the last paragraph of thinking that was never closed.
+            last = self.thinking.unclosed.rstrip().rpartition("\n\n")[2]
+            if answered := bool(last.strip()):
+                deltas.append({"content": last})
         if calls:
-            deltas += self._begin([{"tool_calls": calls}])
-        if complete and not self._any_content and not calls:
+            deltas.append({"tool_calls": calls})
+        if complete and not answered:
             if not self._any_choice:
                 raise self._errors.response_error("no choices")
             if reason == "content_filter":
                 raise self._errors.response_error(reason)
-        return deltas
-
-    def _forgotten_answer(self) -> list[Span]:
-        """Return the last paragraph of thinking that was never closed: there is no other answer."""
-        last = self.thinking.unclosed.rstrip().rpartition("\n\n")[2]
-        return [Span(last, thinking=False)] if last.strip() else []
-
-    def _spans(self, delta: Mapping[str, Any]) -> list[Span]:
-        """Return thinking and text of a delta and note its tool calls."""
-        spans: list[Span] = []
-        if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str) and thought:
-            spans.append(Span(thought, thinking=True))
-            self.thinking.begins_outside()
-        content = delta.get("content")
-        if isinstance(content, str):
-            if content:
-                spans += self.thinking.feed(content)
-        elif isinstance(content, list):
-            for part in content:
-                spans += self._part(part)
-        if isinstance(refusal := delta.get("refusal"), str) and refusal:
-            spans.append(Span(refusal, thinking=False))
-        if fragments := delta.get("tool_calls"):
-            self._calls.feed(fragments)
-        return spans
-
-    def _part(self, part: object) -> list[Span]:
-        """Return the spans of one part of a content list; Mistral sends thinking this way."""
-        match part:
-            case str(text) | {"type": "text", "text": str(text)}:
-                return self.thinking.feed(text)
-            case {"type": "thinking", "thinking": str(thought)}:
-                return [Span(thought, thinking=True)]
-            case {"type": "thinking", "thinking": list(parts)}:
-                texts = [item.get("text") or "" for item in parts if isinstance(item, Mapping)]
-                return [Span("".join(texts), thinking=True)]
-            case _:
-                return []
-
-    def _deltas(self, spans: list[Span]) -> list[AssistantContentDeltaDict]:
-        deltas: list[AssistantContentDeltaDict] = []
-        for span in spans:
-            self._length += len(span.text)
-            if span.thinking:
-                deltas.append({"thinking_content": span.text})
-            else:
-                self._any_content = True
-                deltas.append({"content": span.text})
-        return self._begin(deltas)
-
-    def _begin(self, deltas: list[AssistantContentDeltaDict]) -> list[AssistantContentDeltaDict]:
-        """Put the role in front of the first delta."""
-        if deltas and not self._any_delta:
-            self._any_delta = True
-            return [{"role": "assistant"}, *deltas]
-        return deltas
+        return deltas if self._any_delta or not deltas else [{"role": "assistant"}, *deltas]
 
 
 def usage_from_body(usage: object) -> Usage | None:
     """Return the token numbers of a response, None when it has none; what is not a number counts as none."""
-    if not isinstance(usage, Mapping) or not (prompt := _number(usage.get("prompt_tokens"))):
+    if not isinstance(usage, Mapping):
         return None
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
-    return Usage(
-        input_tokens=prompt, output_tokens=_number(usage.get("completion_tokens")), cached_tokens=_number(cached)
+    sent, answered, cached = (
+        int(number) if isinstance(number, (int, float)) and math.isfinite(number) else 0
+        for number in (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
     )
-
-
-def _number(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else 0
+    return Usage(input_tokens=sent, output_tokens=answered, cached_tokens=cached) if sent else None

@@ -4,42 +4,18 @@ from collections.abc import Mapping
 import re
 from typing import Any
 
-from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
 from jinja2 import TemplateSyntaxError
 
-from ..const import (
-    CONF_ALLOWED_ENTITIES,
-    CONF_ALWAYS_ASK,
-    CONF_ALWAYS_CONFIRM,
-    CONF_CONTEXT_ENTITIES,
-    CONF_CUSTOM_PROMPT,
-    CONF_NEVER_ASK,
-    CONF_NEVER_CONFIRM,
-    CONF_NEVER_OFFER,
-    CONF_PROMPT_ADDITIONS,
-    CONF_TIMEZONE,
-    CONF_USE_DEFAULT_PROMPT,
-    CONF_USE_PROMPT_CONTEXT_SERVICE,
-)
-from ..prompt.placeholders import SAMPLE_VALUES
-from ..prompt.template import RENDER_TIMEOUT, UNUSABLE, async_is_slow, fill
-from .choices import tidy_names, wrong_name
+from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
+from ..settings.profile import LISTS
 
 type Finding = tuple[str, dict[str, str]]
 
-LISTS = (
-    CONF_ALLOWED_ENTITIES,
-    CONF_ALWAYS_ASK,
-    CONF_NEVER_ASK,
-    CONF_NEVER_OFFER,
-    CONF_ALWAYS_CONFIRM,
-    CONF_NEVER_CONFIRM,
-)
-"""Lists in which an owner names entities, domains, services and tools."""
-
+_LISTED = re.compile(r"[\w*?-]+(\.[\w*?-]+)?")
+"""What a list may name: a domain or a tool, an entity or an action, any of them with wildcards."""
 _ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")
 _TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
 _SAMPLE = {
@@ -58,49 +34,49 @@ _TEMPLATE_FILES = ("<template>", "<unknown>")
 def tidy(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the input of a form in the types that are stored: whole numbers, rows and lists without blanks."""
     tidied: dict[str, Any] = {key: int(value) if isinstance(value, float) else value for key, value in settings.items()}
-    if rows := tidied.get(CONF_CONTEXT_ENTITIES):
-        tidied[CONF_CONTEXT_ENTITIES] = [_row(row) for row in ([rows] if isinstance(rows, dict) else rows)]
+    if rows := tidied.get("context_entities"):
+        tidied["context_entities"] = [_context_entity(row) for row in ([rows] if isinstance(rows, dict) else rows)]
     for key in LISTS:
         if key in tidied:
-            tidied[key] = tidy_names(tidied[key])
+            tidied[key] = sorted({stripped for name in tidied[key] if (stripped := name.strip())})
     return tidied
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _context_entity(row: Mapping[str, Any]) -> dict[str, Any]:
     attributes = [name for attribute in row.get("attributes") or () if (name := attribute.strip())]
     return {"entity_id": row["entity_id"].strip().lower(), **({"attributes": attributes} if attributes else {})}
 
 
 async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
-    """Return what is wrong with an assistant's settings; a prompt that would make Home Assistant stand still is tried beside it."""
-    for key in (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS):
+    """Return what is wrong with a profile's settings; a prompt that would make Home Assistant stand still is tried beside it."""
+    for key in ("custom_prompt", "prompt_additions"):
         if await async_is_slow(hass, settings[key], _SAMPLE | SAMPLE_VALUES):
             return f"{key}_slow", {"seconds": f"{RENDER_TIMEOUT:g}"}
     return check_settings(hass, settings)
 
 
 def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
-    """Return what is wrong with an assistant's settings as they would apply."""
-    for row in settings.get(CONF_CONTEXT_ENTITIES) or ():
+    """Return what is wrong with a profile's settings as they would apply."""
+    for row in settings.get("context_entities") or ():
         if not _ENTITY_PATTERN.fullmatch(row["entity_id"]):
             return "entity_pattern", {"pattern": row["entity_id"]}
     if finding := check_lists(settings):
         return finding
-    if not settings[CONF_USE_DEFAULT_PROMPT] and not settings[CONF_CUSTOM_PROMPT].strip():
+    if not settings["use_default_prompt"] and not settings["custom_prompt"].strip():
         return "custom_prompt_empty", {}
-    if (zone := settings[CONF_TIMEZONE].strip()) and not _TIME_ZONE.fullmatch(zone):
+    if (zone := settings["timezone"].strip()) and not _TIME_ZONE.fullmatch(zone):
         return "timezone_invalid", {"zone": zone}
-    for key in (CONF_CUSTOM_PROMPT, CONF_PROMPT_ADDITIONS):
-        if problem := check_template(hass, settings[key], plain=not settings[CONF_USE_PROMPT_CONTEXT_SERVICE]):
+    for key in ("custom_prompt", "prompt_additions"):
+        if problem := check_template(hass, settings[key], plain=not settings["use_prompt_context_service"]):
             return f"{key}_invalid", problem
     return None
 
 
 def check_lists(settings: Mapping[str, Any]) -> Finding | None:
-    """Return which item of the owner's lists can name nothing."""
-    for key in LISTS:
-        if wrong := wrong_name(settings.get(key) or ()):
-            return "list_item", {"item": wrong}
+    """Return which item of the lists can name nothing."""
+    for name in (name for key in LISTS for name in settings.get(key) or ()):
+        if not _LISTED.fullmatch(name):
+            return "list_item", {"item": name}
     return None
 
 
@@ -128,11 +104,3 @@ def _line(error: BaseException | None) -> str:
             line = str(traceback.tb_lineno)
         traceback = traceback.tb_next
     return line
-
-
-def name_is_taken(entry: ConfigEntry, subentry_type: str, name: str, except_id: str | None = None) -> bool:
-    """Return whether another subentry of the type goes by the name, however it is written."""
-    return any(
-        subentry.title.casefold() == name.casefold() and subentry.subentry_id != except_id
-        for subentry in entry.get_subentries_of_type(subentry_type)
-    )

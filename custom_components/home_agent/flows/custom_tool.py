@@ -1,34 +1,137 @@
-"""The forms of a tool of the owner's own: what it is, then what its kind needs. They write what YAML would say (C-32)."""
+"""The forms of a custom tool: what it is, then what its type needs. They write what YAML would say (C-32)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryFlow, SubentryFlowResult
-from homeassistant.const import CONF_NAME
+from homeassistant.config_entries import SubentryFlowResult
+from homeassistant.const import CONF_DESCRIPTION, CONF_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
+from homeassistant.helpers.selector import ObjectSelector
 import probatio
 from yarl import URL
 
-from ..const import SUBENTRY_CUSTOM_TOOL
-from ..custom.definition import (
+from ..support.errors import CustomToolError
+from ..tools.custom.definition import (
     CONF_DESTRUCTIVE,
     CONF_HANDLER,
+    CONF_PARAMETERS,
     CONF_READ_ONLY,
+    CONF_TITLE,
     CONF_TYPE,
 )
-from ..custom.provider import CustomTools, async_reason
-from ..errors import CustomToolError
-from .checks import name_is_taken
-from .custom_tool_fields import BASICS, BEHAVIOUR, BEHAVIOURS, CONF_AUTH, FORMS, KEPT, NEEDED, OF_AUTH
-from .profile import markers
-from .sparse import is_empty
+from ..tools.custom.provider import HANDLERS, CustomTools, async_reason
+from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
+from .forms import (
+    LONG_TEXT,
+    SECRET,
+    SWITCH,
+    TEXT,
+    Fields,
+    PromptSelector,
+    SubentryForms,
+    dropdown,
+    is_empty,
+    markers,
+    number,
+)
+
+BEHAVIOUR = "behaviour"
+CONF_AUTH = "auth"
+BEHAVIOURS: dict[str, dict[str, bool]] = {
+    "default": {},
+    "read_only": {CONF_READ_ONLY: True, CONF_DESTRUCTIVE: False},
+    "write": {CONF_READ_ONLY: False, CONF_DESTRUCTIVE: False},
+    "destructive": {CONF_READ_ONLY: False, CONF_DESTRUCTIVE: True},
+}
+KEPT = ("token", "password", "client_secret")
+"""What is never shown again, and stays when its field is left empty."""
+
+_ANYTHING = ObjectSelector()
+
+BASICS: Fields = {
+    CONF_NAME: TEXT,
+    CONF_TITLE: TEXT,
+    CONF_DESCRIPTION: LONG_TEXT,
+    CONF_PARAMETERS: _ANYTHING,
+    CONF_TYPE: dropdown(tuple(HANDLERS), "custom_tool_type"),
+    BEHAVIOUR: dropdown(tuple(BEHAVIOURS), "custom_tool_behaviour"),
+}
+NEEDED: dict[str, tuple[str, ...]] = {
+    "": (CONF_NAME, CONF_DESCRIPTION),
+    "rest": ("url",),
+    "service": ("service",),
+    "template": ("template",),
+    "mcp": ("server_url", "method"),
+}
+"""What a tool cannot do without, by kind; the first form has no kind."""
+_RESPONSE: Fields = {"response": PromptSelector(), "response_path": TEXT}
+_AUTH: Fields = {
+    CONF_TYPE: dropdown(("none", "bearer", "basic", "oauth2"), "custom_tool_auth"),
+    "token": SECRET,
+    "username": TEXT,
+    "password": SECRET,
+    "token_url": TEXT,
+    "client_id": TEXT,
+    "client_secret": SECRET,
+    "scope": TEXT,
+    "audience": TEXT,
+    "credentials_in": dropdown(("header", "body"), "custom_tool_credentials_in"),
+}
+FORMS: dict[str, dict[str, Fields]] = {
+    "rest": {
+        "": {
+            "url": TEXT,
+            "method": dropdown(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")),
+            "headers": _ANYTHING,
+            "query": _ANYTHING,
+            "body": _ANYTHING,
+            "content_type": TEXT,
+        },
+        CONF_AUTH: _AUTH,
+        "result": _RESPONSE,
+        "limits": {
+            "timeout": number(1, 300, unit="s"),
+            "max_response_bytes": number(1024, 1024 * 1024, unit="B"),
+            "min_interval": number(0, 86400, unit="s"),
+            "verify_ssl": SWITCH,
+        },
+    },
+    "service": {
+        "": {"service": TEXT, "target": _ANYTHING, "data": _ANYTHING, "return_response": SWITCH},
+        "result": _RESPONSE,
+    },
+    "template": {"": {"template": PromptSelector()}},
+    "mcp": {
+        "": {
+            "server_url": TEXT,
+            "method": TEXT,
+            "arguments": _ANYTHING,
+            "transport": dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"),
+        },
+        CONF_AUTH: _AUTH,
+        "result": _RESPONSE,
+        "limits": {
+            "timeout": number(1, 300, unit="s"),
+            "min_interval": number(0, 86400, unit="s"),
+            "verify_ssl": SWITCH,
+        },
+    },
+}
+"""By type of tool and section; what is not in a section is under an empty name."""
+
+OF_AUTH: dict[str, set[str]] = {
+    "bearer": {"token"},
+    "basic": {"username", "password"},
+    "oauth2": {"token_url", "client_id", "client_secret", "scope", "audience", "credentials_in"},
+}
+"""Which fields belong to which way to prove who one is; the others are left out."""
 
 _PLAIN = {CONF_TYPE: "template", "template": "-"}
 """A handler that is always right: with it, everything else is checked before the handler's own form."""
 
 
-class CustomToolFlow(ConfigSubentryFlow):
+class CustomToolFlow(SubentryForms):
     """Add a tool or change one."""
 
     _data: dict[str, Any]
@@ -71,7 +174,7 @@ class CustomToolFlow(ConfigSubentryFlow):
             data = _tool(user_input)
             if missing := _missing("", data):
                 errors = missing
-            elif self._is_taken(data[CONF_NAME]):
+            elif self.name_is_taken(data[CONF_NAME]):
                 errors[CONF_NAME] = "name_taken"
             elif reason := await self._async_wrong({**data, CONF_HANDLER: _PLAIN}):
                 errors["base"], placeholders = "tool_refused", {"reason": reason}
@@ -96,7 +199,7 @@ class CustomToolFlow(ConfigSubentryFlow):
             shown = handler
             if not (errors := _missing(kind, handler)):
                 if not (reason := await self._async_wrong(self._data)):
-                    return self._store(self._data)
+                    return self.store(self._data[CONF_NAME], self._data)
                 errors, placeholders = {"base": "tool_refused"}, {"reason": reason}
         return self.async_show_form(
             step_id=kind,
@@ -105,10 +208,6 @@ class CustomToolFlow(ConfigSubentryFlow):
             description_placeholders=placeholders,
         )
 
-    def _is_taken(self, name: str) -> bool:
-        own = self._get_reconfigure_subentry().subentry_id if self.source == SOURCE_RECONFIGURE else None
-        return name_is_taken(self._get_entry(), SUBENTRY_CUSTOM_TOOL, name, own)
-
     async def _async_wrong(self, data: Mapping[str, Any]) -> str | None:
         """Return why the tool could not be used."""
         try:
@@ -116,14 +215,6 @@ class CustomToolFlow(ConfigSubentryFlow):
         except (CustomToolError, probatio.Invalid) as err:
             return await async_reason(self.hass, err)
         return None
-
-    def _store(self, data: dict[str, Any]) -> SubentryFlowResult:
-        title = data[CONF_NAME]
-        if self.source == SOURCE_RECONFIGURE:
-            return self.async_update_and_abort(
-                self._get_entry(), self._get_reconfigure_subentry(), title=title, data=data
-            )
-        return self.async_create_entry(title=title, data=data)
 
 
 def handler_schema(hass: HomeAssistant, kind: str, shown: Mapping[str, Any]) -> probatio.Schema:

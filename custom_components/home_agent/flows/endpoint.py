@@ -4,13 +4,24 @@ from collections.abc import Mapping
 import re
 from typing import Any
 
+from homeassistant.config_entries import SubentryFlowResult
+from homeassistant.const import CONF_NAME
 from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import section
+from homeassistant.helpers.selector import SelectSelector, SelectSelectorConfig, SelectSelectorMode
 import probatio
 from yarl import URL
 
-from ..client.presets import DEFAULT_API_VERSION, is_public, normalize_base_url, preset_for
-from ..client.probe import async_list_models
-from ..const import (
+from ..client.discovery import async_list_models
+from ..settings.endpoint import (
+    DEFAULT_API_VERSION,
+    PRESETS,
+    is_public,
+    normalize_base_url,
+    preset_for,
+    traits_for,
+)
+from ..support.const import (
     CONF_API_KEY,
     CONF_API_VERSION,
     CONF_BASE_URL,
@@ -21,10 +32,12 @@ from ..const import (
     CONF_MODEL,
     CONF_PRESET,
     CONF_REMOTE,
+    CONF_TEMPERATURE,
     CONF_TOOL_CALLING,
+    CONF_TOP_P,
     CONF_VERIFY_SSL,
 )
-from ..errors import (
+from ..support.errors import (
     LLMAuthError,
     LLMCertificateError,
     LLMConnectionError,
@@ -34,17 +47,51 @@ from ..errors import (
     LLMResponseError,
     LLMTimeoutError,
 )
-from .endpoint_schema import (
-    ADVANCED,
-    AZURE,
-    CONF_REMOVE_KEY,
-    CONF_USE_ANYWAY,
-    connection_schema,
-    fields_of,
-    key_schema,
-    model_schema,
+from .forms import (
+    ADDRESS,
+    SECRET,
+    SWITCH,
+    TEXT,
+    Fields,
+    SubentryForms,
+    dropdown,
+    is_empty,
+    lifted,
+    markers,
+    number,
+    shown,
 )
-from .sparse import is_empty, lifted
+
+CONF_USE_ANYWAY = "use_anyway"
+CONF_REMOVE_KEY = "remove_key"
+"""The switch that forgets a key, there as long as there is one that the server can do without."""
+ADVANCED = "advanced"
+AZURE = "azure"
+NO_MODEL = "no_model"
+"""The choice beside the presets: set up without a model."""
+
+_PARAMETERS: Fields = {
+    CONF_TEMPERATURE: number(0, 2, step=0.05),
+    CONF_TOP_P: number(0, 1, step=0.05),
+    CONF_MAX_TOKENS: number(1, 1_000_000),
+}
+_ADVANCED: Fields = {
+    CONF_KEEP_ALIVE: TEXT,
+    CONF_CONTEXT_WINDOW: number(1024, 10_000_000),
+    CONF_TOOL_CALLING: SWITCH,
+    CONF_IDLE_TIMEOUT: number(5, 3600, unit="s"),
+    CONF_REMOTE: SWITCH,
+}
+
+
+def preset_fields(*, or_none: bool) -> dict[probatio.Marker, Any]:
+    """Return the choice of what kind of endpoint it is."""
+    options = [*PRESETS, *([NO_MODEL] if or_none else [])]
+    selector = SelectSelector(
+        SelectSelectorConfig(options=options, translation_key="preset", mode=SelectSelectorMode.LIST)
+    )
+    return {probatio.Required(CONF_PRESET): selector}
+
 
 ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMAuthError, "invalid_auth"),
@@ -90,25 +137,52 @@ class EndpointForm:
         return {key: value for key, value in self._data.items() if not is_empty(value)}
 
     def suggested_title(self) -> str:
-        """Return what an endpoint is called when nobody names it."""
+        """Return what an endpoint is called when no name was entered."""
         return f"{self._data[CONF_MODEL]} ({URL(self._data[CONF_BASE_URL]).host})"
 
     def connection_schema(self) -> probatio.Schema:
-        """Return the form of address and key."""
-        return connection_schema(self._preset, self._data, may_skip_check=self._may_skip_check)
+        """Return the form of address and key.
+
+        A known key is not shown, and kept when its field is left empty; a switch forgets it, except where a key is needed.
+        """
+        needs_key = self._preset.needs_key
+        key_marker = probatio.Required if needs_key and CONF_API_KEY not in self._data else probatio.Optional
+        schema: dict[probatio.Marker, Any] = {
+            shown(probatio.Required, CONF_BASE_URL, self._data): ADDRESS,
+            key_marker(probatio.Secret(CONF_API_KEY)): SECRET,
+        }
+        if self._data.get(CONF_API_KEY) and not needs_key:
+            schema[probatio.Optional(CONF_REMOVE_KEY)] = SWITCH
+        if self._preset.key == AZURE:
+            schema[shown(probatio.Required, CONF_API_VERSION, self._data)] = TEXT
+        schema[shown(probatio.Optional, CONF_VERIFY_SSL, self._data)] = SWITCH
+        return self._with_skipping(schema)
 
     def key_schema(self) -> probatio.Schema:
         """Return the form of a new key alone."""
-        return key_schema(may_skip_check=self._may_skip_check)
+        return self._with_skipping({probatio.Required(probatio.Secret(CONF_API_KEY)): SECRET})
+
+    def _with_skipping(self, schema: dict[probatio.Marker, Any]) -> probatio.Schema:
+        """Return the form, after a failure with a switch to go on without the check."""
+        return probatio.Schema(schema | ({probatio.Optional(CONF_USE_ANYWAY): SWITCH} if self._may_skip_check else {}))
 
     def model_schema(self, *, name: str | None = None) -> probatio.Schema:
         """Return the form of model and parameters; with `name`, it asks for one."""
-        return model_schema(self._preset, self._data, self._models, name=name)
+        schema: dict[probatio.Marker, Any] = {}
+        if name is not None:
+            schema[shown(probatio.Optional, CONF_NAME, {CONF_NAME: name})] = TEXT
+        schema[shown(probatio.Required, CONF_MODEL, self._data)] = dropdown(self._models, typed=True)
+        schema |= markers(self._hass, _PARAMETERS, self._data)
+        keeps_alive = traits_for(self._preset.key, "").keep_alive
+        fields = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
+        advanced = probatio.Schema(markers(self._hass, fields, self._data))
+        schema[probatio.Optional(ADVANCED)] = section(advanced, {"collapsed": True})
+        return probatio.Schema(schema)
 
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take address and key, ask the endpoint for its models; return errors by field.
 
-        After a failure the owner may go on without the check: the computer of a local model is often off, and some
+        After a failure the user may go on without the check: the computer of a local model is often off, and some
         keys and servers do not list models.
         """
         submitted = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
@@ -138,7 +212,7 @@ class EndpointForm:
         if submitted.get(CONF_REMOVE_KEY) or not same_server(url, self._data[CONF_BASE_URL]):
             self._data.pop(CONF_API_KEY, None)
         self._data[CONF_BASE_URL] = url
-        if CONF_MODEL not in self._data:  # a new endpoint: a guess, which the owner sees and may change
+        if CONF_MODEL not in self._data:  # a new endpoint: a guess, which the user sees and may change
             self._data[CONF_REMOTE] = self._preset.remote or is_public(url)
         for key in (CONF_API_KEY, CONF_API_VERSION, CONF_VERIFY_SSL):
             if not is_empty(submitted.get(key)):
@@ -157,7 +231,11 @@ class EndpointForm:
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take model and parameters; return errors by field. A section or a switch that was not sent stays as it is."""
         submitted = lifted(user_input, (ADVANCED,))
-        for key in fields_of(self.model_schema(), sent=user_input):
+        asked = self.model_schema().schema
+        keys = [str(marker) for marker in asked if marker != ADVANCED]
+        if ADVANCED in user_input:
+            keys += [str(marker) for marker in asked[ADVANCED].schema.schema]
+        for key in keys:
             value = submitted.get(key)
             if value is None and isinstance(self._data.get(key), bool):
                 continue
@@ -188,3 +266,42 @@ def usable_url(entered: str, preset: str) -> str | None:
 def same_server(url: str, other: str) -> bool:
     """Return whether two addresses lead to the same server."""
     return bool(other) and URL(url).origin() == URL(other).origin()
+
+
+class EndpointFlow(SubentryForms):
+    """The forms of a subentry `llm`."""
+
+    _form: EndpointForm
+
+    async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask what kind of endpoint it is."""
+        if user_input is None:
+            return self.async_show_form(step_id="user", data_schema=probatio.Schema(preset_fields(or_none=False)))
+        self._form = EndpointForm(self.hass, {CONF_PRESET: user_input[CONF_PRESET]})
+        return await self.async_step_endpoint()
+
+    async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Start from what is stored."""
+        self._form = EndpointForm(self.hass, self._get_reconfigure_subentry().data)
+        return await self.async_step_endpoint()
+
+    async def async_step_endpoint(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for address and key, and connect."""
+        errors: dict[str, str] = {}
+        if user_input is not None and not (errors := await self._form.async_connect(user_input)):
+            return await self.async_step_model()
+        return self.async_show_form(step_id="endpoint", data_schema=self._form.connection_schema(), errors=errors)
+
+    async def async_step_model(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for model and parameters."""
+        name = self.subentry.title if self.subentry else ""
+        errors: dict[str, str] = {}
+        if user_input is not None:
+            name = user_input.pop(CONF_NAME, "").strip()
+            errors = self._form.take_model(user_input)
+            title = name or self._form.suggested_title()
+            if self.name_is_taken(title):
+                errors[CONF_NAME] = "name_taken"
+            if not errors:
+                return self.store(title, self._form.data)
+        return self.async_show_form(step_id="model", data_schema=self._form.model_schema(name=name), errors=errors)

@@ -3,23 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryFlow, SubentryFlowResult
+from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME, CONF_URL
-from homeassistant.helpers.selector import (
-    BooleanSelector,
-    SelectOptionDict,
-    SelectSelector,
-    SelectSelectorConfig,
-    SelectSelectorMode,
-    TextSelector,
-    TextSelectorConfig,
-    TextSelectorType,
-)
 import probatio
 from yarl import URL
 
-from ..const import CONF_VERIFY_SSL, SUBENTRY_MCP_SERVER
-from ..errors import (
+from ..support.const import CONF_VERIFY_SSL
+from ..support.errors import (
     McpAddressError,
     McpAuthError,
     McpCertificateError,
@@ -28,7 +18,9 @@ from ..errors import (
     McpSdkError,
     McpUnreachableError,
 )
-from ..mcp_client.provider import (
+from ..support.http import Http
+from ..support.network import EgressPolicy
+from ..tools.mcp.provider import (
     BEARER,
     CONF_ALLOWED_TOOLS,
     CONF_AUTH,
@@ -42,14 +34,10 @@ from ..mcp_client.provider import (
     OAUTH2,
     address_from,
 )
-from ..mcp_client.sdk import AUTO, SSE, STREAMABLE_HTTP, RemoteTool, async_list_tools
-from ..outside.http import Http
-from ..outside.network import Reach
-from .checks import name_is_taken
-from .endpoint_schema import CONF_USE_ANYWAY
-from .fields import NAME, Fields, choice
-from .profile import markers
-from .sparse import is_empty
+from ..tools.mcp.sdk import RemoteTool, async_list_tools
+from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
+from .endpoint import CONF_USE_ANYWAY
+from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, SubentryForms, dropdown, is_empty, markers
 
 ERRORS: dict[type[McpError], str] = {
     McpAddressError: "cannot_connect",
@@ -68,24 +56,22 @@ OF_AUTH: dict[str, tuple[str, ...]] = {**NEEDED, OAUTH2: (*NEEDED[OAUTH2], CONF_
 KEPT = (CONF_TOKEN, CONF_CLIENT_SECRET)
 """What is never shown again, and stays when its field is left empty."""
 
-_SECRET = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
-_URL = TextSelector(TextSelectorConfig(type=TextSelectorType.URL))
 CONNECTION: Fields = {
-    CONF_NAME: NAME,
-    CONF_URL: _URL,
-    CONF_TRANSPORT: choice(AUTO, STREAMABLE_HTTP, SSE, translation_key="mcp_transport"),
-    CONF_AUTH: choice(NO_AUTH, BEARER, OAUTH2, translation_key="mcp_auth"),
-    CONF_TOKEN: _SECRET,
-    CONF_TOKEN_URL: _URL,
-    CONF_CLIENT_ID: NAME,
-    CONF_CLIENT_SECRET: _SECRET,
-    CONF_SCOPE: NAME,
-    CONF_VERIFY_SSL: BooleanSelector(),
+    CONF_NAME: TEXT,
+    CONF_URL: ADDRESS,
+    CONF_TRANSPORT: dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"),
+    CONF_AUTH: dropdown((NO_AUTH, BEARER, OAUTH2), "mcp_auth"),
+    CONF_TOKEN: SECRET,
+    CONF_TOKEN_URL: ADDRESS,
+    CONF_CLIENT_ID: TEXT,
+    CONF_CLIENT_SECRET: SECRET,
+    CONF_SCOPE: TEXT,
+    CONF_VERIFY_SSL: SWITCH,
 }
 _DEFAULTS = {CONF_TRANSPORT: AUTO, CONF_AUTH: NO_AUTH, CONF_VERIFY_SSL: True}
 
 
-class McpServerFlow(ConfigSubentryFlow):
+class McpServerFlow(SubentryForms):
     """Add a server or change one."""
 
     _name: str
@@ -115,7 +101,7 @@ class McpServerFlow(ConfigSubentryFlow):
             entered = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
             shown = {**_DEFAULTS, **entered}
             if shown[CONF_AUTH] == NO_AUTH and shown.get(CONF_TOKEN):
-                shown[CONF_AUTH] = BEARER  # whoever enters a key means it
+                shown[CONF_AUTH] = BEARER  # a key that is entered is meant
             self._data = _server(shown, self._data if self._entered else stored)
             self._entered = True
             if not (errors := self._missing(shown)) and not (errors := await self._async_connect(entered)):
@@ -124,7 +110,7 @@ class McpServerFlow(ConfigSubentryFlow):
         hidden = {key: value for key, value in shown.items() if key not in KEPT}
         schema = markers(self.hass, CONNECTION, hidden)
         if self._may_skip_check:
-            schema[probatio.Optional(CONF_USE_ANYWAY)] = BooleanSelector()
+            schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
         return self.async_show_form(step_id=step_id, data_schema=probatio.Schema(schema), errors=errors)
 
     def _missing(self, shown: Mapping[str, Any]) -> dict[str, str]:
@@ -135,17 +121,14 @@ class McpServerFlow(ConfigSubentryFlow):
             if (key == CONF_URL or key in self._data) and not _is_usable(self._data.get(key, ""))
         }
         errors |= {key: "missing" for key in NEEDED.get(self._data[CONF_AUTH], ()) if not self._data.get(key)}
-        name, own_id = shown.get(CONF_NAME, ""), None
-        if self.source == SOURCE_RECONFIGURE:
-            own_id = self._get_reconfigure_subentry().subentry_id
-        if name and name_is_taken(self._get_entry(), SUBENTRY_MCP_SERVER, name, own_id):
+        if (name := shown.get(CONF_NAME)) and self.name_is_taken(name):
             errors[CONF_NAME] = "name_taken"
         return errors
 
     async def _async_connect(self, entered: Mapping[str, Any]) -> dict[str, str]:
-        """Ask the server for its tools; after a failure the owner may go on without: the server may be off."""
+        """Ask the server for its tools; after a failure the user may go on without: the server may be off."""
         self._tools = []
-        http = Http(self.hass, Reach(allow_private_hosts=True))
+        http = Http(self.hass, EgressPolicy(allow_private_hosts=True))
         try:
             self._tools = await async_list_tools(self.hass, address_from(self._data, http))
         except McpError as err:
@@ -164,24 +147,13 @@ class McpServerFlow(ConfigSubentryFlow):
         if user_input is not None:
             named = sorted({name.strip() for name in user_input.get(CONF_ALLOWED_TOOLS, ()) if name.strip()})
             data = {key: value for key, value in self._data.items() if not is_empty(value)}
-            data = {**data, CONF_ALLOWED_TOOLS: named}
-            if self.source == SOURCE_RECONFIGURE:
-                return self.async_update_and_abort(
-                    self._get_entry(), self._get_reconfigure_subentry(), title=self._name, data=data
-                )
-            return self.async_create_entry(title=self._name, data=data)
+            return self.store(self._name, data | {CONF_ALLOWED_TOOLS: named})
+        writing = dropdown([tool.name for tool in self._tools if not tool.read_only], multiple=True, typed=True)
         reading = [tool.name for tool in self._tools if tool.read_only]
         return self.async_show_form(
             step_id="tools",
-            data_schema=probatio.Schema(markers(self.hass, {CONF_ALLOWED_TOOLS: self._choice()}, self._data)),
+            data_schema=probatio.Schema(markers(self.hass, {CONF_ALLOWED_TOOLS: writing}, self._data)),
             description_placeholders={"reading": ", ".join(reading) or "-", "count": str(len(self._tools))},
-        )
-
-    def _choice(self) -> SelectSelector:
-        """Return a list of the tools that do more than read, in which others may be typed."""
-        options = [SelectOptionDict(value=tool.name, label=tool.name) for tool in self._tools if not tool.read_only]
-        return SelectSelector(
-            SelectSelectorConfig(options=options, multiple=True, custom_value=True, mode=SelectSelectorMode.DROPDOWN)
         )
 
 

@@ -1,124 +1,169 @@
-"""The house's own settings: defaults of all assistants, safety, what is logged and announced."""
+"""The default settings: of all agents, safety, confirmation, search, network access, debugging."""
 
 from collections.abc import Mapping
+import re
 from typing import Any
 
 from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
-from homeassistant.helpers.selector import BooleanSelector, TextSelector, TextSelectorConfig
+from homeassistant.helpers.selector import TextSelector, TextSelectorConfig
 import probatio
 
-from ..const import (
+from ..policy.confirmation import TIMEOUT
+from ..policy.policy import THROTTLE_TURNS
+from ..policy.write import DEFAULT_SECONDS
+from ..settings.search import CONF_RETRIEVAL
+from ..support.const import (
     CONF_ALLOW_PRIVATE_HOSTS,
     CONF_ALLOWED_ENTITIES,
     CONF_ALLOWED_HOSTS,
     CONF_ALWAYS_CONFIRM,
+    CONF_CONFIRM_TIMEOUT,
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
     CONF_NEVER_CONFIRM,
     CONF_NEVER_OFFER,
+    CONF_PINS,
     CONF_PROFILE_DEFAULTS,
     CONF_THROTTLE_TURNS,
     CONF_VERIFY_SECONDS,
 )
-from ..retrieval.settings import CONF_RETRIEVAL
-from ..safety.throttle import THROTTLE_TURNS
-from ..safety.verify import DEFAULT_SECONDS
-from . import retrieval
+from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
+from . import search
 from .checks import async_check_settings, check_lists, tidy
-from .choices import name_choice
-from .confirmation import PIN_FORMAT, confirmation_options, confirmation_schema
-from .endpoint_schema import CONF_USE_ANYWAY
-from .fields import CONTEXT, HISTORY, PROMPT, PROMPT_ADDITIONS, SPEECH, STREAMING, TOOLS, Fields, assistant, number
-from .profile import known_settings, markers
-from .sparse import inherited, overrides
+from .endpoint import CONF_USE_ANYWAY
+from .forms import (
+    SECRET,
+    SECTIONS,
+    SWITCH,
+    Fields,
+    dropdown,
+    fields_of,
+    inherited,
+    known,
+    markers,
+    name_choice,
+    number,
+    overrides,
+    shown,
+)
+
+DESTRUCTIVE = "destructive"
+GUARDED = (UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE, DESTRUCTIVE)
+"""What may have a PIN: the reasons for which a call needs a yes."""
+REMOVE = "remove_pins"
+PIN_FORMAT = "pin_format"
+
+_PIN = re.compile(r"[0-9]{4,12}")
+
+
+def confirmation_schema(options: Mapping[str, Any]) -> probatio.Schema:
+    """Return the form; stored PINs are never shown, but only they can be removed, so that these show which there are."""
+    schema: dict[probatio.Marker, Any] = {
+        shown(probatio.Optional, CONF_CONFIRM_TIMEOUT, {CONF_CONFIRM_TIMEOUT: TIMEOUT, **options}): number(
+            10, 3600, unit="s"
+        ),
+        **{probatio.Optional(field_of(reason)): SECRET for reason in GUARDED},
+    }
+    if stored := [reason for reason in GUARDED if reason in options.get(CONF_PINS, ())]:
+        schema[probatio.Optional(REMOVE)] = dropdown(stored, CONF_PINS, multiple=True)
+    return probatio.Schema(schema)
+
+
+def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """Return what to store, and the fields that hold no PIN. An empty field keeps what is stored."""
+    given = {reason: pin.strip() for reason in GUARDED if (pin := user_input.get(field_of(reason), ""))}
+    wrong = {field_of(reason) for reason, pin in given.items() if not _PIN.fullmatch(pin)}
+    kept = {**options.get(CONF_PINS, {}), **given}
+    pins = {reason: pin for reason, pin in kept.items() if reason not in user_input.get(REMOVE, ())}
+    return {CONF_CONFIRM_TIMEOUT: int(user_input.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), CONF_PINS: pins}, wrong
+
+
+def field_of(reason: str) -> str:
+    """Return the field of a PIN."""
+    return f"pin_{reason}"
+
 
 MENU = ("assistant", "prompt", "context", "history", "retrieval", "tools", "safety", "confirmation", "network", "debug")
-HOUSE_SAFETY: Fields = {
-    CONF_ALLOWED_ENTITIES: name_choice,
-    CONF_ALWAYS_CONFIRM: name_choice,
-    CONF_NEVER_CONFIRM: name_choice,
-    CONF_NEVER_OFFER: name_choice,
-    CONF_THROTTLE_TURNS: number(1, 600),
-    CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
+SAFETY: dict[str, tuple[Any, Any]] = {
+    CONF_ALLOWED_ENTITIES: (name_choice, []),
+    CONF_ALWAYS_CONFIRM: (name_choice, []),
+    CONF_NEVER_CONFIRM: (name_choice, []),
+    CONF_NEVER_OFFER: (name_choice, []),
+    CONF_THROTTLE_TURNS: (number(1, 600), THROTTLE_TURNS),
+    CONF_VERIFY_SECONDS: (number(0, 10, unit="s"), DEFAULT_SECONDS),
 }
-_SAFETY_DEFAULTS: dict[str, Any] = {
-    CONF_ALLOWED_ENTITIES: [],
-    CONF_ALWAYS_CONFIRM: [],
-    CONF_NEVER_CONFIRM: [],
-    CONF_NEVER_OFFER: [],
-    CONF_THROTTLE_TURNS: THROTTLE_TURNS,
-    CONF_VERIFY_SECONDS: DEFAULT_SECONDS,
-}
+"""Field and default by key."""
 NETWORK: Fields = {
     CONF_ALLOWED_HOSTS: TextSelector(TextSelectorConfig(multiple=True)),
-    CONF_ALLOW_PRIVATE_HOSTS: BooleanSelector(),
+    CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
 }
 _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_DEBUG_LOGGING: False}
-"""Switches of the house and what they are at first."""
+"""Switches and their defaults."""
 
 
 class HomeAgentOptionsFlow(OptionsFlow):
-    """Change the house's settings, one form per topic."""
+    """Change the default settings, one form per topic."""
 
     _retrieval: dict[str, Any] | None = None
     """What was entered about looking things up and did not work: token and key need not be entered again."""
 
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Let the owner choose a topic."""
+        """Ask for a topic."""
         return self.async_show_menu(step_id="init", menu_options=list(MENU))
 
     async def async_step_assistant(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask who answers and how it is spoken."""
-        return await self._async_defaults_form("assistant", assistant(self.config_entry) | SPEECH, user_input)
+        return await self._async_defaults_form("assistant", fields_of("llm", "local_first", "speech"), user_input)
 
     async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for the prompt."""
-        return await self._async_defaults_form("prompt", PROMPT | PROMPT_ADDITIONS, user_input)
+        return await self._async_defaults_form("prompt", SECTIONS["prompt"] | fields_of("prompt_additions"), user_input)
 
     async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what the model is told of the house."""
-        return await self._async_defaults_form("context", CONTEXT, user_input)
+        """Ask what is sent to the model."""
+        return await self._async_defaults_form("context", SECTIONS["context"], user_input)
 
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask how much of a conversation is remembered."""
-        return await self._async_defaults_form("history", HISTORY, user_input)
+        return await self._async_defaults_form("history", SECTIONS["history"], user_input)
 
     async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask where documents are kept and who makes vectors, and try it."""
         stored = self._retrieval if self._retrieval is not None else self.config_entry.options.get(CONF_RETRIEVAL, {})
         key, placeholders = "", dict[str, str]()
         if user_input is not None:
-            stored = self._retrieval = retrieval.taken(stored, user_input)
+            stored = self._retrieval = search.taken(stored, user_input)
             connect = not user_input.get(CONF_USE_ANYWAY)
-            if not (finding := await retrieval.async_check(self.hass, stored, connect=connect)):
+            if not (finding := await search.async_check(self.hass, stored, connect=connect)):
                 others = {name: value for name, value in self.config_entry.options.items() if name != CONF_RETRIEVAL}
                 return self.async_create_entry(data=others | ({CONF_RETRIEVAL: stored} if stored else {}))
             key, placeholders = finding
         return self.async_show_form(
             step_id="retrieval",
-            data_schema=retrieval.retrieval_schema(self.hass, stored, may_skip_check=key == retrieval.FAILED),
+            data_schema=search.retrieval_schema(self.hass, stored, may_skip_check=key == search.FAILED),
             errors={"base": key} if key else {},
             description_placeholders=placeholders,
         )
 
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what the model may do in one turn."""
-        return await self._async_defaults_form("tools", TOOLS, user_input)
+        return await self._async_defaults_form("tools", SECTIONS["tools"], user_input)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what is shared, what needs the owner's yes, what does not, and what never happens."""
-        shown = _SAFETY_DEFAULTS | self.config_entry.options
+        """Ask what is shared, what needs a yes, what does not, and what never happens."""
+        settings = {key: default for key, (_, default) in SAFETY.items()} | self.config_entry.options
         errors: dict[str, str] = {}
         placeholders: dict[str, str] = {}
         if user_input is not None:
-            sent = {key: user_input.get(key, default) for key, default in _SAFETY_DEFAULTS.items()}
-            shown |= tidy(sent)
-            if not (finding := check_lists(shown)):
-                return self._store({key: shown[key] for key in _SAFETY_DEFAULTS})
+            settings |= tidy({key: user_input.get(key, default) for key, (_, default) in SAFETY.items()})
+            if not (finding := check_lists(settings)):
+                return self._store({key: settings[key] for key in SAFETY})
             errors["base"], placeholders = finding
         return self.async_show_form(
             step_id="safety",
-            data_schema=probatio.Schema(markers(self.hass, HOUSE_SAFETY, shown)),
+            data_schema=probatio.Schema(
+                markers(self.hass, {key: field for key, (field, _) in SAFETY.items()}, settings)
+            ),
             errors=errors,
             description_placeholders=placeholders,
         )
@@ -139,26 +184,30 @@ class HomeAgentOptionsFlow(OptionsFlow):
         )
 
     async def async_step_network(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask which computers the owner's tools may reach."""
+        """Ask which computers custom tools may reach."""
         if user_input is not None:
             hosts = sorted({host.strip().casefold() for host in user_input.get(CONF_ALLOWED_HOSTS, [])} - {""})
             private = user_input.get(CONF_ALLOW_PRIVATE_HOSTS, False)
             return self._store({CONF_ALLOWED_HOSTS: hosts, CONF_ALLOW_PRIVATE_HOSTS: private})
-        shown = {CONF_ALLOW_PRIVATE_HOSTS: False} | self.config_entry.options
-        return self.async_show_form(step_id="network", data_schema=probatio.Schema(markers(self.hass, NETWORK, shown)))
+        settings = {CONF_ALLOW_PRIVATE_HOSTS: False} | self.config_entry.options
+        schema = probatio.Schema(markers(self.hass, NETWORK, settings))
+        return self.async_show_form(step_id="network", data_schema=schema)
 
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for streaming, events and logs."""
         if user_input is not None:
             switches = {key: user_input.get(key, default) for key, default in _SWITCHES.items()}
-            return self._store(switches | {CONF_PROFILE_DEFAULTS: self._defaults_after(STREAMING, user_input)})
-        fields = STREAMING | dict.fromkeys(_SWITCHES, BooleanSelector())
-        shown = inherited(self._defaults()) | _SWITCHES | self.config_entry.options
-        return self.async_show_form(step_id="debug", data_schema=probatio.Schema(markers(self.hass, fields, shown)))
+            return self._store(
+                switches | {CONF_PROFILE_DEFAULTS: self._defaults_after(fields_of("streaming"), user_input)}
+            )
+        fields = fields_of("streaming") | dict.fromkeys(_SWITCHES, SWITCH)
+        settings = inherited(self._defaults()) | _SWITCHES | self.config_entry.options
+        schema = probatio.Schema(markers(self.hass, fields, settings))
+        return self.async_show_form(step_id="debug", data_schema=schema)
 
     def _defaults(self) -> dict[str, Any]:
-        """Return what the house overrides of the built-in defaults."""
-        return known_settings(self.hass, self.config_entry, self.config_entry.options.get(CONF_PROFILE_DEFAULTS, {}))
+        """Return what is set of the built-in defaults."""
+        return known(self.config_entry, self.config_entry.options.get(CONF_PROFILE_DEFAULTS, {}))
 
     def _defaults_after(self, fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
         return overrides(self._defaults(), inherited(), tidy(user_input), fields)

@@ -1,1 +1,1 @@
-"""What the house answers by itself: Home Assistant's own sentences, under our policy."""
+"""The home answers by itself."""

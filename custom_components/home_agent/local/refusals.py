@@ -1,4 +1,4 @@
-"""What is said when the house cannot answer: what was missing, in the user's language, and what would help."""
+"""What is said when the home cannot answer: what was missing, in the user's language, and what would help."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,13 +14,13 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
-from ..const import ASSISTANT, DOMAIN, SUBENTRY_LLM
-from ..errors import ToolError
-from ..exposure import is_shared
-from ..texts import async_has_text, async_text
-from ..turn import Turn
-from .actions import Mismatch
-from .sentence import Sentence
+from ..home.exposure import is_shared
+from ..policy.intents import Mismatch
+from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
+from ..support.errors import ToolError
+from ..support.localize import async_has_text, async_text
+from ..turn.turn import Turn
+from .intent_policy import Sentence
 
 type Wording = tuple[str, Mapping[str, Any]]
 """A key of Home Assistant's own error sentences, which exist in all its languages, and what its template needs."""
@@ -172,7 +172,7 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
 
 
 def _unknown(nearest: Nearest) -> tuple[str, str] | None:
-    """Return the name that the house does not know, and whether it is an area's, a floor's or a device's."""
+    """Return the name that the home does not know, and whether it is an area's, a floor's or a device's."""
     if (result := nearest.result) is None or _asks_about_anything(result):
         return None
     for slot in _UNKNOWN:

@@ -5,7 +5,7 @@ automations come first, then the built-in sentences, each through the same polic
 intent and its result; the words of the answer are the caller's to add.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import time
 
 from hassil.recognize import RecognizeResult
@@ -15,36 +15,25 @@ from homeassistant.components.conversation.agent_manager import get_agent_manage
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
-from ..errors import ToolError
-from ..safety.confirmation import NeedsConfirmation
-from ..safety.plan import ActionClass, Plan
-from ..safety.policy import Policy
-from ..turn import Turn
-from .actions import Recognised, nothing_there
-from .free_wording import async_answer_freely
-from .gate import Gate
+from ..policy.confirmation import NeedsConfirmation
+from ..policy.intents import Recognised, nothing_there
+from ..policy.policy import Policy
+from ..policy.write import Write
+from ..support.errors import ToolError
+from ..turn.plan import ActionClass, Plan
+from ..turn.turn import Answer, Turn
+from .fuzzy import async_answer_fuzzily
+from .intent_policy import TRIGGER, IntentPolicy, Sentence, async_report
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
-from .report import TRIGGER, async_report, async_report_trigger
-from .sentence import Sentence
 
 LEFT_TO_MODEL = frozenset({intent.INTENT_GET_STATE, intent.INTENT_RESPOND, "HassMediaSearchAndPlay"})
 """A model knows the states and has manners of its own; Home Assistant's pipeline leaves nearly the same to it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalAnswer:
-    """What the house says by itself."""
-
-    response: intent.IntentResponse
-    speech: str
-    needs_confirmation: bool = False
-    """The question is the caller's to ask; `speech` is not said then."""
-
-
 async def async_answer(
     hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, policy: Policy, *, final: bool
-) -> LocalAnswer | None:
-    """Return the answer of the house.
+) -> Answer | None:
+    """Return the answer of the home.
 
     With `final` there always is one: what is not understood is answered with what would help. Otherwise None leaves the
     sentence to a model, and the chat log is as it was.
@@ -52,12 +41,12 @@ async def async_answer(
     agent = get_agent_manager(hass).default_agent
     assert agent is not None  # the conversation integration, which called us, sets it up
     sentence = Sentence(hass=hass, turn=turn, user_input=user_input, chat_log=chat_log, agent=agent)
-    gate = Gate(hass, turn, policy)
+    permission = IntentPolicy(hass, turn, policy)
     outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence, policy)
     if outcome is None:
-        outcome = await _async_handle_strictly(sentence, gate, frozenset() if final else LEFT_TO_MODEL)
+        outcome = await _async_handle_strictly(sentence, permission, frozenset() if final else LEFT_TO_MODEL)
     if outcome is None and final:
-        outcome = await _async_last_resort(sentence, gate)
+        outcome = await _async_last_resort(sentence, permission)
     if outcome is None:
         return None
     if isinstance(outcome, ToolError):
@@ -72,16 +61,17 @@ async def _async_trigger(sentence: Sentence, policy: Policy) -> intent.IntentRes
     speech = await conversation.async_handle_sentence_triggers(sentence.hass, sentence.user_input, sentence.chat_log)
     if speech is None:
         return None
-    async_report_trigger(sentence.hass, sentence.turn, started)
+    async_report(sentence.hass, sentence.turn, TRIGGER, {}, None, None, started)
     # What the automation did is not known here; but it is what was done last, if anybody wants it undone.
-    await policy.writes.begin(sentence.hass, sentence.turn, TRIGGER, Plan(action=ActionClass.WRITE)).async_effects()
+    plan = Plan(action=ActionClass.WRITE)
+    await Write(sentence.hass, policy.writes, sentence.turn, TRIGGER, plan).async_outcomes()
     response = intent.IntentResponse(language=sentence.turn.language)
     response.async_set_speech(speech)
     return response
 
 
 async def _async_handle_strictly(
-    sentence: Sentence, gate: Gate, left_out: frozenset[str]
+    sentence: Sentence, permission: IntentPolicy, left_out: frozenset[str]
 ) -> intent.IntentResponse | ToolError | None:
     """Handle what one of Home Assistant's sentences fits; None when none does, with the chat log as it was.
 
@@ -94,7 +84,9 @@ async def _async_handle_strictly(
         """Decide between recognising and handling; Home Assistant waits for nothing in between."""
         if result.intent.name in left_out:
             return True
-        return not gate.opens(result.intent.name, {entity.name: entity.value for entity in result.entities_list})
+        return not permission.permits(
+            result.intent.name, {entity.name: entity.value for entity in result.entities_list}
+        )
 
     async def handle() -> intent.IntentResponse | None:
         try:
@@ -105,16 +97,18 @@ async def _async_handle_strictly(
             return None
 
     response = await handle()
-    if gate.later is not None and gate.clears(gate.later, await _async_recognise(sentence, gate.later)):
+    if permission.later is not None and permission.clears(
+        permission.later, await _async_recognise(sentence, permission.later)
+    ):
         response = await handle()
     if response is not None:
-        gate.check_answer(response)
-        await gate.async_finish(response)
-    outcome = None if gate.meets_unknown else gate.refusal or response
+        permission.check_answer(response)
+        await permission.async_finish(response)
+    outcome = None if permission.meets_unknown else permission.refusal or response
     if outcome is not response or outcome is None:
         del log.content[before:]  # a model must not see a call it did not make, nobody a state they may not read
-    if outcome is not None and gate.recognised is not None:
-        async_report(sentence.hass, sentence.turn, gate.recognised, outcome, started)
+    if outcome is not None and permission.recognised is not None:
+        permission.report(outcome, started)
     return outcome
 
 
@@ -127,23 +121,23 @@ async def _async_recognise(sentence: Sentence, command: str) -> Recognised | Non
     return Recognised(name=result.intent.name, slots={entity.name: entity.value for entity in result.entities_list})
 
 
-async def _async_last_resort(sentence: Sentence, gate: Gate) -> intent.IntentResponse | ToolError:
+async def _async_last_resort(sentence: Sentence, permission: IntentPolicy) -> intent.IntentResponse | ToolError:
     """Try the second recogniser, else say why there is no answer and what would help."""
-    if gate.mismatch is not None:
-        return await async_explain_mismatch(sentence, gate.mismatch)
-    if gate.meets_unknown and gate.recognised is not None and "name" not in gate.recognised.slots:
-        return await async_explain_mismatch(sentence, nothing_there(sentence.hass, gate.recognised))
+    if permission.mismatch is not None:
+        return await async_explain_mismatch(sentence, permission.mismatch)
+    if permission.meets_unknown and permission.recognised is not None and "name" not in permission.recognised.slots:
+        return await async_explain_mismatch(sentence, nothing_there(sentence.hass, permission.recognised))
     nearest = await async_nearest(sentence)
     if not nearest.is_custom:
-        outcome = await async_answer_freely(sentence, gate, known=nearest.known)
+        outcome = await async_answer_fuzzily(sentence, permission, known=nearest.known)
         if outcome is not None:
             return outcome
-    if gate.mismatch is not None:
-        return await async_explain_mismatch(sentence, gate.mismatch)
+    if permission.mismatch is not None:
+        return await async_explain_mismatch(sentence, permission.mismatch)
     return await async_explain(sentence, nearest)
 
 
-def _answer(response: intent.IntentResponse) -> LocalAnswer:
+def _answer(response: intent.IntentResponse) -> Answer:
     speech: str = response.speech.get("plain", {}).get("speech") or ""
     response.async_set_speech(speech)  # "never mind" has none
-    return LocalAnswer(response=response, speech=speech)
+    return Answer(response=response, text=speech)

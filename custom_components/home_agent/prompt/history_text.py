@@ -1,7 +1,7 @@
-"""What was said before, as text for a prompt: the newest messages that fit, oldest first, one line each.
+"""The stored history as text for a prompt: the newest messages that fit, oldest first, one line each.
 
-Only for placeholders. What was said in the running conversation goes to the model as messages (context/history.py), so
-nothing is told twice (C-9).
+Only for placeholders. What was said in the running conversation goes to the model as messages (transcript/rounds.py), so
+nothing is sent twice (C-9).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 import re
 
-from .words import PromptWords
+from ..languages.data import PromptWords
 
 MAX_MESSAGES = 50  # more are not kept of a conversation (C-8)
 MAX_LENGTH = 20_000  # characters, whatever an option says
-_SAID = ("user", "assistant")
 _LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _CUT = "…"
 
@@ -26,27 +25,18 @@ class HistoryMessage:
 
     id: str
     role: str
-    """`user`, `assistant` or `system`; tool calls and their results are not told again."""
+    """`user`, `assistant` or `system`; results of tools are not sent again."""
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryOptions:
-    """How much of the past a prompt may hold."""
+    """How much of the stored history a prompt may hold."""
 
     max_length: int = 1500  # characters
     max_messages: int = 10
     max_tokens: int = 500
     include_system_messages: bool = False
-
-    def bounded(self) -> HistoryOptions:
-        """Return options that no prompt can suffer from."""
-        return HistoryOptions(
-            max_length=max(0, min(self.max_length, MAX_LENGTH)),
-            max_messages=max(0, min(self.max_messages, MAX_MESSAGES)),
-            max_tokens=max(0, self.max_tokens),
-            include_system_messages=self.include_system_messages,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +70,17 @@ def format_history(
 ) -> HistoryText:
     """Return the newest messages that fit all limits; the sentence for an empty history when there are none.
 
-    `mask` hides what must not leave the house; only messages that may be told are looked at.
+    `mask` hides what must not leave the home. Limits are kept within what no prompt can suffer from.
     """
-    options = options.bounded()
-    roles = (*_SAID, "system") if options.include_system_messages else _SAID
-    told = [message for message in messages if message.role in roles and message.text.strip()]
-    newest = told[max(0, len(told) - options.max_messages) :]
+    options = replace(
+        options,
+        max_length=max(0, min(options.max_length, MAX_LENGTH)),
+        max_messages=max(0, min(options.max_messages, MAX_MESSAGES)),
+        max_tokens=max(0, options.max_tokens),
+    )
+    roles = ("user", "assistant", "system") if options.include_system_messages else ("user", "assistant")
+    usable = [message for message in messages if message.role in roles and message.text.strip()]
+    newest = usable[max(0, len(usable) - options.max_messages) :]
     if mask is not None:
         newest = [replace(message, text=mask(message.text[:MAX_LENGTH])) for message in newest]
     kept = optimize_history(newest, options.max_tokens, words, estimate)
@@ -103,9 +98,9 @@ def format_history(
         lines = [line] if (line := _shortened(kept[-1], options, words, estimate)) else []
     lines.reverse()
     text = "\n".join(lines) or words.history_empty
-    left_out = told[: len(told) - len(lines)]
+    left_out = usable[: len(usable) - len(lines)]
     saved = sum(estimate(message.text[:MAX_LENGTH]) for message in left_out[-MAX_MESSAGES:])
-    return HistoryText(text, len(lines), len(told), estimate(text), saved, cut)
+    return HistoryText(text, len(lines), len(usable), estimate(text), saved, cut)
 
 
 def optimize_history(

@@ -1,32 +1,171 @@
-"""Fills a prompt in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}` (C-11).
+"""The prompt context service: fills an owner's prompt in, and says what became of it (S4).
 
-An owner's prompt is a Home Assistant template. A known name in single braces becomes an expression of that template before it is
-rendered, so there is one rendering and no second look: what a value says, braces included, stays as it is.
+Here are the placeholders with their names in both spellings, what stands for each in one conversation, and the filling.
+A prompt with an error in it never costs the turn: it goes out as it was written, and the error is logged.
 """
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 import re
-from typing import Any, override
+import time
+from typing import Any, NamedTuple, override
+from zoneinfo import ZoneInfo
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
+from homeassistant.util import dt as dt_util
 from jinja2 import Environment, TemplateSyntaxError, meta
 
-from ..errors import PromptTemplateError
-from ..turn import Turn
+from ..client.model import TokenEstimator
+from ..languages.data import prompt_words
+from ..support.const import LOGGER
+from ..support.errors import PromptTemplateError
+from ..transcript.transcript import masked_part
+from ..turn.turn import Turn
+from .history_text import Estimate, HistoryMessage, HistoryOptions, HistoryText, format_history, history_key
 
-RENDER_TIMEOUT = 2.0  # seconds; loops over all states of a large house take a tenth of it
+# What can stand in a prompt, and what it is filled in with.
+
+ANONYMOUS = "anonymous"
+NO_HOUSEHOLD = "none"
+USER_MISSING = "userId not found"
+
+HISTORY = ("message_history", "conversation_history")
+EVENTS = "event_context"
+ENTITIES = "entity_context"
+VARIABLES = "context_variables"
+_USER = ("user_id", "user_name")
+_NAMES = (
+    *_USER, *HISTORY, "household_id", "household_name", "current_time", "local_time", "timezone", "language", "profile_name",
+    "ha_name", "area_id", "device_id", ENTITIES, EVENTS, VARIABLES,
+)  # fmt: skip
+_CANONICAL = {
+    spelling: name for name in _NAMES for spelling in (name, re.sub(r"_(\w)", lambda match: match[1].upper(), name))
+} | {"timeZone": "timezone"}
+"""The name in snake_case by each spelling: `current_time`, `currentTime`."""
+_OF_VARIABLES = frozenset({"user_id", "household_id", "current_time", "timezone", "message_history"})
+NAMES = frozenset(_CANONICAL)
+"""All names, in both spellings."""
+
+
+class Missing(str):
+    """What a prompt says for something that is not known; to a template's `if` and `or` it is nothing."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        """Return that there is nothing."""
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptTask:
+    """What a prompt is filled in with. Everything in it is text that is never rendered."""
+
+    agent_name: str = ""
+    task_id: str = ""
+    """The conversation; for the log."""
+    language: str = "en"
+    user_id: str | None = None
+    user_name: str | None = None
+    household_id: str | None = None
+    current_time: datetime | None = None
+    """None: now. In the zone of the profile, or of the home."""
+    timezone: str | None = None
+    area_id: str | None = None
+    device_id: str | None = None
+    history: Sequence[HistoryMessage] = ()
+    """Oldest first; nothing of the running conversation."""
+    entity_context: str = ""
+    event_context: str | None = None
+    """None: events were not asked for."""
+    mask: Callable[[str], str] | None = field(default=None, repr=False)
+    """Hides personal data in what the home remembers and knows; None: nothing is hidden."""
+
+
+def used(names: frozenset[str]) -> frozenset[str]:
+    """Return what has to be known for these names, in snake_case."""
+    wanted = frozenset(_CANONICAL[name] for name in names)
+    return wanted | _OF_VARIABLES if VARIABLES in wanted else wanted
+
+
+def has_history(wanted: frozenset[str]) -> bool:
+    """Return whether a prompt has the history in it."""
+    return not wanted.isdisjoint(HISTORY)
+
+
+def values_for(task: PromptTask, history: str, variables: str = "") -> dict[str, object]:
+    """Return what stands for every name, in both spellings."""
+    words = prompt_words(task.language)
+    moment = task.current_time or datetime.now(UTC)
+    events = words.events_not_asked if task.event_context is None else task.event_context
+    if task.mask and task.event_context is not None:
+        events = task.mask(events)
+    known: Mapping[str, object] = {
+        "user_id": task.user_id or ANONYMOUS,
+        "user_name": task.user_name or Missing(words.unknown_user),
+        "household_id": task.household_id or NO_HOUSEHOLD,
+        "household_name": task.household_id or Missing(words.unknown_household),
+        "ha_name": task.household_id,
+        "current_time": moment.isoformat(timespec="seconds"),
+        "local_time": words.written(moment),
+        "timezone": task.timezone or "UTC",
+        "language": task.language,
+        "profile_name": task.agent_name,
+        "area_id": task.area_id,
+        "device_id": task.device_id,
+        ENTITIES: masked_part(task.entity_context, task.mask) if task.mask else task.entity_context,
+        EVENTS: events,
+        VARIABLES: variables,
+        **dict.fromkeys(HISTORY, history),
+    }
+    return {spelling: known[name] for spelling, name in _CANONICAL.items()}
+
+
+SAMPLE_VALUES = values_for(
+    PromptTask(agent_name="Home Agent", user_id="0", user_name="User", household_id="Home", event_context=""),
+    "User: Hello",
+)
+"""Values for a prompt that is only tried."""
+
+
+_ZONES: dict[str, ZoneInfo | None] = {}
+"""Those that were asked for, None where there is none of that name: reading one goes by way of a thread each time, which costs a turn a millisecond."""
+
+
+async def async_zone(hass: HomeAssistant, wanted: str) -> ZoneInfo:
+    """Return the zone of a profile, else the home's, else UTC when neither is usable (C-13); what is none is logged once."""
+    for name in filter(None, (wanted, hass.config.time_zone)):
+        if name not in _ZONES:
+            try:
+                _ZONES[name] = await dt_util.async_get_time_zone(name)
+            except ValueError, OSError:  # a path is no name of a zone
+                _ZONES[name] = None
+            if _ZONES[name] is None:
+                LOGGER.warning("There is no time zone %s; the next one is used", name)
+        if (zone := _ZONES[name]) is not None:
+            return zone
+    return ZoneInfo("UTC")
+
+
+# Filling in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}` (C-11).
+#
+# An owner's prompt is a Home Assistant template. A known name in single braces becomes an expression of that template before
+# it is rendered, so there is one rendering and no second look: what a value says, braces included, stays as it is.
+
+RENDER_TIMEOUT = 2.0  # seconds; loops over all states of a large home take a tenth of it
 _IN_BRACES = re.compile(r"\{([A-Za-z]\w*)\}")
 _MAY_HOLD_NAMES = re.compile(r"\{[{%]|\{[A-Za-z]\w*\}")
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
 
 class _AnyName(dict[str, Any]):
-    """Filters and tests of whatever name: what there is depends on the house, and does not matter for reading a template."""
+    """Filters and tests of any name: which there are depends on the home, and does not matter for reading a template."""
 
     @override
     def get(self, key: str, default: Any = None) -> Any:
@@ -34,31 +173,19 @@ class _AnyName(dict[str, Any]):
         return super().get(key, str)
 
 
-def _grammar() -> Environment:
-    """Return what reads templates as Home Assistant's own environment does; nothing is rendered with it."""
-    grammar = Environment(extensions=["jinja2.ext.loopcontrols", "jinja2.ext.do"], autoescape=False)  # noqa: S701
-    grammar.filters, grammar.tests = _AnyName(), _AnyName()
-    return grammar
-
-
-_GRAMMAR = _grammar()
+# Reads templates as Home Assistant's own environment does; nothing is rendered with it.
+_GRAMMAR = Environment(extensions=["jinja2.ext.loopcontrols", "jinja2.ext.do"], autoescape=False)  # noqa: S701
+_GRAMMAR.filters, _GRAMMAR.tests = _AnyName(), _AnyName()
 UNUSABLE = (TemplateError, TemplateSyntaxError, RecursionError, ValueError)
 """What is raised for a prompt that cannot be filled in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(NamedTuple):
     """A prompt with its values."""
 
     text: str
     unknown: tuple[str, ...]
     """Names that stand for nothing and became empty, or what else was missing."""
-
-
-def camel_case(name: str) -> str:
-    """Return `current_time` as `currentTime`."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 @lru_cache(maxsize=64)
@@ -99,15 +226,14 @@ def fill(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> Filled
         return Filled(text.strip(), ())
     missing: dict[str, None] = {}
     rendered = template.async_render(values, parse_result=False, log_fn=lambda _level, said: missing.setdefault(said))
-    return Filled(
-        str(rendered).strip(), tuple(match[1] if (match := _UNDEFINED.match(said)) else said for said in missing)
-    )
+    unknown = tuple(match[1] if (match := _UNDEFINED.match(said)) else said for said in missing)
+    return Filled(str(rendered).strip(), unknown)
 
 
 async def async_is_slow(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> bool:
     """Return whether a prompt takes longer to render than the event loop can stand still; it is tried beside it.
 
-    One that does not render at all is not slow: whoever renders it learns why.
+    One that does not render at all is not slow: rendering it says why.
     """
     with suppress(*UNUSABLE):
         template = Template(one_spelling(text, frozenset(values)), hass)
@@ -123,11 +249,8 @@ def render_prompt(hass: HomeAssistant, text: str, turn: Turn) -> str:
     """
     if not text.strip():
         return ""
-    template = Template(text, hass)
-    if template.is_static:
-        return text.strip()
     try:
-        rendered = template.async_render(
+        rendered = Template(text, hass).async_render(
             {
                 "ha_name": hass.config.location_name,
                 "user_name": turn.user.name if turn.user else None,
@@ -139,10 +262,219 @@ def render_prompt(hass: HomeAssistant, text: str, turn: Turn) -> str:
             parse_result=False,
         )
     except TemplateError as err:
-        raise template_error(turn.profile.name, err) from err
+        raise PromptTemplateError(profile=turn.profile.name, detail=str(err)) from err
     return str(rendered).strip()
 
 
-def template_error(profile: str, error: Exception) -> PromptTemplateError:
-    """Return what a template's own error means for an assistant."""
-    return PromptTemplateError(profile=profile, detail=str(error))
+# The service: a prompt in, the prompt that the model gets out, with what became of it.
+
+MEMO = 32  # formatted histories
+UNPROCESSED = "the prompt was not processed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptMetadata:
+    """What became of a prompt: names and counts, nothing that was said."""
+
+    history_messages_count: int = 0
+    history_truncated: bool = False
+    placeholders_replaced: tuple[str, ...] = ()
+    """As they are spelled in the prompt, in alphabetical order."""
+    estimated_tokens: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerformanceMetrics:
+    """What a prompt cost."""
+
+    prompt_processing_time: float = 0.0
+    """Milliseconds, like the other two."""
+    history_formatting_time: float = 0.0
+    placeholder_replacement_time: float = 0.0
+    total_tokens: int = 0
+    history_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessedPrompt:
+    """A prompt that can be sent."""
+
+    prompt: str
+    metadata: PromptMetadata = field(default_factory=PromptMetadata)
+    performance: PerformanceMetrics = field(default_factory=PerformanceMetrics)
+    error: PromptTemplateError | None = None
+    """Why the prompt is as it was written."""
+
+
+@dataclass(slots=True)
+class PromptMetrics:
+    """Sums over all prompts since the entry was loaded, for diagnostics."""
+
+    prompts: int = 0
+    errors: int = 0
+    warnings: int = 0
+    with_history: int = 0
+    truncated: int = 0
+    placeholders: int = 0
+    milliseconds: float = 0.0
+    prompt_tokens: int = 0
+    history_tokens: int = 0
+    tokens_saved: int = 0
+
+    def add(self, processed: ProcessedPrompt, history: HistoryText | None) -> None:
+        """Count a prompt."""
+        metadata, performance = processed.metadata, processed.performance
+        self.prompts += 1
+        self.errors += processed.error is not None
+        self.warnings += len(metadata.warnings)
+        self.truncated += metadata.history_truncated
+        self.placeholders += len(metadata.placeholders_replaced)
+        self.milliseconds += performance.prompt_processing_time
+        self.prompt_tokens += performance.total_tokens
+        self.history_tokens += performance.history_tokens
+        if history is not None:
+            self.with_history += 1
+            self.tokens_saved += history.tokens_saved
+
+    def as_dict(self) -> dict[str, int | float]:
+        """Return means and shares: of all prompts, of history those that have one."""
+        prompts, histories = self.prompts or 1, self.with_history or 1
+        return {
+            "prompts": self.prompts,
+            "mean_processing_ms": round(self.milliseconds / prompts, 2),
+            "placeholders_replaced": self.placeholders,
+            "truncation_rate": round(self.truncated / histories, 3),
+            "success_rate": round((self.prompts - self.errors) / prompts, 3),
+            "warnings": self.warnings,
+            "errors": self.errors,
+            "mean_history_tokens": round(self.history_tokens / histories, 1),
+            "mean_prompt_tokens": round(self.prompt_tokens / prompts, 1),
+            "tokens_saved": self.tokens_saved,
+        }
+
+
+class PromptContextService:
+    """Fills prompts in; one for all agents."""
+
+    def __init__(self, hass: HomeAssistant, estimate: Estimate | None = None) -> None:
+        """Start with nothing remembered. `estimate` returns the tokens of a text."""
+        self._hass = hass
+        self._estimate = estimate or TokenEstimator().estimate
+        self._memo: OrderedDict[bytes, HistoryText] = OrderedDict()
+        self._slow: dict[str, bool] = {}
+        """Which prompts were tried, and take too long."""
+        self.metrics = PromptMetrics()
+
+    def estimate_tokens(self, text: str) -> int:
+        """Return how many tokens a text is, about."""
+        return self._estimate(text)
+
+    async def async_is_slow(self, prompt: str) -> bool:
+        """Return whether a prompt takes too long to be rendered; each is tried once."""
+        if prompt not in self._slow:
+            self._slow[prompt] = await async_is_slow(self._hass, prompt, SAMPLE_VALUES)
+        return self._slow[prompt]
+
+    def unprocessed(self, prompt: str, profile: str) -> ProcessedPrompt:
+        """Return a prompt that takes too long, as it was written."""
+        LOGGER.error("The prompt of %s takes too long and is not processed", profile)
+        error = PromptTemplateError(profile=profile, detail=f"> {RENDER_TIMEOUT:g} s")
+        processed = ProcessedPrompt(
+            prompt=prompt.strip(), metadata=PromptMetadata(warnings=(UNPROCESSED,)), error=error
+        )
+        self.metrics.add(processed, None)
+        return processed
+
+    @staticmethod
+    def needs(*prompts: str) -> frozenset[str]:
+        """Return what the prompts ask for, in snake_case; what is not in it need not be gathered (S4-59)."""
+        wanted: frozenset[str] = frozenset()
+        for prompt in prompts:
+            with suppress(*UNUSABLE):  # told when it is processed
+                wanted |= used(names_in(prompt, NAMES))
+        return wanted
+
+    def process_prompt(self, template: str, task: PromptTask, options: HistoryOptions | None = None) -> ProcessedPrompt:
+        """Return the prompt with its placeholders filled in. Never raises for what stands in a prompt."""
+        started = time.perf_counter()
+        history: HistoryText | None = None
+        try:
+            names = names_in(template, NAMES)
+            wanted = used(names)
+            if has_history(wanted):
+                history = self.format_message_history(task, options or HistoryOptions())
+            formatted = time.perf_counter()
+            text = history.text if history else ""
+            values = values_for(task, text)
+            if VARIABLES in wanted:
+                block = fill(self._hass, "\n".join(prompt_words(task.language).context_lines), values).text
+                values = values_for(task, text, block)
+            filled = fill(self._hass, template, values)
+        except UNUSABLE as err:  # it goes out as it was written (S4-48)
+            LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(err).__name__)
+            tokens = self._estimate(template)
+            processed = ProcessedPrompt(
+                prompt=template.strip(),
+                metadata=PromptMetadata(estimated_tokens=tokens, warnings=(UNPROCESSED,)),
+                performance=PerformanceMetrics(
+                    prompt_processing_time=(time.perf_counter() - started) * 1000, total_tokens=tokens
+                ),
+                error=PromptTemplateError(profile=task.agent_name, detail=str(err)),
+            )
+        else:
+            warnings = tuple(f"unknown placeholder: {name}" for name in filled.unknown)
+            if not wanted.isdisjoint(_USER) and not task.user_id:
+                LOGGER.warning("%s in context, using default value", USER_MISSING)
+                warnings = (*warnings, USER_MISSING)
+            ended = time.perf_counter()
+            tokens = self._estimate(filled.text)
+            processed = ProcessedPrompt(
+                prompt=filled.text,
+                metadata=PromptMetadata(
+                    history_messages_count=history.messages if history else 0,
+                    history_truncated=history.truncated if history else False,
+                    placeholders_replaced=tuple(sorted(names)),
+                    estimated_tokens=tokens,
+                    warnings=warnings,
+                ),
+                performance=PerformanceMetrics(
+                    prompt_processing_time=(ended - started) * 1000,
+                    history_formatting_time=(formatted - started) * 1000,
+                    placeholder_replacement_time=(ended - formatted) * 1000,
+                    total_tokens=tokens,
+                    history_tokens=history.tokens if history else 0,
+                ),
+            )
+        self.metrics.add(processed, history)
+        LOGGER.info(  # in names and counts: nothing of what was said (S4-64)
+            "Prompt processed: agent %s, task %s, history messages %d, history truncated %s, estimated tokens %d, %.1f ms",
+            task.agent_name,
+            task.task_id,
+            processed.metadata.history_messages_count,
+            processed.metadata.history_truncated,
+            processed.metadata.estimated_tokens,
+            processed.performance.prompt_processing_time,
+        )
+        LOGGER.debug(
+            "Prompt processing metadata: placeholders %s, warnings %s",
+            ", ".join(processed.metadata.placeholders_replaced) or "none",
+            ", ".join(processed.metadata.warnings) or "none",
+        )
+        return processed
+
+    def format_message_history(self, task: PromptTask, options: HistoryOptions) -> HistoryText:
+        """Return the history of a task as text; for the same messages the same object (S4-58)."""
+        key = history_key(task.history, options, task.language, task.mask is not None)
+        if (known := self._memo.get(key)) is not None:
+            self._memo.move_to_end(key)
+            return known
+        history = format_history(task.history, options, prompt_words(task.language), self._estimate, task.mask)
+        if not history.messages:
+            LOGGER.info("Message history is empty")
+        elif history.truncated:
+            LOGGER.info("Message history truncated from %d to %d messages", history.of, history.messages)
+        self._memo[key] = history
+        if len(self._memo) > MEMO:
+            self._memo.popitem(last=False)
+        return history

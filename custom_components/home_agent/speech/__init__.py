@@ -9,31 +9,9 @@ from contextlib import aclosing
 
 from homeassistant.components.conversation import AssistantContentDeltaDict
 
-from .blocks import Cleaner
-from .pieces import Pieces
+from .markdown import SpeechFilter
 
 __all__ = ["SpeechFilter", "speakable", "speakable_text"]
-
-
-class SpeechFilter:
-    """Makes one message speakable while it arrives."""
-
-    def __init__(self) -> None:
-        """Start a message."""
-        self._cleaner = Cleaner()
-        self._pieces = Pieces()
-
-    def feed(self, piece: str) -> str:
-        """Return the speakable text that is certain now, "" when more has to come first."""
-        text = self._cleaner.feed(piece)
-        return self._pieces.add(text, word_ends=self._cleaner.at_gap)
-
-    def flush(self) -> str:
-        """Return what was held back and start a new message."""
-        text = self._cleaner.close()
-        piece = self._pieces.add(text, word_ends=True) + self._pieces.rest()
-        self._cleaner = Cleaner()
-        return piece
 
 
 def speakable_text(text: str) -> str:
@@ -53,8 +31,8 @@ async def speakable(stream: AsyncGenerator[AssistantContentDeltaDict]) -> AsyncG
         async for delta in stream:
             if "role" in delta and (text := speech.flush()):
                 yield {"content": text}
-            content = delta.get("content")
-            rest = _without_content(delta)
+            rest = delta.copy()
+            content = rest.pop("content", None)
             if "role" in delta and rest:
                 yield rest
                 rest = AssistantContentDeltaDict()
@@ -66,9 +44,3 @@ async def speakable(stream: AsyncGenerator[AssistantContentDeltaDict]) -> AsyncG
                 yield rest
     if text := speech.flush():
         yield {"content": text}
-
-
-def _without_content(delta: AssistantContentDeltaDict) -> AssistantContentDeltaDict:
-    rest = delta.copy()
-    rest.pop("content", None)
-    return rest

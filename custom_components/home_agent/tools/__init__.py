@@ -1,1 +1,1 @@
-"""What the model may do: one tool per file."""
+"""What a model can call."""

@@ -4,13 +4,13 @@ Small models write a list or `a, b` for one id, JSON in a string, a parameter at
 `turn_on`. What can only mean one thing is read; what is guesswork stays an error.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, override
 
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads
 import probatio
 
-from .capabilities import ACTIONS, known_actions
+from ..home.actions import ACTIONS, known_actions
 
 MAX_TARGETS = 50  # texts in one entity_id
 MAX_LENGTH = 255  # characters of one of them
@@ -20,9 +20,12 @@ MAX_DEPTH = 4  # of lists and objects inside parameters
 class LenientSchema(probatio.Schema):
     """A schema that puts arguments in order before it validates them."""
 
-    def __init__(self, schema: Any, tidy: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
-        """Keep what puts them in order."""
+    def __init__(
+        self, schema: Any, tidy: Callable[[Mapping[str, Any]], dict[str, Any]], in_order: Iterable[str] = ()
+    ) -> None:
+        """Keep what puts them in order, and the keys beside which it has to find another to have anything to do."""
         super().__init__(schema)
+        self._in_order = frozenset(in_order)
         self._tidy = tidy
 
     @override
@@ -30,7 +33,7 @@ class LenientSchema(probatio.Schema):
         """Return the validated arguments; raises `probatio.Invalid`."""
         if not isinstance(data, Mapping):
             raise probatio.Invalid("the arguments have to be an object")
-        return super().__call__(self._tidy(data), **kwargs)
+        return super().__call__(data if data.keys() <= self._in_order else self._tidy(data), **kwargs)
 
 
 def entity_ids(value: object) -> list[str]:
@@ -62,7 +65,7 @@ def json_object(value: object) -> dict[str, Any]:
         value = _from_json(value)
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise probatio.Invalid("has to be an object")
-    if _depth(value) > MAX_DEPTH:
+    if value and _depth(value) > MAX_DEPTH:
         raise probatio.Invalid("is nested too deeply")
     return dict(value)
 

@@ -1,21 +1,33 @@
-"""All tools of a profile: ours and those that other rooms provide, in sorted order and with unique names."""
+"""All tools of a profile, in sorted order and with unique names, and the object handed to the chat log that runs them.
+
+Home Assistant 2026.11 keeps the object of a conversation's first turn; which turn is running is therefore looked up at
+the moment of the call.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, override
 
+from homeassistant.components.conversation import ConversationTraceEventType, async_conversation_trace_append
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
-from ..const import LOGGER
-from ..profiles.profile import Profile
-from ..safety.tool import HomeAgentTool
-from .ha_control import HaControl
-from .ha_query import HaQuery
-from .names import HomeSource
+from ..home.name_index import HomeSource
+from ..policy.policy import Policy
+from ..policy.tool import HomeAgentTool
+from ..settings.profile import Profile
+from ..support.const import ASSISTANT, DOMAIN, LOGGER
+from ..turn.turn import Turn, current_turn
+from .control import HaControl
+from .ha_apis.provider import wrapped
+from .query import HaQuery
 
 
 class ToolProvider(Protocol):
     """A room that has tools to offer."""
+
+    revision: int
+    """Counts up when what it offers changes: nobody asks again before, unless a profile names other APIs (`llm_apis`)."""
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
         """Return the tools for a profile; the same objects as long as nothing changed, so that their schemas are cached.
@@ -27,6 +39,8 @@ class ToolProvider(Protocol):
 
 class NativeTools:
     """`ha_control` and `ha_query` (S1-40, S1-123)."""
+
+    revision = 0
 
     def __init__(self, home: HomeSource) -> None:
         """Take where the exposed home is read."""
@@ -48,17 +62,87 @@ class Tools:
         """Take the providers; the first one that has a name keeps it."""
         self._providers = providers
         self._offers = offers
+        self._known: dict[str, tuple[Profile, list[int], list[HomeAgentTool]]] = {}
+        """What each profile may call, by its id, with the revisions of the providers that said so."""
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
         """Return what the profile may call, sorted by name: the order is part of the stable prompt."""
+        revisions = [provider.revision for provider in self._providers]
+        known = self._known.get(profile.subentry_id)
+        if known is not None and known[0] is profile and known[1] == revisions:
+            return known[2]
         tools: dict[str, HomeAgentTool] = {}
+        lasting = not profile.llm_apis  # theirs depend on who asks
         for provider in self._providers:
             try:
                 offered = await provider.async_tools(profile, llm_context)
             except HomeAssistantError as err:
                 LOGGER.warning("Tools of %s are left out: %s", type(provider).__name__, err)
+                lasting = False
                 continue
             for tool in offered:
                 if tools.setdefault(tool.name, tool) is not tool:
                     LOGGER.debug("A tool of %s is left out: the name %s is taken", type(provider).__name__, tool.name)
-        return [tools[name] for name in sorted(tools) if self._offers(profile, tools[name])]
+        offered_tools = [tools[name] for name in sorted(tools) if self._offers(profile, tools[name])]
+        if lasting:
+            self._known[profile.subentry_id] = profile, revisions, offered_tools
+        return offered_tools
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnAPI(llm.API):
+    """The `llm.API` of a profile. Private to it: it is not registered, so no other agent is offered its tools."""
+
+    tools: Sequence[HomeAgentTool]
+    policy: Policy
+
+    @override
+    async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+        return self.instance(llm_context)
+
+    def instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+        """Return the tools for a conversation."""
+        return TurnAPIInstance(
+            api=self,
+            api_prompt="",
+            llm_context=llm_context,
+            tools=list(self.tools),
+            custom_serializer=llm.selector_serializer,
+            policy=self.policy,
+        )
+
+
+@dataclass(kw_only=True)
+class TurnAPIInstance(llm.APIInstance):
+    """Runs each call through the policy."""
+
+    policy: Policy
+
+    @override
+    async def async_call_tool(self, tool_input: llm.ToolInput) -> llm.ToolResult:
+        """Return the envelope; never raises, so the model always learns how the call ended."""
+        async_conversation_trace_append(
+            ConversationTraceEventType.TOOL_CALL,
+            {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args},
+        )
+        named = (tool for tool in self.tools if isinstance(tool, HomeAgentTool) and tool.name == tool_input.tool_name)
+        return await self.policy.async_call(current_turn.get(), next(named, None), tool_input)
+
+
+def policed(instance: llm.APIInstance, policy: Policy) -> llm.APIInstance:
+    """Return another API's instance with every call under the policy."""
+    return TurnAPIInstance(
+        api=instance.api,
+        api_prompt=instance.api_prompt,
+        llm_context=instance.llm_context,
+        tools=list(wrapped([instance])),
+        custom_serializer=instance.custom_serializer,
+        policy=policy,
+    )
+
+
+def llm_context_of(turn: Turn) -> llm.LLMContext:
+    """Return who asks, in Home Assistant's words."""
+    return llm.LLMContext(
+        platform=DOMAIN, context=turn.context, language=turn.language, assistant=ASSISTANT, device_id=turn.device_id
+    )

@@ -1,0 +1,1 @@
+"""One question to one model, from the first word to the answer."""

@@ -1,0 +1,144 @@
+"""What the loaded entry owns: put together, then started.
+
+`async_assemble` builds the parts and reads what they keep on disk; `async_start` sets them going. Whatever either of them
+begins hangs on the entry and ends with it.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from homeassistant.core import HomeAssistant
+
+from ..client.chat_completions import ChatCompletionsClient
+from ..client.endpoint import Endpoint, ModelStatistics
+from ..home.exposure import async_narrow
+from ..home.snapshot import Home
+from ..languages.data import EVENT_LANGUAGES, async_load
+from ..languages.vocabulary import Languages
+from ..policy import channels
+from ..policy.journal import Habits, journal_of
+from ..policy.policy import THROTTLE_TURNS, Throttle, policy_from_options, rules_from_options
+from ..policy.tool import HomeAgentTool
+from ..policy.undo import UndoTools
+from ..prompt.providers import CalendarContext, KnowledgeProvider, Providers
+from ..prompt.request import Sources
+from ..prompt.states import Lookup
+from ..prompt.system_prompt import SystemPrompts
+from ..search.index import HomeIndex
+from ..search.knowledge import Knowledge
+from ..search.vectors import Vectors
+from ..settings.endpoint import endpoint_from_data
+from ..settings.profile import Profile, profile_from_data
+from ..settings.search import RetrievalSettings
+from ..support import issues as issue_registry
+from ..support.const import (
+    CONF_ALLOWED_ENTITIES,
+    CONF_PROFILE_DEFAULTS,
+    CONF_THROTTLE_TURNS,
+    SUBENTRY_LLM,
+    SUBENTRY_PROFILE,
+)
+from ..tools.custom.provider import CustomTools
+from ..tools.external import ExternalModels
+from ..tools.ha_apis.provider import ApiTools
+from ..tools.mcp.provider import McpTools
+from ..tools.registry import NativeTools, Tools, llm_context_of
+from ..transcript.conversations import conversations_of
+from ..transcript.transcript import TRANSCRIPTS, Transcripts
+from ..turn.turn import Turn
+from .offered import async_offer
+from .runtime import HomeAgentConfigEntry, RuntimeData
+
+
+async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> RuntimeData:
+    """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
+    issue_registry.async_clear(hass)
+    await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
+    entry.async_on_unload(async_narrow(hass, entry.options.get(CONF_ALLOWED_ENTITIES, ())))
+    report = partial(issue_registry.async_file_trouble, hass)
+    journal = journal_of(hass, entry.entry_id, report)
+    learned = ModelStatistics(hass, entry.entry_id, report)
+    for kept in (journal, learned):
+        await kept.async_load()
+        entry.async_on_unload(kept.async_close)
+    home, profiles, endpoints = Home(hass, entry), _profiles(entry), _endpoints(hass, entry, learned)
+    custom_tools = CustomTools(hass, entry)
+    mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
+    rules = rules_from_options(entry.options)
+    own_tools = (NativeTools(home), UndoTools(journal), custom_tools)
+    others_tools = (mcp_tools, ExternalModels(endpoints), ApiTools(hass, issue_registry.async_llm_apis_missing))
+    settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
+    vectors = Vectors.from_settings(hass, settings, issue_registry.RetrievalIssues(hass))
+    finder = HomeIndex(hass, entry, home, vectors, settings, languages)
+    knowledge = Knowledge(hass, entry, vectors, settings, languages, report)
+    calendar = CalendarContext(hass)
+    tools = Tools(*own_tools, *others_tools, offers=rules.offers)
+
+    async def offered(turn: Turn) -> Sequence[HomeAgentTool]:
+        return await tools.async_tools(turn.profile, llm_context_of(turn))
+
+    return RuntimeData(
+        endpoints=endpoints,
+        profiles=profiles,
+        home=home,
+        policy=policy_from_options(hass, entry.options, journal, rules, offered),
+        tools=tools,
+        own_tools=Tools(*own_tools, offers=rules.offers),
+        throttle=_throttle(hass, entry),
+        custom_tools=custom_tools,
+        mcp_tools=mcp_tools,
+        journal=journal,
+        vectors=vectors,
+        finder=finder,
+        knowledge=knowledge,
+        transcripts=hass.data.setdefault(TRANSCRIPTS, Transcripts()),
+        conversations=conversations_of(hass, entry.entry_id),
+        sources=Sources(
+            home=home,
+            system_prompts=SystemPrompts(hass, calendar),
+            lookup=Lookup(finder=finder, habits=Habits(journal)),
+            providers=Providers(calendar, KnowledgeProvider(knowledge)),
+        ),
+    )
+
+
+async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Set going what `entry.runtime_data` holds; it stops when the entry is unloaded."""
+    runtime = entry.runtime_data
+    for stop in (runtime.vectors.async_close, runtime.throttle.stop, partial(issue_registry.async_clear, hass)):
+        entry.async_on_unload(stop)
+    runtime.home.async_start()
+    runtime.finder.async_start()
+    runtime.knowledge.async_start()
+    runtime.transcripts.async_renew_instructions()
+    channels.async_start(hass, entry, runtime.policy)
+    issue_registry.async_check_profiles(hass, runtime.profiles.values(), runtime.endpoints)
+    report = partial(issue_registry.async_file_trouble, hass)
+    entry.async_on_unload(await runtime.conversations.async_open(runtime.profiles, report))
+    entry.async_on_unload(runtime.conversations.async_close)
+    await runtime.custom_tools.async_load()
+    entry.async_on_unload(runtime.custom_tools.async_close)
+    async_offer(hass, entry, runtime.profiles.values(), runtime.own_tools, runtime.policy)
+    runtime.mcp_tools.async_start()
+    entry.async_on_unload(runtime.mcp_tools.async_close)
+
+
+def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, learned: ModelStatistics) -> dict[str, Endpoint]:
+    endpoints: dict[str, Endpoint] = {}
+    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
+        config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
+        endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config), learned)
+    return endpoints
+
+
+def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
+    defaults = entry.options.get(CONF_PROFILE_DEFAULTS, {})
+    return {
+        subentry.subentry_id: profile_from_data(subentry.subentry_id, subentry.title, defaults, subentry.data)
+        for subentry in entry.get_subentries_of_type(SUBENTRY_PROFILE)
+    }
+
+
+def _throttle(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Throttle:
+    turns = int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
+    return Throttle(hass, issue_registry.async_automation_loop, turns)

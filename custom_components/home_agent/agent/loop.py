@@ -1,0 +1,210 @@
+"""The loop: ask the model, stream the answer into the chat log, let the tools run, until nothing is unanswered.
+
+There is only this one. A turn is never run twice: once a word was shown or a tool was started, a failure ends the answer
+in words and keeps what is there (D-9).
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+import time
+from typing import Any
+
+from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
+
+from ..client.endpoint import Endpoint
+from ..client.model import ChatRequest, Message, Reply, ToolSpec
+from ..languages.phrases import claims_action, looks_back
+from ..speech import speakable
+from ..support.const import LOGGER
+from ..support.errors import LLMContextLengthError, LLMEndlessError, LLMError, LLMResponseError
+from ..support.localize import async_error_text, async_text
+from ..turn import events
+from ..turn.turn import Turn
+
+MORE_REQUESTS = 2
+"""Requests of a turn besides one for each tool call: the answer, and one more when it is not true or the prompt was too long."""
+
+TRIES = 3  # of one request, shorter each time the model says that it is too long
+
+type Delta = conversation.AssistantContentDeltaDict
+type BuildMessages = Callable[[bool], Awaitable[list[Message]]]
+"""Returns the messages of the next request; true asks for a shorter version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """One turn with a model."""
+
+    hass: HomeAssistant
+    endpoint: Endpoint
+    turn: Turn
+    chat_log: conversation.ChatLog
+    tools: Sequence[ToolSpec]
+    build: BuildMessages
+    note: Callable[[], None] | None = None
+    """Puts behind the last answer, for all later requests, what was really done. None: nobody checks what is claimed."""
+    last_word: Callable[[], None] | None = None
+    """Puts behind the newest results, for all later requests, that no more tools may be called. None: that is not told."""
+    response_format: Mapping[str, Any] | None = None
+    talks: bool = True
+    """Whether a person reads the answer: problems are then put in words. For tasks they are raised."""
+    question: Callable[[], Awaitable[str]] | None = None
+    """Returns what has to be asked before the turn goes on: it then ends with that, and the model is not asked again."""
+
+    async def async_run(self) -> None:
+        """Add everything up to the last word to the chat log.
+
+        Raises `LLMError` when the model could not be asked at all; after that every problem becomes part of the answer.
+        """
+        correcting = False
+        try:
+            while True:
+                if await self._async_step(correcting=correcting):
+                    continue
+                last = self.chat_log.content[-1]
+                words = last.content if isinstance(last, conversation.AssistantContent) else None
+                is_true = not self.tools or self.turn.record.acted
+                if self.note is None or correcting or is_true or not self._claims_falsely(words or ""):
+                    return
+                if self._requests_left <= 0:
+                    await self._async_say(await self._what_is_true(after=False))
+                    return
+                self.note()
+                correcting = True
+        finally:
+            self.endpoint.async_publish()
+
+    async def _async_step(self, *, correcting: bool) -> bool:
+        """Ask once, and again when the request was too long; return whether tool results wait for an answer.
+
+        The answer and the results of its tool calls end up in the chat log.
+        """
+        turn, log = self.turn, self.chat_log
+        for attempt in range(TRIES):
+            left = self._requests_left
+            may_call = bool(self.tools) and turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1
+            last_try = attempt == TRIES - 1 or left <= 1
+            if self.last_word is not None and not may_call and log.unresponded_tool_results:
+                self.last_word()
+            request = ChatRequest(
+                messages=await self.build(attempt > 0),
+                tools=self.tools,
+                may_call_tools=may_call,
+                response_format=self.response_format,
+                stream=turn.profile.streaming,
+                conversation_id=turn.conversation_id,
+            )
+            turn.record.requests += 1
+            stream = self._deltas(request, last_try=last_try)
+            if correcting:
+                stream = self._honest(stream)
+            if turn.spoken:
+                stream = self._not_silent(speakable(stream))
+            try:
+                async for _content in log.async_add_delta_content_stream(turn.agent_id, stream):
+                    pass
+                break
+            except LLMContextLengthError:
+                if last_try:
+                    raise
+            LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
+        if turn.record.request_id is not None and self.question is not None:
+            await self._async_say(await self.question())
+        return log.unresponded_tool_results
+
+    @property
+    def _requests_left(self) -> int:
+        """How often the model may still be asked in this turn; the last time it has to answer in words."""
+        return self.turn.profile.max_calls_per_turn + MORE_REQUESTS - self.turn.record.requests
+
+    async def _async_say(self, text: str) -> None:
+        """Add a sentence of ours to the answer."""
+
+        async def deltas() -> AsyncGenerator[Delta]:
+            yield {"role": "assistant", "content": text}
+
+        async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, deltas()):
+            pass
+
+    async def _deltas(self, request: ChatRequest, *, last_try: bool) -> AsyncGenerator[Delta]:
+        """Yield the deltas of one answer, and a sentence of ours where the model's is missing or broken off."""
+        acted = self.chat_log.unresponded_tool_results
+        reply, said, called = Reply(), False, False
+        started = time.perf_counter()
+        try:
+            async for delta in self.endpoint.client.stream(request, reply):
+                if delta.get("tool_calls"):
+                    if not request.may_call_tools:  # a model that does not listen
+                        continue
+                    called = True
+                said = said or bool(delta.get("content"))
+                yield delta
+        except LLMError as err:
+            too_long = isinstance(err, LLMContextLengthError)
+            if isinstance(err, LLMContextLengthError):
+                self.endpoint.async_was_too_long(err.limit, reply.estimated_tokens)
+            else:
+                self.endpoint.async_failed(err)
+            # Once a delta has left, a request is never made again: its calls are running, its words were heard (D-9).
+            if not self.talks or (not reply.started and (not acted or (too_long and not last_try))):
+                raise
+            events.async_streaming_error(self.hass, self.turn, err)
+            if not called:  # else the loop goes on with the results of what was started
+                yield await self._async_broken_off(err, reply, said=said)
+            return
+        if reply.usage is not None:
+            self.turn.record.usage += reply.usage
+        self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
+        cut = reply.finish_reason == "length"
+        if not called and (cut or not said):
+            key = "answer_too_long" if cut else "answer_empty"
+            if not self.talks:
+                raise LLMResponseError(key)
+            yield {"content": await self._notice(key, after=said)}
+
+    async def _async_broken_off(self, error: LLMError, reply: Reply, *, said: bool) -> Delta:
+        """Return the end of an answer that broke."""
+        if said:
+            key = "answer_too_long" if isinstance(error, LLMEndlessError) else "answer_cut_off"
+            return {"content": await self._notice(key, after=True)}
+        text = await async_error_text(self.hass, self.turn.language, error)
+        return {"content": text} if reply.started else {"role": "assistant", "content": text}
+
+    async def _honest(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass the deltas of a correction on; when it claims the same again or does not come, say what is true."""
+        words = ""
+        called = False
+        try:
+            async for delta in stream:
+                words += delta.get("content") or ""
+                called = called or bool(delta.get("tool_calls"))
+                yield delta
+        except LLMError:  # the claim was heard: it must not be all that is said
+            yield {"role": "assistant", "content": await self._what_is_true(after=False)}
+            return
+        if not called and self._claims_falsely(words):
+            yield {"content": await self._what_is_true(after=True)}
+
+    def _claims_falsely(self, answer: str) -> bool:
+        """Return whether an answer claims an action though nothing was done in its turn, and none is waiting for a yes."""
+        turn = self.turn
+        if turn.record.acted or turn.record.request_id is not None:
+            return False
+        return claims_action(answer, turn.language) and not looks_back(turn.text, turn.language)
+
+    async def _what_is_true(self, *, after: bool) -> str:
+        return await self._notice("nothing_changed" if self.turn.record.outcomes else "nothing_was_done", after=after)
+
+    async def _not_silent(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass the deltas on, and a sentence of ours when nothing in the answer could be spoken (an emoji alone)."""
+        heard = False
+        async for delta in stream:
+            heard = heard or bool(delta.get("content") or delta.get("tool_calls"))
+            yield delta
+        if not heard:
+            yield {"content": await self._notice("answer_empty", after=False)}
+
+    async def _notice(self, key: str, *, after: bool) -> str:
+        text = await async_text(self.hass, self.turn.language, key)
+        return f"\n\n{text}" if after else text

@@ -1,0 +1,102 @@
+"""One question to one model until it is answered: tools, what the model is told, the loop.
+
+Run for a message of a conversation, and for a task that is told nothing but what stands in its chat log.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from homeassistant.components.conversation import AssistantContent, ChatLog
+from homeassistant.core import HomeAssistant
+
+from ..client.endpoint import Endpoint
+from ..client.messages import async_load_attachments, messages_from_content, tool_specs
+from ..client.model import Message
+from ..policy.channels import async_put
+from ..prompt.request import RequestBuilder
+from ..support.const import DOMAIN
+from ..tools.registry import TurnAPI, llm_context_of, policed
+from ..transcript.transcript import Transcript
+from ..turn.turn import Answer, Origin, Turn
+from .loop import Agent
+from .runtime import RuntimeData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTurn:
+    """A turn that a model answers into a chat log."""
+
+    hass: HomeAssistant
+    runtime: RuntimeData
+    endpoint: Endpoint
+    turn: Turn
+    """Its `parent` is the turn that has this one answered, if one does."""
+    chat_log: ChatLog
+    transcript: Transcript | None = None
+    """What the model was told so far; None: nothing is told besides the chat log, and its own tools are offered."""
+    response_format: Mapping[str, Any] | None = None
+
+    async def async_run(self) -> Answer:
+        """Let the model answer. Raises `LLMError` when it could not be asked at all, for a task whatever goes wrong."""
+        agent = self._task() if self.transcript is None else await self._async_conversation(self.transcript)
+        await agent.async_run()
+        usage = self.turn.record.usage
+        self.chat_log.async_trace({"stats": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}})
+        last = self.chat_log.content[-1]
+        text = last.content or "" if isinstance(last, AssistantContent) else ""
+        return Answer(text=text, origin=Origin.MODEL, is_in_chat_log=True)
+
+    def _task(self) -> Agent:
+        """Return the loop of a task: nobody reads along, nobody can be asked, and all there is stands in its chat log."""
+        if self.chat_log.llm_api is not None:  # another integration's tools, chosen by whoever started the task
+            self.chat_log.llm_api = policed(self.chat_log.llm_api, self.runtime.policy)
+        api = self.chat_log.llm_api
+
+        async def build(_shorter: bool) -> list[Message]:
+            attachments = await async_load_attachments(self.hass, self.chat_log.content)
+            return messages_from_content(self.chat_log.content, {}, attachments)
+
+        return Agent(
+            hass=self.hass,
+            endpoint=self.endpoint,
+            turn=self.turn,
+            chat_log=self.chat_log,
+            tools=tool_specs(api.tools, api.custom_serializer) if api and self.endpoint.config.tool_calling else (),
+            build=build,
+            response_format=self.response_format,
+            talks=False,
+        )
+
+    async def _async_conversation(self, transcript: Transcript) -> Agent:
+        """Return the loop of a message, with the model told what belongs to it."""
+        turn, chat_log, runtime, tools = self.turn, self.chat_log, self.runtime, []
+        llm_context = llm_context_of(turn)
+        if self.endpoint.config.tool_calling:  # those that need a yes only where somebody can give one
+            asks_for = runtime.policy.rules.asks_for
+            offered = await runtime.tools.async_tools(turn.profile, llm_context)
+            tools = [tool for tool in offered if turn.answerable or not asks_for(turn.profile, tool)]
+        chat_log.llm_api = TurnAPI(
+            hass=self.hass,
+            id=f"{DOMAIN}-{turn.profile.subentry_id}",
+            name=turn.profile.name,
+            tools=tools,
+            policy=runtime.policy,
+        ).instance(llm_context)
+        chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
+        chat_log.llm_input_provided_index = len(chat_log.content)
+        requests = RequestBuilder(self.hass, turn, transcript, chat_log, self.endpoint, runtime.sources, tools)
+        await requests.async_open()
+        chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
+        return Agent(
+            hass=self.hass,
+            endpoint=self.endpoint,
+            turn=turn,
+            chat_log=chat_log,
+            tools=requests.specs,
+            build=requests.async_messages,
+            note=requests.note_what_was_done,
+            last_word=requests.note_last_request,
+            question=partial(async_put, self.hass, runtime.policy, turn),
+        )

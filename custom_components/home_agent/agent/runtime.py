@@ -1,0 +1,91 @@
+"""What the loaded entry owns, and a message on its way to an answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.components.conversation import ChatLog, ConversationInput
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant
+
+from ..client.endpoint import Endpoint
+from ..home.snapshot import Home
+from ..policy.confirmation import Reply
+from ..policy.journal import ActionJournal
+from ..policy.policy import Policy, Throttle
+from ..prompt.request import Sources
+from ..search.index import HomeIndex
+from ..search.knowledge import Knowledge
+from ..search.vectors import Vectors
+from ..settings.profile import Profile
+from ..settings.search import RetrievalSettings
+from ..support.const import LLM_DEFAULT, LLM_NONE
+from ..tools.custom.provider import CustomTools
+from ..tools.mcp.provider import McpTools
+from ..tools.registry import Tools
+from ..transcript.conversations import Conversations
+from ..transcript.transcript import Transcript, Transcripts
+from ..turn.turn import Turn
+
+type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
+
+
+@dataclass(slots=True, kw_only=True)
+class RuntimeData:
+    """Endpoints, profiles and what they share."""
+
+    endpoints: dict[str, Endpoint]
+    """By subentry id, in the order in which they were added."""
+    profiles: dict[str, Profile]
+    """By subentry id."""
+    home: Home
+    policy: Policy
+    tools: Tools
+    own_tools: Tools
+    """Those of `tools` that are ours or the owner's; they can be lent to other programs."""
+    throttle: Throttle
+    custom_tools: CustomTools
+    mcp_tools: McpTools
+    journal: ActionJournal
+    vectors: Vectors
+    finder: HomeIndex
+    knowledge: Knowledge
+    transcripts: Transcripts
+    conversations: Conversations
+    sources: Sources
+
+    def endpoint_of(self, profile: Profile) -> Endpoint | None:
+        """Return the endpoint a profile talks to; None: the house answers by itself.
+
+        An endpoint that was removed counts as none; a Repairs issue tells the owner.
+        """
+        if profile.llm == LLM_NONE:
+            return None
+        if profile.llm == LLM_DEFAULT:
+            return next(iter(self.endpoints.values()), None)
+        return self.endpoints.get(profile.llm)
+
+    async def async_move(self, options: Mapping[str, Any]) -> None:
+        """Let go of what is kept where these options keep nothing any more; the entry is loaded anew after that."""
+        before, after = self.finder.settings, RetrievalSettings.from_options(options)
+        if before.place != after.place:
+            await self.vectors.async_leave(before.store, {before.collection, *self.knowledge.filled})
+        elif before.collection != after.collection:
+            await self.vectors.async_leave(before.store, {before.collection})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A message and what those need who may answer it."""
+
+    hass: HomeAssistant
+    runtime: RuntimeData
+    turn: Turn
+    transcript: Transcript
+    endpoint: Endpoint | None
+    """The model of the profile; None: the home answers by itself."""
+    user_input: ConversationInput
+    """As Home Assistant hands it over, without a PIN."""
+    chat_log: ChatLog
+    reply: Reply | None = None
+    """Set where the words answer a pending confirmation."""

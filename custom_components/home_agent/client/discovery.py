@@ -1,0 +1,174 @@
+"""What a server tells of its models: which there are, and how large the window of one is."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+import re
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+
+from ..settings.endpoint import EndpointConfig, normalize_base_url, preset_for
+from ..support.const import LOGGER
+from ..support.errors import LLMAuthError, LLMError, LLMTimeoutError
+from .connection import Connection
+from .error_map import ErrorMap
+
+TIMEOUT = 10.0  # seconds for everything
+_NO_CHAT = re.compile(r"embed|rerank|whisper|tts|dall-e|moderation|transcribe", re.IGNORECASE)
+
+
+async def async_list_models(
+    hass: HomeAssistant,
+    base_url: str,
+    api_key: str = "",
+    verify_ssl: bool = True,
+    preset: str = "custom",
+    api_version: str | None = None,
+) -> list[str]:
+    """Return the models an endpoint offers, those that cannot chat last; empty when it offers none.
+
+    Raises `LLMAuthError` (the key), `LLMCertificateError`, `LLMConnectionError` (not reachable, or silent: its subclass
+    `LLMTimeoutError`), `LLMResponseError` (something answers that is no OpenAI-compatible server, or one that does not
+    tell its models), and `LLMError` when the server itself fails.
+    """
+    title = normalize_base_url(base_url, preset)
+    errors = ErrorMap(title, api_key)
+    config = EndpointConfig(
+        subentry_id="",
+        title=title,
+        base_url=base_url,
+        api_key=api_key,
+        model="",
+        preset=preset,
+        api_version=api_version,
+        verify_ssl=verify_ssl,
+        idle_timeout=TIMEOUT,
+    )
+    connection = Connection(hass, config, errors)
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            if path := preset_for(preset).key_check:
+                await _check_key(connection, path)
+            answer = await connection.get("/models")
+    except TimeoutError as err:
+        raise LLMTimeoutError(endpoint=title, detail="") from err
+    models = _models(answer)
+    if models is None:
+        raise errors.response_error("/models")
+    return sorted(models, key=lambda name: (_NO_CHAT.search(name) is not None, name.casefold()))
+
+
+async def _check_key(connection: Connection, path: str) -> None:
+    """Raise `LLMAuthError` for a wrong key; whatever else goes wrong shows at the list of models."""
+    try:
+        await connection.get(path)
+    except LLMAuthError:
+        raise
+    except LLMError:
+        return
+
+
+def _models(answer: object) -> list[str] | None:
+    """Return the ids in a list of models, None when it is none."""
+    rows = answer
+    if isinstance(answer, Mapping):
+        if "data" not in answer:
+            return None
+        rows = answer["data"] or []  # Ollama without a model sends null
+    if not isinstance(rows, list):
+        return None
+    names = {row.get("id") for row in rows if isinstance(row, Mapping)}
+    return [name for name in names if isinstance(name, str)]
+
+
+_SMALLEST, _LARGEST = 256, 100_000_000  # tokens; anything else is no window
+_FIELDS = (
+    "loaded_context_length", "max_model_len", "n_ctx", "context_window", "context_length", "max_context_length",
+)  # fmt: skip
+"""What servers call it in the row of a model; first what runs, then what the model could."""
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+
+
+async def async_context_window(connection: Connection, config: EndpointConfig) -> int | None:
+    """Return what a server tells of the model's context window, None when it tells nothing.
+
+    Ask it when it has just answered: some tell only of a model that is loaded. Never raises `LLMError`.
+    """
+    async for name, found in _answers(connection, config):
+        if found is not None and _SMALLEST <= found <= _LARGEST:
+            LOGGER.debug("%s tells a context window of %d tokens (%s)", config.title, found, name)
+            return found
+    return None
+
+
+async def _answers(connection: Connection, config: EndpointConfig) -> AsyncGenerator[tuple[str, int | None]]:
+    """Yield what each address says that a server of this kind may have."""
+    root = normalize_base_url(config.base_url, config.preset).removesuffix("/v1")
+    asked: dict[str, tuple[Mapping[str, Any] | None, Callable[[object, EndpointConfig], int | None]]] = {
+        "/models": (None, _from_models),
+        f"{root}/api/v0/models": (None, _from_models),
+        f"{root}/props": (None, _from_props),
+        f"{root}/api/ps": (None, _from_ps),
+        f"{root}/api/show": ({"model": config.model}, _from_show),
+    }
+    paths = {
+        "openai": (),
+        "azure": (),
+        "ollama": (f"{root}/api/ps", f"{root}/api/show"),
+        "lm_studio": (f"{root}/api/v0/models", "/models"),
+        "llama_cpp": (f"{root}/props", "/models"),
+        "custom": tuple(asked),
+    }.get(config.preset, ("/models",))
+    for path in paths:
+        body, read = asked[path]
+        try:
+            answer = await (connection.get(path) if body is None else connection.ask(path, body))
+        except LLMError:
+            continue
+        yield path, read(answer, config)
+
+
+def _from_models(answer: object, config: EndpointConfig) -> int | None:
+    """Read a list of models in OpenAI's form: vLLM, OpenRouter, Groq, Mistral, LM Studio and others add a field."""
+    rows = answer.get("data") if isinstance(answer, Mapping) else answer
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, Mapping) and row.get("id") == config.model:
+            details = row.get("meta")
+            return _first(row) or _first(details if isinstance(details, Mapping) else {})
+    return None
+
+
+def _first(row: Mapping[str, Any]) -> int | None:
+    return next((found for name in _FIELDS if (found := _whole(row.get(name))) is not None), None)
+
+
+def _from_props(answer: object, _config: EndpointConfig) -> int | None:
+    """Read the properties of llama.cpp's server: the window of one slot."""
+    settings = answer.get("default_generation_settings") if isinstance(answer, Mapping) else None
+    return _whole(settings.get("n_ctx")) if isinstance(settings, Mapping) else None
+
+
+def _from_ps(answer: object, config: EndpointConfig) -> int | None:
+    """Read what Ollama has loaded, with the window it was loaded with."""
+    rows = answer.get("models") if isinstance(answer, Mapping) else None
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, Mapping) and config.model in (row.get("name"), row.get("model")):
+            return _whole(row.get("context_length"))
+    return None
+
+
+def _from_show(answer: object, config: EndpointConfig) -> int | None:
+    """Read what Ollama knows of a model: the window set for it, or the model's own where that is smaller than usual."""
+    if not isinstance(answer, Mapping):
+        return None
+    if match := _NUM_CTX.search(str(answer.get("parameters") or "")):
+        return int(match[1])
+    details = answer.get("model_info")
+    for name, value in details.items() if isinstance(details, Mapping) else ():
+        if str(name).endswith(".context_length") and (window := _whole(value)) is not None:
+            return window if window < preset_for(config.preset).context_window else None
+    return None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

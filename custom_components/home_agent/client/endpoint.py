@@ -1,0 +1,216 @@
+"""One endpoint at run time: its client, what it was seen to do, and who has to know when it fails.
+
+What is learned about models, how their tokens are counted and how large their window is, is kept in one small file.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.util import dt as dt_util
+
+from ..support import issues
+from ..support.errors import LLMAuthError, LLMError, LLMModelNotFoundError
+from ..support.masking import Mask, mask
+from ..support.outages import CircuitBreaker
+from ..support.storage import Report, StoredFile
+from ..turn.turn import Usage
+from .model import ChatClient, Reply
+
+WINDOW_HOLDS = timedelta(days=1)
+"""How long what was learned of a window counts: whoever runs the server may start it with another one."""
+SAVE_DELAY = 300  # seconds; nothing is lost that is not learned again
+NOTEWORTHY = 0.03  # change of the factor that is worth a write to a memory card
+SHORT_REQUEST = 1024  # tokens; no window is smaller, so one that was refused says nothing about it
+
+
+@dataclass(slots=True)
+class ModelFacts:
+    """One model on one server."""
+
+    factor: float = 1.0
+    """What the server counted as tokens, compared with our estimate."""
+    window: int | None = None
+    """Tokens of prompt and answer together; None: it did not tell."""
+
+
+class ModelStatistics:
+    """The facts by model; owned by the config entry."""
+
+    def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
+        """Start with nothing; `async_load` reads what there is. `report` is told of a file that cannot be used."""
+        self._file = StoredFile(hass, file_of(entry_id), self._data, report, delay=SAVE_DELAY)
+        self._facts: dict[str, ModelFacts] = {}
+
+    async def async_load(self) -> None:
+        """Read the file; what is no fact in it is left out. Never raises."""
+        self._facts = await self._file.async_load(_read) or {}
+
+    async def async_close(self) -> None:
+        """Write down what is not yet written."""
+        await self._file.async_close()
+
+    @callback
+    def of(self, key: str) -> ModelFacts:
+        """Return what is known of a model."""
+        return self._facts.get(key, ModelFacts())
+
+    @callback
+    def note(self, key: str, facts: ModelFacts) -> None:
+        """Keep what was learned; what hardly differs is not written."""
+        before = self._facts.get(key) or ModelFacts()
+        if facts.window != before.window or abs(facts.factor - before.factor) >= NOTEWORTHY:
+            self._facts[key] = ModelFacts(round(facts.factor, 3), facts.window)
+            self._file.async_changed()
+
+    def _data(self) -> dict[str, Any]:
+        return {key: asdict(facts) for key, facts in dict(self._facts).items()}
+
+
+def file_of(entry_id: str) -> str:
+    """Return what the file of an entry is called."""
+    return f"models.{entry_id}"
+
+
+def _read(content: dict[str, Any]) -> dict[str, ModelFacts]:
+    found: dict[str, ModelFacts] = {}
+    for key, item in content.items():
+        match item:
+            case {"factor": float(factor), "window": int() | None as window} if 0.1 < factor < 10:
+                found[key] = ModelFacts(factor, window)
+    return found
+
+
+@dataclass(slots=True)
+class EndpointStats:
+    """What an endpoint was seen to do since the entry was loaded."""
+
+    usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+    failures_in_a_row: int = 0
+    first_delta_ms: int | None = None
+    """Of the newest request."""
+    duration_ms: int | None = None
+    """Of the newest request."""
+    last_success: datetime | None = None
+
+
+class Endpoint:
+    """A model and how it is doing; owned by the config entry."""
+
+    def __init__(
+        self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatClient, statistics: ModelStatistics
+    ) -> None:
+        """Start as if all were well: a sleeping computer must not keep Home Assistant from starting."""
+        self._hass = hass
+        self._entry = entry
+        self.client = client
+        self.config = client.config
+        self.stats = EndpointStats()
+        self._breaker = CircuitBreaker(self.config.title)
+        self._listeners: list[CALLBACK_TYPE] = []
+        self._statistics = statistics
+        self._key = f"{self.config.subentry_id}/{self.config.model}"
+        known = statistics.of(self._key)
+        client.estimator.factor = known.factor
+        self._told = known.window
+        """The window that the server told, in tokens."""
+        self._assumed = self.config.assumed_window(self._told)
+        self._asks_window_at: datetime | None = None
+        """When its window is asked for again; None: with the next answer."""
+        self._refused: int | None = None
+        """Tokens that were too many for it, whatever anybody says about its window."""
+        self._refused_until = dt_util.utcnow()
+        """Later it is tried again: at worst one more request is refused."""
+
+    @property
+    def window(self) -> int:
+        """Tokens of prompt and answer together, as far as they are known by now."""
+        if self._refused is not None and dt_util.utcnow() >= self._refused_until:
+            self._refused = None
+        return self._assumed if self._refused is None else min(self._assumed, self._refused)
+
+    @callback
+    def async_listen(self, listener: CALLBACK_TYPE) -> Callable[[], None]:
+        """Call `listener` after each turn; return how to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @callback
+    def async_succeeded(self, reply: Reply, duration_ms: int) -> None:
+        """Take note of a request that was answered."""
+        stats = self.stats
+        if stats.failures_in_a_row:
+            self._breaker.succeeded()
+            issues.async_endpoint_recovered(self._hass, self.config)
+        stats.failures_in_a_row = 0
+        stats.requests += 1
+        stats.first_delta_ms, stats.duration_ms = reply.first_delta_ms, duration_ms
+        stats.last_success = now = dt_util.utcnow()
+        if reply.usage is not None:
+            stats.usage += reply.usage
+            self._statistics.note(self._key, ModelFacts(self.client.estimator.factor, self._told))
+        if self.config.context_window is None and (self._asks_window_at is None or now >= self._asks_window_at):
+            self._asks_window_at = now + WINDOW_HOLDS
+            # the server is awake, and nobody waits for it now
+            self.async_work(self._async_ask_window(), "context window")
+
+    @callback
+    def async_failed(self, error: LLMError) -> None:
+        """Take note of a request that failed, however; raise what needs the owner."""
+        self.stats.requests += 1
+        # without the server's words: some repeat what they were sent
+        is_outage = self._breaker.failed(f"{type(error).__name__} ({error.translation_key})")
+        self.stats.failures_in_a_row = self._breaker.failures
+        match error:
+            case LLMAuthError():
+                self._entry.async_start_reauth(self._hass, data={"subentry_id": self.config.subentry_id})
+            case LLMModelNotFoundError():
+                issues.async_model_missing(self._hass, self.config)
+            case _ if is_outage:
+                issues.async_endpoint_failed(self._hass, self.config, error)
+
+    async def _async_ask_window(self) -> None:
+        if (window := await self.client.async_context_window()) is None:
+            return
+        if window != (self._told or window):
+            self._refused = None  # by another window, or by another model under the same name
+        self._told = window
+        self._assumed = self.config.assumed_window(window)
+        self._statistics.note(self._key, ModelFacts(self.client.estimator.factor, window))
+
+    @callback
+    def async_work(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Start work in the background that ends with the entry."""
+        return self._entry.async_create_background_task(self._hass, work, f"home_agent {name}")
+
+    @callback
+    def async_was_too_long(self, limit: int | None, estimated: int | None) -> None:
+        """Take note that a request was too long: the model runs with another window than anybody said.
+
+        `limit` is what it said with its refusal, `estimated` how long the request was (`Reply.estimated_tokens`).
+        """
+        self._asks_window_at = None
+        refused = limit or round((estimated or 0) * self.client.estimator.factor)
+        if refused >= (1 if limit else SHORT_REQUEST):
+            now = dt_util.utcnow()
+            self._refused = min(refused, self._refused or refused) if now < self._refused_until else refused
+            self._refused_until = now + WINDOW_HOLDS
+
+    @callback
+    def async_publish(self) -> None:
+        """Tell the listeners, once per turn: a turn with tools makes several requests."""
+        for listener in tuple(self._listeners):
+            listener()
+
+
+def mask_for(choice: str, *, remote: bool) -> Mask | None:
+    """Return what hides personal data on the way to an endpoint; None when nothing is to be hidden.
+
+    `choice` is the profile's: `auto` (only where what is sent leaves the house), `always`, `never`.
+    """
+    return mask if choice == "always" or (choice == "auto" and remote) else None

@@ -1,1 +1,0 @@
-"""What was said, kept across sessions and restarts."""

@@ -1,1 +1,0 @@
-"""The owner's own tools: requests to other computers, actions of the house, templates."""

@@ -1,0 +1,171 @@
+"""The form about search and documents: where documents are kept, who makes vectors, what counts as near.
+
+Before it is stored, the server and the model are asked once. Token and key are never shown again; an empty field keeps what
+is stored, as long as it goes to the same computer, until the switch beside it says to forget it.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import section
+import probatio
+
+from ..search.chroma_store import ChromaStore
+from ..search.embeddings import EmbeddingsApi
+from ..search.lexical_embedder import async_load_numpy
+from ..settings.endpoint import PRESETS, preset_for
+from ..settings.search import (
+    CHROMA,
+    CONF_RETRIEVAL,
+    EMBEDDED,
+    ENDPOINT,
+    LEXICAL,
+    OLLAMA,
+    RetrievalSettings,
+    is_collection_name,
+)
+from ..support.errors import EmbeddingError, RetrievalError
+from ..support.localize import async_error_text
+from ..support.outages import Silent
+from .checks import Finding
+from .endpoint import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
+from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, dropdown, is_empty, lifted, markers, number
+
+FAILED = "retrieval_failed"
+TEST_TIMEOUT = 20.0  # seconds for one text: a model may have to be loaded first
+
+BASICS: Fields = {
+    "store": dropdown((EMBEDDED, CHROMA), "vector_store"),
+    "embedding": dropdown((LEXICAL, ENDPOINT), "embedding"),
+}
+SECTIONS: dict[str, Fields] = {
+    "chroma": {
+        "chroma_host": TEXT,
+        "chroma_port": number(1, 65535),
+        "chroma_tls": SWITCH,
+        "chroma_verify_ssl": SWITCH,
+        "chroma_token": SECRET,
+        "chroma_tenant": TEXT,
+        "chroma_database": TEXT,
+        "collection": TEXT,
+        "l2_threshold": number(0, 1_000_000, step=0.1),
+    },
+    "model": {
+        "embedding_preset": dropdown(tuple(PRESETS), "preset"),
+        "embedding_url": ADDRESS,
+        "embedding_key": SECRET,
+        "embedding_verify_ssl": SWITCH,
+        "embedding_model": TEXT,
+        "embedding_keep_alive": TEXT,
+        "top_k": number(1, 50),
+        "similarity_threshold": number(0, 1, step=0.01),
+        "embedding_batch": number(1, 2048),
+    },
+    "additional": {
+        "additional_collections": TEXT,
+        "additional_top_k": number(1, 50),
+        "additional_l2_threshold": number(0, 1_000_000, step=0.1),
+    },
+}
+SECRETS = ("chroma_token", "embedding_key")
+REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
+"""Switches that forget a secret, each below its field as long as there is one."""
+DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
+
+
+def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip_check: bool) -> probatio.Schema:
+    """Return the form as it applies, with the parts open that matter to what is chosen."""
+    shown = {key: value for key, value in {**DEFAULTS, **stored}.items() if key not in SECRETS}
+    matters = {"chroma": shown["store"] == CHROMA, "model": shown["embedding"] == ENDPOINT, "additional": False}
+    schema: dict[probatio.Marker, Any] = {**markers(hass, BASICS, shown)}
+    for name, fields in SECTIONS.items():
+        inner = probatio.Schema(markers(hass, _with_switches(fields, stored), shown))
+        schema[probatio.Optional(name)] = section(inner, {"collapsed": not matters[name]})
+    if may_skip_check:
+        schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
+    return probatio.Schema(schema)
+
+
+def _with_switches(fields: Fields, stored: Mapping[str, Any]) -> Fields:
+    """Return the fields with a switch below each secret that there is."""
+    shown: Fields = {}
+    for key, selector in fields.items():
+        shown[key] = selector
+        if stored.get(key) and key in REMOVE:
+            shown[REMOVE[key]] = SWITCH
+    return shown
+
+
+def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to store: only what differs from the defaults. A part that was not sent stays as it is."""
+    submitted = lifted(user_input, SECTIONS)
+    sent = [*BASICS, *(key for name in SECTIONS if name in user_input for key in SECTIONS[name])]
+    data = dict(stored)
+    for key in sent:
+        value = submitted.get(key)
+        value = value.strip() if isinstance(value, str) else value
+        if is_empty(value):
+            if key not in SECRETS and not isinstance(DEFAULTS[key], bool):
+                data.pop(key, None)
+        else:
+            data[key] = int(value) if isinstance(DEFAULTS[key], int) and isinstance(value, float) else value
+    _follow_preset(stored, data)
+    for key in SECRETS:
+        if not submitted.get(key) and (submitted.get(REMOVE[key]) or not _goes_to_same_server(key, stored, data)):
+            data.pop(key, None)
+    return {key: value for key, value in data.items() if value != DEFAULTS.get(key)}
+
+
+def _follow_preset(stored: Mapping[str, Any], data: dict[str, Any]) -> None:
+    """Take the usual address of another kind of server, where the one of the former kind was left in its field."""
+    before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
+    changed = before["embedding_preset"] != after["embedding_preset"]
+    usual = preset_for(before["embedding_preset"]).base_url
+    if changed and usual and after["embedding_url"] == usual:
+        data["embedding_url"] = preset_for(after["embedding_preset"]).base_url or after["embedding_url"]
+
+
+def _goes_to_same_server(key: str, stored: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
+    if key == "chroma_token":
+        return all(before[name] == after[name] for name in ("chroma_host", "chroma_port"))
+    addresses = [usable_url(item["embedding_url"], item["embedding_preset"]) for item in (before, after)]
+    return None not in addresses and same_server(str(addresses[0]), str(addresses[1]))
+
+
+async def async_check(hass: HomeAssistant, stored: Mapping[str, Any], *, connect: bool) -> Finding | None:
+    """Return what is wrong: `FAILED` when it is the server or the model, as they answered."""
+    settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
+    names = (settings.collection, *settings.additional_collections)
+    if wrong := next((name for name in names if not is_collection_name(name)), None):
+        return "collection_name", {"name": wrong[:80]}
+    if settings.embedding == ENDPOINT:
+        if usable_url(settings.embedding_url, settings.embedding_preset) is None:
+            return "invalid_url", {}
+        if settings.embedding_preset == OLLAMA and not KEEP_ALIVE.fullmatch(settings.embedding_keep_alive):
+            return "keep_alive_format", {}
+    if connect:
+        try:
+            await _async_connect(hass, settings)
+        except RetrievalError as err:
+            return FAILED, {"reason": await async_error_text(hass, hass.config.language, err)}
+    return None
+
+
+async def _async_connect(hass: HomeAssistant, settings: RetrievalSettings) -> None:
+    """Ask the server for its collection and the model for a vector. Raises `RetrievalError`."""
+    if settings.store == CHROMA:
+        store = ChromaStore(hass, settings, Silent(), logs=False)
+        await store.async_open()
+        await store.async_check(settings.collection)
+    if settings.embedding == ENDPOINT:
+        await async_load_numpy(hass)
+        api = EmbeddingsApi(hass, settings)
+        try:
+            async with asyncio.timeout(TEST_TIMEOUT):
+                await api.async_embed(["Kitchen light"], patient=False)
+        except TimeoutError as err:
+            raise EmbeddingError("embedding_timeout", endpoint=api.title, detail=f"{TEST_TIMEOUT:g}") from err

@@ -1,0 +1,1 @@
+"""The exposed home: its entities, their names, and what they can do."""

@@ -1,0 +1,485 @@
+"""What an entity can do now, the service calls that an action comes to, why they need a yes, and what they should lead to.
+
+The one source of truth: the records in domains/, the entity's supported features and attributes, and the services that are
+registered. Tools, error texts and whoever wants to know go through here, so that nothing is offered that is refused later
+(lesson 12).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+import re
+from typing import Any
+
+from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant, State, split_entity_id
+from homeassistant.helpers import entity_registry as er
+import probatio
+
+from ..support.errors import ToolRefusal
+from ..turn.plan import DESTRUCTIVE, ServiceCall
+from .domain import Action, Domain, Goal, Step, Subject
+from .domains import DOMAINS, UNKNOWN
+from .exposure import is_shared
+from .tolerance import STATE, Check, Tolerance, number_of, other_than
+
+ACTIONS = ("turn_on", "turn_off", "toggle", "set_value")
+"""The actions that the tool's schema names; the services themselves are understood as well."""
+
+GROUP = "group"
+_STATE_WORDS = {
+    **dict.fromkeys(("on", "open", "opened", "locked", "true"), "turn_on"),
+    **dict.fromkeys(("off", "close", "closed", "unlocked", "false"), "turn_off"),
+}
+
+TARGET_KEYS = frozenset(
+    {
+        "entity_id", "entity_ids", "entity", "device_id", "device_ids", "device_target", "area_id", "area_ids", "floor_id",
+        "floor_ids", "label_id", "label_ids", "target", "targets", "exclude", "group_members", "snapshot_entities",
+    }
+)  # fmt: skip
+"""Keys that would move a service call to other targets than the checked ones (lesson 5)."""
+
+
+@cache
+def known_actions() -> frozenset[str]:
+    """Return every action name that some domain understands, besides `set_` and a parameter's name."""
+    return frozenset({*ACTIONS, *(name for record in DOMAINS.values() for name in (*record.words, *record.actions))})
+
+
+def is_controllable(entity_id: str) -> bool:
+    """Return whether the entity's domain can be controlled at all."""
+    domain = split_entity_id(entity_id)[0]
+    return domain == GROUP or bool(DOMAINS.get(domain, UNKNOWN).actions)
+
+
+def abilities(hass: HomeAssistant, entity_id: str) -> list[str]:
+    """Return what the entity can do now: `turn_on`, `set_value (brightness_pct, ...)`, `command (stop, ...)`."""
+    state = hass.states.get(entity_id)
+    if state is None or not (record := DOMAINS.get(state.domain, UNKNOWN)).actions:
+        return []
+    subject = Subject(hass, state)
+    switches = {action: _switch(subject, record, action) for action in ACTIONS[:3]}
+    result = [action for action, name in switches.items() if name is not None and action != "toggle"]
+    if len(result) == 2 if record.is_on is not None else switches["toggle"] is not None:
+        result.append("toggle")
+    settings: dict[str, None] = {}
+    for name in record.values:
+        if _is_possible(record.actions[name], subject):
+            settings |= dict.fromkeys(record.actions[name].open_fields(subject))
+    if settings:
+        result.append(f"set_value ({', '.join(settings)})")
+    covered = {*ACTIONS, *record.values, *switches.values()}
+    if commands := [
+        name for name, item in record.actions.items() if name not in covered and _is_possible(item, subject)
+    ]:
+        result.append(f"command ({', '.join(commands)})")
+    return result
+
+
+def service_calls(
+    hass: HomeAssistant, action: str, entity_id: str, parameters: Mapping[str, object]
+) -> list[ServiceCall]:
+    """Return the service calls that do `action` on one entity, in their order; a group comes to those of its members.
+
+    Raises `ToolRefusal` that says what the entity can do, when it cannot do this.
+    """
+    if parameters:
+        refuse_targets(parameters)
+    domain = split_entity_id(entity_id)[0]
+    if domain == GROUP:
+        return _group_calls(hass, action, entity_id, parameters)
+    state = hass.states.get(entity_id)
+    if state is None or state.state == STATE_UNAVAILABLE:
+        raise ToolRefusal(f"{entity_id} is unavailable right now.")
+    record = DOMAINS.get(domain, UNKNOWN)
+    if not record.actions:
+        raise ToolRefusal(f"{entity_id} can only be read; a {domain} cannot be controlled.")
+    subject = Subject(hass, state)
+    action, given = _understood(subject, record, action, parameters)
+    steps = record.build(subject, action, given) if record.build is not None else None
+    calls: list[ServiceCall] = []
+    for step in _steps(subject, record, action, given) if steps is None else steps:
+        service = hass.services.async_services_for_domain(domain).get(step.service)
+        if service is None:
+            raise _cannot(subject, step.service)
+        if service.schema is not None:
+            try:
+                service.schema({**step.data, ATTR_ENTITY_ID: [entity_id]})
+            except probatio.Invalid as err:
+                raise ToolRefusal(f"{step.service} of {entity_id}: {err}") from err
+        calls.append(ServiceCall(domain=domain, service=step.service, entity_ids=(entity_id,), data=dict(step.data)))
+    return calls
+
+
+def refuse_targets(parameters: Iterable[str]) -> None:
+    """Refuse parameters that name targets: `entity_id` of the call is the only place for them."""
+    if found := sorted(key for key in parameters if key.casefold() in TARGET_KEYS):
+        raise ToolRefusal(
+            f"{', '.join(found)} is not allowed inside parameters. What is to be controlled stands in entity_id only."
+        )
+
+
+def _group_calls(
+    hass: HomeAssistant, action: str, entity_id: str, parameters: Mapping[str, object]
+) -> list[ServiceCall]:
+    calls: list[ServiceCall] = []
+    refused: ToolRefusal | None = None
+    for member in members(hass, entity_id):
+        if split_entity_id(member)[0] == GROUP:  # its members follow by themselves
+            continue
+        try:
+            calls += service_calls(hass, action, member, parameters)
+        except ToolRefusal as err:
+            refused = refused or err
+    if not calls:
+        raise refused or ToolRefusal(f"{entity_id} has no members that can be controlled.")
+    return calls
+
+
+def _understood(
+    subject: Subject, record: Domain, action: str, parameters: Mapping[str, object]
+) -> tuple[str, dict[str, object]]:
+    """Return action and parameters under the names that the record uses."""
+    given: dict[str, object] = {}
+    for name, value in parameters.items():
+        if value is not None:
+            key = name.strip().casefold()
+            given[record.aliases.get(key, key)] = value
+    if given and record.rewrite is not None:
+        given = record.rewrite(subject, given)
+    if action.startswith("set_") and action not in ACTIONS and record.action(action) is None:
+        setting = action.removeprefix("set_")
+        action, given = "set_value", _value_as(given, record.aliases.get(setting, setting))
+    if action == "set_value" and len(given) == 1 and record.on:  # {"state": "off"} is turn_off
+        ((name, value),) = given.items()
+        word = str(value).strip().casefold()
+        if name in ("state", "value") and (switched := record.states.get(word) or _STATE_WORDS.get(word)):
+            action, given = switched, {}
+    if "value" in given and record.value is not None:
+        given = _value_as(given, record.value if isinstance(record.value, str) else record.value(subject))
+        given = record.rewrite(subject, given) if record.rewrite is not None else given
+    return _commanded(record, action, given) if "command" in given else (action, given)
+
+
+def _value_as(given: dict[str, object], name: str) -> dict[str, object]:
+    return {name if key == "value" else key: value for key, value in given.items()}
+
+
+def _commanded(record: Domain, action: str, given: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """Read `{"command": "stop"}` as the action it names, unless the domain has a parameter of that name."""
+    if any("command" in item.fields for item in record.actions.values()):
+        return action, given
+    if action not in ACTIONS and record.action(action) is None:
+        return action, given  # unknown anyway
+    if action not in ("set_value", "turn_on"):
+        raise ToolRefusal(f"{action} does not go together with a command.")
+    command = str(given.pop("command")).strip().casefold().replace(" ", "_")
+    return command, given
+
+
+def _steps(subject: Subject, record: Domain, action: str, given: dict[str, object]) -> list[Step]:
+    """Return the steps of an action: what it comes to itself, then those that set what it does not take."""
+    primary = _primary(subject, record, action, given)
+    chosen = [primary] if primary else []
+    if primary is None or action == "turn_on":
+        chosen += [name for name in record.values if name != primary]
+    steps: list[Step] = []
+    for name in chosen:
+        item = record.actions[name]
+        own = {field: given.pop(field) for field in item.fields if field in given}
+        if own or name == primary:
+            steps.append(_step(subject, record, name, own))
+    if given or not steps:
+        raise _misfit(subject, record, action, given)
+    return steps
+
+
+def _primary(subject: Subject, record: Domain, action: str, given: Mapping[str, object]) -> str | None:
+    """Return the name of what the action itself comes to; None: it only sets something."""
+    match action:
+        case "set_value":
+            return None
+        case "turn_on" | "turn_off" | "toggle":
+            found = _switch(subject, record, action)
+            if found is None and not (action == "turn_on" and given):
+                raise _cannot(subject, action)
+            return found
+    name = record.words.get(action, action)
+    if name not in record.actions:
+        raise _cannot(subject, action)
+    if name in record.values:
+        if not given:
+            raise ToolRefusal(f"{action} needs parameters: {', '.join(record.actions[name].open_fields(subject))}.")
+        return None
+    return name
+
+
+def _switch(subject: Subject, record: Domain, action: str) -> str | None:
+    """Return the name of what turns on, turns off or toggles this entity now; None when there is nothing."""
+    names = {"turn_on": record.on, "turn_off": record.off, "toggle": record.toggle}[action]
+    if action == "toggle" and record.is_on is not None and (is_on := record.is_on(subject)) is not None:
+        names = record.off if is_on else record.on
+    for name in names:
+        if _is_possible(record.actions[name], subject):
+            return name
+    return None
+
+
+def _is_possible(action: Action, subject: Subject) -> bool:
+    """Return whether the entity can do it now: the service is there and the entity has what it takes."""
+    return (
+        (not action.feature or subject.features & action.feature == action.feature)
+        and (action.when is None or action.when(subject))
+        and subject.hass.services.has_service(subject.state.domain, action.service)
+    )
+
+
+def _step(subject: Subject, record: Domain, name: str, given: Mapping[str, object]) -> Step:
+    """Return one validated step; `given` has only fields of the action."""
+    action = record.actions[name]
+    if not _is_possible(action, subject):
+        raise _cannot(subject, name)
+    data: dict[str, Any] = dict(action.data(subject)) if action.data else {}
+    if given and (closed := [field for field in given if field not in action.open_fields(subject)]):
+        raise _misfit(subject, record, name, closed)
+    if missing := [field for field in action.required if field not in given]:
+        raise ToolRefusal(f"{name} of {subject.state.entity_id} needs {', '.join(missing)}.")
+    for key, value in given.items():
+        field = action.fields[key]
+        try:
+            data[field.key or key] = field.read(value, subject)
+        except ToolRefusal as err:
+            raise ToolRefusal(f"{key} of {subject.state.entity_id}: {err}") from err
+    return Step(action.service, data)
+
+
+def _cannot(subject: Subject, action: str) -> ToolRefusal:
+    return ToolRefusal(f"{subject.state.entity_id} cannot {action} now. {_what_it_can(subject)}")
+
+
+def _misfit(subject: Subject, record: Domain, action: str, given: Iterable[str]) -> ToolRefusal:
+    unknown = ", ".join(sorted(given))
+    if not unknown:
+        return ToolRefusal(f"{action} of {subject.state.entity_id} needs parameters. {_what_it_can(subject)}")
+    named = record.action(action) if action not in ("set_value", "turn_on") else None
+    if named is not None and record.words.get(action, action) not in record.values:
+        allowed = f"It takes {', '.join(named.open_fields(subject)) or 'none'}."
+    else:
+        allowed = _what_it_can(subject)
+    return ToolRefusal(f"{subject.state.entity_id} does not take {unknown} with {action}. {allowed}")
+
+
+def _what_it_can(subject: Subject) -> str:
+    can = abilities(subject.hass, subject.state.entity_id)
+    return f"It can: {', '.join(can)}." if can else "It can do nothing now."
+
+
+# What is behind a group counts, whoever asks for the group: a model, a sentence, a tool of somebody else.
+
+
+class ClosedGroup(ToolRefusal):
+    """A group reaches what is not exposed."""
+
+    def __init__(self, entity_id: str) -> None:
+        """Keep which one, for the model and for people."""
+        super().__init__(f"{entity_id} cannot be controlled as a whole: not everything in it is exposed.")
+        self.translation_key = "group_not_exposed"
+        self.translation_placeholders = {"target": entity_id}
+
+
+def members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
+    """Return the entities behind a group, of whatever kind, nested groups resolved; empty for anything else."""
+    found: dict[str, None] = {}
+    queue = [entity_id]
+    for group in queue:
+        state = hass.states.get(group)
+        value = state.attributes.get(ATTR_ENTITY_ID) if state is not None else None
+        if state is None or not isinstance(value, (list, tuple, set)):
+            continue
+        record = DOMAINS.get(state.domain, UNKNOWN)
+        if state.domain == GROUP or (record.actions and record.has_members):
+            new = [member for item in value if (member := str(item)) not in found and member != entity_id]
+            found |= dict.fromkeys(new)
+            queue += new
+    return tuple(found)
+
+
+def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
+    """Return the members of a group that are targets besides it; of what the group hides it stands for them.
+
+    Raises `ClosedGroup` when it reaches anything else that is not exposed.
+    """
+    reached: list[str] = []
+    for member in members(hass, entity_id):
+        if is_shared(hass, member):
+            reached.append(member)
+        elif not _is_hidden_by_group(hass, member):
+            raise ClosedGroup(entity_id)
+    return tuple(reached)
+
+
+def is_open(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether everything that an entity reaches may be reached; whoever means many leaves out the others."""
+    try:
+        reached_members(hass, entity_id)
+    except ClosedGroup:
+        return False
+    return True
+
+
+def open_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
+    """Return the members of a group for which it does not stand, exposed or not: what is named along with it."""
+    return tuple(member for member in members(hass, entity_id) if not _is_hidden_by_group(hass, member))
+
+
+def _is_hidden_by_group(hass: HomeAssistant, entity_id: str) -> bool:
+    entry = er.async_get(hass).async_get(entity_id)
+    return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
+
+
+# Why a call needs the owner's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.
+
+
+_INTEGRATIONS = frozenset(
+    {
+        "alexa_devices", "backup", "conversation", "downloader", "hassio", "home_agent", "mqtt", "notify", "pyscript",
+        "python_script", "rest_command", "shell_command", "telegram_bot", "update", "zwave_js",
+    }
+)  # fmt: skip
+"""Every action of these: the machine and its updates, programs and requests of the owner's, messages to people and networks."""
+_DESTRUCTIVE = frozenset(
+    {
+        ("device_tracker", "see"), ("homeassistant", "set_location"), ("homeassistant", "stop"), ("recorder", "disable"),
+        ("shopping_list", "clear_completed_items"), ("zha", "permit"),
+    }
+)  # fmt: skip
+_HARMLESS = frozenset({("wake_on_lan", "send_magic_packet")})
+_VERBS = re.compile(
+    r"(?:.*_)?(?:call|delete|erase|purge|purchase|order|reboot|reload|remove|reset|restart|send|shutdown|uninstall|wipe)(?:_.*)?"
+)
+"""What no action is called that could be taken back, or that stays in the house."""
+_KEYS_OF_DOORS = re.compile(r"(?!get_).*(?:credential|lock_user|user_?code).*")
+"""Who can open a lock from now on."""
+
+
+@lru_cache(maxsize=1024)
+def is_sensitive_service(domain: str, service: str) -> bool:
+    """Return whether an action needs the owner's yes by its name alone."""
+    record = DOMAINS.get(domain, UNKNOWN)
+    if service in record.harmless or (domain, service) in _HARMLESS:
+        return False
+    if domain in _INTEGRATIONS or service in record.destructive or (domain, service) in _DESTRUCTIVE:
+        return True
+    return any(names.fullmatch(service) for names in (_VERBS, _KEYS_OF_DOORS))
+
+
+def sensitivities(hass: HomeAssistant, call: ServiceCall) -> Iterator[str]:
+    """Yield every reason for which a call needs the owner's yes; a group is as sensitive as each of its members."""
+    if is_sensitive_service(call.domain, call.service):
+        yield DESTRUCTIVE
+    for entity_id in call.entity_ids:
+        for concerned in (entity_id, *members(hass, entity_id)):
+            judge = DOMAINS.get(split_entity_id(concerned)[0], UNKNOWN).sensitive
+            if judge is not None and (reason := judge(hass.states.get(concerned), call.service, call.data)):
+                yield reason
+
+
+# What a call should lead to, as far as the state of an entity can show it.
+
+
+_RESTING = frozenset({"off", "closed", "standby"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What an entity should come to: a state, a value as its state, attributes, or several of these."""
+
+    goal: Goal | None = None
+    value: Check | None = None
+    attributes: Mapping[str, Check] = field(default_factory=dict)
+    takes: float = 0
+    """Seconds that it was asked to take: a light that fades may show nothing of it before its end."""
+
+    def reached(self, before: State, now: State) -> bool | None:
+        """Return whether it is so; None when the entity shows nothing of it."""
+        if now.state == STATE_UNKNOWN and before.state == STATE_UNKNOWN:
+            return None
+        shown = [
+            check(now.attributes.get(name))
+            for name, check in self.attributes.items()
+            if name in now.attributes or before.attributes.get(name) is not None
+        ]
+        goal = self.goal
+        if goal is not None and (goal.says_enough or shown):
+            shown.append(now.state in goal.one_of if goal.one_of else now.state not in goal.none_of)
+        if self.value is not None:
+            shown.append(self.value(now.state))
+        return all(shown) if shown else None
+
+    def under_way(self, now: State) -> bool:
+        """Return whether the entity is on its way."""
+        return self.goal is not None and now.state in self.goal.under_way
+
+    def moved(self, before: State, now: State) -> bool:
+        """Return whether anything of it is different from before."""
+        return now.state != before.state or any(
+            now.attributes.get(name) != before.attributes.get(name) for name in self.attributes
+        )
+
+    def and_then(self, later: Expectation) -> Expectation:
+        """Return what is expected after a second call on the same entity."""
+        return Expectation(
+            goal=later.goal or self.goal,
+            value=later.value or self.value,
+            attributes={**self.attributes, **later.attributes},
+            takes=max(self.takes, later.takes),
+        )
+
+
+def expectation(before: State, call: ServiceCall) -> Expectation | None:
+    """Return what the call should make of an entity that is `before`; None when nothing can be seen.
+
+    Its generic services (`homeassistant.turn_on`) count as those of its domain. What a state cannot show (a pressed button, a
+    scene, a script, the next track) has no expectation.
+    """
+    record, service, data = DOMAINS.get(before.domain, UNKNOWN), call.service, call.data
+    if service == "toggle" and before.state not in ("opening", "closing"):  # then it may stop or turn round
+        on, off = (record.on[0], record.off[0]) if record.toggle else ("turn_on", "turn_off")
+        service = on if before.state in _RESTING else off
+    elif service in record.alternates:
+        state, then, otherwise = record.alternates[service]
+        service = then if before.state == state else otherwise
+    checks: dict[str, Check] = {}
+    at_zero = service in ("turn_on", "set_percentage") and any(
+        number_of(data[key]) == 0 for key in record.off_at_zero if key in data
+    )
+    if service == "turn_off" or at_zero:
+        goal = record.goals.get("turn_off")
+    else:
+        goal = record.goals.get(service)
+        if data:
+            for key, (aspect, tolerance) in _shown(before.domain).items():
+                if (asked := data.get(key)) is not None:
+                    shown = before.state if aspect == STATE else before.attributes.get(aspect)
+                    checks[aspect] = tolerance(asked, shown, before)
+        if record.leads is not None:
+            checks |= record.leads(before, service)
+        if service == "toggle":
+            checks.setdefault(STATE, other_than(before.state))
+    value = checks.pop(STATE, None)
+    if goal is None and value is None and not checks:
+        return None
+    takes = number_of(data["transition"]) or 0 if "transition" in data else 0
+    return Expectation(goal=goal, value=value, attributes=checks, takes=takes)
+
+
+@cache
+def _shown(domain: str) -> Mapping[str, tuple[str, Tolerance]]:
+    """Return by key of the data what shows it and how near it has to come."""
+    return {
+        field.key or name: field.shows
+        for action in DOMAINS.get(domain, UNKNOWN).actions.values()
+        for name, field in action.fields.items()
+        if field.shows is not None
+    }

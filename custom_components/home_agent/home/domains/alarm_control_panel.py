@@ -1,0 +1,58 @@
+"""Alarm panels."""
+
+from homeassistant.components.alarm_control_panel.const import AlarmControlPanelEntityFeature
+
+from ...turn.plan import DISARM
+from ..domain import Action, Domain, Field, Logged, Subject, at, is_in
+from ..parameters import text
+
+_CODE = {"code": Field(text)}
+_ARMING = {
+    "away": AlarmControlPanelEntityFeature.ARM_AWAY,
+    "home": AlarmControlPanelEntityFeature.ARM_HOME,
+    "night": AlarmControlPanelEntityFeature.ARM_NIGHT,
+    "vacation": AlarmControlPanelEntityFeature.ARM_VACATION,
+    "custom_bypass": AlarmControlPanelEntityFeature.ARM_CUSTOM_BYPASS,
+}
+# The generic services come from other paths than our tools: Home Assistant's own sentences call them.
+_DISARMING = frozenset({"alarm_disarm", "turn_off", "toggle"})
+
+
+def _arm_mode(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
+    """Read `{"mode": "night"}` as the command it is."""
+    if "mode" not in given:
+        return given
+    rest = {name: value for name, value in given.items() if name != "mode"}
+    return {**rest, "command": str(given["mode"]).casefold().replace(" ", "_").removeprefix("armed_")}
+
+
+DOMAINS = {
+    "alarm_control_panel": Domain(
+        actions={
+            **{f"alarm_arm_{mode}": Action(f"alarm_arm_{mode}", bits, _CODE) for mode, bits in _ARMING.items()},
+            "alarm_disarm": Action("alarm_disarm", fields=_CODE),
+        },
+        on=tuple(f"alarm_arm_{mode}" for mode in _ARMING),
+        off=("alarm_disarm",),
+        is_on=is_in(unless=("disarmed",)),
+        value="mode",
+        aliases={"arm_mode": "mode"},
+        words={
+            **{mode: f"alarm_arm_{mode}" for mode in _ARMING},
+            **{f"arm_{mode}": f"alarm_arm_{mode}" for mode in _ARMING},
+            "arm": "alarm_arm_away",
+            "disarm": "alarm_disarm",
+            "disarmed": "alarm_disarm",
+        },
+        rewrite=_arm_mode,
+        attributes=("changed_by",),
+        rank=7,
+        logged=Logged.ALWAYS,
+        goals={
+            **{f"alarm_arm_{mode}": at(f"armed_{mode}", under_way=("arming", "pending")) for mode in _ARMING},
+            "alarm_disarm": at("disarmed"),
+        },
+        back={"disarmed": "alarm_disarm", **{f"armed_{mode}": f"alarm_arm_{mode}" for mode in _ARMING}},
+        sensitive=lambda _state, service, _data: DISARM if service in _DISARMING else None,
+    )
+}

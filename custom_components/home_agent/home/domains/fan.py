@@ -1,0 +1,101 @@
+"""Fans."""
+
+from typing import Any
+
+from homeassistant.components.fan.const import FanEntityFeature
+from homeassistant.core import State
+from homeassistant.util.json import JsonValueType
+
+from ..domain import (
+    SWITCHED,
+    SWITCHED_BACK,
+    Action,
+    Domain,
+    Field,
+    Logged,
+    Subject,
+    at,
+    features_as_words,
+    has,
+    setting,
+)
+from ..parameters import boolean, number, one_of, option, split_number
+from ..tolerance import Check, near, number_of, same, steps, yes_or_no
+
+_SPEEDS = {"off": 0, "low": 33, "medium": 66, "mid": 66, "high": 100, "max": 100, "full": 100, "min": 1}
+
+
+def _speed(value: object, subject: Subject) -> JsonValueType:
+    """Read a percentage, or one of the names that fans used to have."""
+    named = _SPEEDS.get(str(value).strip().casefold())
+    return named if named is not None else number(0, 100, whole=True)(value, subject)
+
+
+def _speed_or_preset(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
+    """Give `speed` the name of what it is: a percentage when it reads like one, else a preset."""
+    if "speed" not in given:
+        return given
+    rest = {name: value for name, value in given.items() if name != "speed"}
+    value = given["speed"]
+    is_speed = split_number(value) is not None or str(value).strip().casefold() in _SPEEDS
+    return {**rest, "percentage" if is_speed else "preset_mode": value}
+
+
+def _within_a_step(asked: Any, shown: Any, before: State) -> Check:
+    """Expect a percentage as near as the fan's steps allow."""
+    return near(0.5, number_of(before.attributes.get("percentage_step")) or 5)(asked, shown, before)
+
+
+_PERCENTAGE = Field(_speed, has(FanEntityFeature.SET_SPEED), shows=("percentage", _within_a_step))
+_PRESET = Field(option("preset_modes"), has(FanEntityFeature.PRESET_MODE), shows=("preset_mode", same))
+_STEP = {"percentage_step": Field(number(1, 100, whole=True))}
+
+DOMAINS = {
+    "fan": Domain(
+        actions={
+            "turn_on": Action(
+                "turn_on", FanEntityFeature.TURN_ON, {"percentage": _PERCENTAGE, "preset_mode": _PRESET}
+            ),
+            "turn_off": Action("turn_off", FanEntityFeature.TURN_OFF),
+            "toggle": Action("toggle", FanEntityFeature.TURN_ON | FanEntityFeature.TURN_OFF),
+            **setting("set_percentage", "percentage", _PERCENTAGE),
+            **setting("set_preset_mode", "preset_mode", _PRESET),
+            **setting(
+                "oscillate", "oscillating", Field(boolean, shows=("oscillating", yes_or_no)), FanEntityFeature.OSCILLATE
+            ),
+            **setting(
+                "set_direction",
+                "direction",
+                Field(one_of("forward", "reverse"), shows=("direction", same)),
+                FanEntityFeature.DIRECTION,
+            ),
+            "increase_speed": Action("increase_speed", FanEntityFeature.SET_SPEED, _STEP),
+            "decrease_speed": Action("decrease_speed", FanEntityFeature.SET_SPEED, _STEP),
+        },
+        on=("turn_on",),
+        off=("turn_off",),
+        toggle=("toggle",),
+        values=("set_percentage", "set_preset_mode", "oscillate", "set_direction"),
+        value="speed",
+        aliases={
+            "speed_percentage": "percentage", "speed_pct": "percentage", "preset": "preset_mode", "mode": "preset_mode",
+            "oscillate": "oscillating", "fan_speed": "speed",
+        },
+        rewrite=_speed_or_preset,
+        line=("percentage", "preset_mode"),
+        attributes=("percentage", "preset_mode", "oscillating", "direction"),
+        search_words=features_as_words(
+            (FanEntityFeature.SET_SPEED, "speed"),
+            (FanEntityFeature.OSCILLATE, "oscillate"),
+            (FanEntityFeature.DIRECTION, "direction"),
+        ),
+        rank=5,
+        logged=Logged.BY_USER,
+        goals={**SWITCHED, "set_percentage": at("on")},
+        off_at_zero=("percentage",),
+        leads=steps({"increase_speed": ("percentage", 100), "decrease_speed": ("percentage", 0)}),
+        kept=("percentage", "preset_mode", "oscillating", "direction"),
+        back=SWITCHED_BACK,
+        is_plain=True,
+    )
+}  # fmt: skip

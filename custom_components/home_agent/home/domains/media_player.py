@@ -1,0 +1,139 @@
+"""Media players."""
+
+from homeassistant.components.media_player.const import MediaPlayerEntityFeature, RepeatMode
+
+from ..domain import Action, Domain, Field, Logged, Subject, at, away_from, features_as_words, is_in, setting
+from ..parameters import boolean, fraction, number, one_of, option, percent_as_fraction
+from ..tolerance import near, same, steps, yes_or_no
+
+_PLAYING, _SILENT = at("playing", "buffering"), away_from("playing", "buffering")
+
+
+def _has_volume(subject: Subject) -> bool:
+    """Return whether the volume can be stepped; players that can be set are stepped by Home Assistant."""
+    return bool(subject.features & (MediaPlayerEntityFeature.VOLUME_SET | MediaPlayerEntityFeature.VOLUME_STEP))
+
+
+def _flags(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
+    """Read `{"pause": true}` and `{"state": "playing"}` as the commands they are."""
+    for flag in ("play", "pause", "stop", "next", "previous"):
+        if given.get(flag) is True:
+            return {**{name: value for name, value in given.items() if name != flag}, "command": flag}
+    states = {"playing": "play", "paused": "pause", "idle": "stop"}
+    if (word := states.get(str(given.get("state")).casefold())) is not None:
+        return {**{name: value for name, value in given.items() if name != "state"}, "command": word}
+    return given
+
+
+DOMAINS = {
+    "media_player": Domain(
+        actions={
+            "turn_on": Action("turn_on", MediaPlayerEntityFeature.TURN_ON),
+            "turn_off": Action("turn_off", MediaPlayerEntityFeature.TURN_OFF),
+            "toggle": Action("toggle", MediaPlayerEntityFeature.TURN_ON | MediaPlayerEntityFeature.TURN_OFF),
+            **setting(
+                "select_source",
+                "source",
+                Field(option("source_list"), shows=("source", same)),
+                MediaPlayerEntityFeature.SELECT_SOURCE,
+            ),
+            **setting(
+                "select_sound_mode",
+                "sound_mode",
+                Field(option("sound_mode_list"), shows=("sound_mode", same)),
+                MediaPlayerEntityFeature.SELECT_SOUND_MODE,
+            ),
+            "volume_set": Action(
+                "volume_set",
+                MediaPlayerEntityFeature.VOLUME_SET,
+                {
+                    "volume_level": Field(fraction, shows=("volume_level", near(0.005, 0.05))),
+                    "volume": Field(percent_as_fraction, key="volume_level"),
+                },
+            ),
+            **setting(
+                "volume_mute",
+                "is_volume_muted",
+                Field(boolean, shows=("is_volume_muted", yes_or_no)),
+                MediaPlayerEntityFeature.VOLUME_MUTE,
+            ),
+            "mute": Action(
+                "volume_mute", MediaPlayerEntityFeature.VOLUME_MUTE, data=lambda _subject: {"is_volume_muted": True}
+            ),
+            "unmute": Action(
+                "volume_mute", MediaPlayerEntityFeature.VOLUME_MUTE, data=lambda _subject: {"is_volume_muted": False}
+            ),
+            "volume_up": Action("volume_up", when=_has_volume),
+            "volume_down": Action("volume_down", when=_has_volume),
+            "media_play": Action("media_play", MediaPlayerEntityFeature.PLAY),
+            "media_pause": Action("media_pause", MediaPlayerEntityFeature.PAUSE),
+            "media_play_pause": Action(  # the service wants both, as a toggle does
+                "media_play_pause", MediaPlayerEntityFeature.PLAY | MediaPlayerEntityFeature.PAUSE
+            ),
+            "media_stop": Action("media_stop", MediaPlayerEntityFeature.STOP),
+            "media_next_track": Action("media_next_track", MediaPlayerEntityFeature.NEXT_TRACK),
+            "media_previous_track": Action("media_previous_track", MediaPlayerEntityFeature.PREVIOUS_TRACK),
+            **setting("media_seek", "seek_position", Field(number(0)), MediaPlayerEntityFeature.SEEK),
+            **setting(
+                "shuffle_set",
+                "shuffle",
+                Field(boolean, shows=("shuffle", yes_or_no)),
+                MediaPlayerEntityFeature.SHUFFLE_SET,
+            ),
+            **setting(
+                "repeat_set",
+                "repeat",
+                Field(one_of(*(mode.value for mode in RepeatMode)), shows=("repeat", same)),
+                MediaPlayerEntityFeature.REPEAT_SET,
+            ),
+            "clear_playlist": Action("clear_playlist", MediaPlayerEntityFeature.CLEAR_PLAYLIST),
+        },
+        on=("turn_on", "media_play"),
+        off=("turn_off", "media_stop", "media_pause"),
+        toggle=("toggle",),
+        is_on=is_in(unless=("off",)),
+        values=(
+            "select_source", "select_sound_mode", "volume_set", "volume_mute", "media_seek", "shuffle_set", "repeat_set",
+        ),
+        value="volume",
+        aliases={
+            "volume_pct": "volume", "volume_percent": "volume", "muted": "is_volume_muted", "mute": "is_volume_muted",
+            "input": "source", "input_source": "source", "position": "seek_position",
+        },
+        words={
+            "play": "media_play", "resume": "media_play", "pause": "media_pause", "play_pause": "media_play_pause",
+            "stop": "media_stop", "next": "media_next_track", "next_track": "media_next_track",
+            "skip": "media_next_track", "previous": "media_previous_track", "previous_track": "media_previous_track",
+            "volume_increase": "volume_up", "volume_decrease": "volume_down",
+        },
+        rewrite=_flags,
+        line=("media_title", "media_artist", "volume_level", "is_volume_muted", "source"),
+        attributes=(
+            "media_title", "media_artist", "volume_level", "is_volume_muted", "source", "sound_mode", "shuffle", "repeat",
+        ),
+        search_words=features_as_words(
+            (MediaPlayerEntityFeature.PLAY | MediaPlayerEntityFeature.PAUSE, "play"),
+            (MediaPlayerEntityFeature.VOLUME_SET | MediaPlayerEntityFeature.VOLUME_STEP, "volume"),
+            (MediaPlayerEntityFeature.NEXT_TRACK, "next track"),
+            (MediaPlayerEntityFeature.SELECT_SOURCE, "source"),
+            (MediaPlayerEntityFeature.GROUPING, "grouping"),
+        ),
+        rank=6,
+        logged=Logged.BY_USER,
+        goals={
+            "turn_on": away_from("off", "standby"),
+            "turn_off": at("off", "standby"),
+            "media_play": _PLAYING,
+            "media_pause": _SILENT,
+            "media_stop": _SILENT,
+        },
+        leads=steps({"volume_up": ("volume_level", 1.0), "volume_down": ("volume_level", 0.0)}),
+        alternates={"media_play_pause": ("playing", "media_pause", "media_play")},
+        kept=("volume_level", "is_volume_muted", "source", "sound_mode", "shuffle", "repeat"),
+        back={
+            "off": "turn_off", "on": "turn_on", "idle": "turn_on", "playing": "media_play", "paused": "media_pause",
+        },
+        wakes="turn_on",
+        is_plain=True,
+    )
+}  # fmt: skip

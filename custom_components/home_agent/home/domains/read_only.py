@@ -1,0 +1,44 @@
+"""Domains that are only read: calendars, the weather, persons, binary sensors."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+from homeassistant.components.weather.const import WeatherEntityFeature
+from homeassistant.const import ATTR_SUPPORTED_FEATURES
+from homeassistant.core import State
+
+from ..domain import Details, Domain, Logged
+
+FORECAST = "forecast"
+"""The attribute by which a forecast is asked for."""
+UPCOMING = timedelta(days=7)  # of a calendar
+
+_FORECASTS = {
+    WeatherEntityFeature.FORECAST_DAILY: "daily",
+    WeatherEntityFeature.FORECAST_TWICE_DAILY: "twice_daily",
+    WeatherEntityFeature.FORECAST_HOURLY: "hourly",
+}
+
+
+def _forecast(state: State, attributes: Collection[str]) -> dict[str, Any] | None:
+    features = state.attributes.get(ATTR_SUPPORTED_FEATURES) or 0
+    kind = next((kind for feature, kind in _FORECASTS.items() if features & feature), None)
+    return {"type": kind} if kind is not None and FORECAST in attributes else None
+
+
+DOMAINS = {
+    "binary_sensor": Domain(rank=14),
+    "calendar": Domain(
+        details=Details("get_events", "events", lambda _state, _attributes: {"duration": {"days": UPCOMING.days}}),
+        holds_text=True,
+        others_write=True,
+    ),
+    "person": Domain(rank=15, logged=Logged.ALWAYS),
+    "weather": Domain(
+        line=("temperature", "humidity", "wind_speed"),
+        attributes=("temperature", "humidity", "wind_speed", "pressure"),
+        details=Details("get_forecasts", "forecast", _forecast),
+        rank=16,
+    ),
+}

@@ -1,0 +1,76 @@
+"""Machines that go out and come home: vacuums and lawn mowers."""
+
+from homeassistant.components.lawn_mower.const import LawnMowerEntityFeature
+from homeassistant.components.vacuum.const import VacuumEntityFeature
+
+from ..domain import Action, Domain, Field, Logged, at, away_from, features_as_words, is_in, setting
+from ..parameters import option
+from ..tolerance import same
+
+_HOME = at("docked", under_way=("returning",))
+
+DOMAINS = {
+    "vacuum": Domain(
+        actions={
+            "start": Action("start", VacuumEntityFeature.START),
+            "pause": Action("pause", VacuumEntityFeature.PAUSE),
+            "stop": Action("stop", VacuumEntityFeature.STOP),
+            "return_to_base": Action("return_to_base", VacuumEntityFeature.RETURN_HOME),
+            "locate": Action("locate", VacuumEntityFeature.LOCATE),
+            "clean_spot": Action("clean_spot", VacuumEntityFeature.CLEAN_SPOT),
+            **setting(
+                "set_fan_speed",
+                "fan_speed",
+                Field(option("fan_speed_list"), shows=("fan_speed", same)),
+                VacuumEntityFeature.FAN_SPEED,
+            ),
+        },
+        on=("start",),
+        off=("return_to_base", "stop"),
+        is_on=is_in("cleaning"),
+        values=("set_fan_speed",),
+        value="fan_speed",
+        aliases={"speed": "fan_speed"},
+        words={
+            **dict.fromkeys(("dock", "return", "return_home"), "return_to_base"),
+            **dict.fromkeys(("clean", "resume"), "start"),
+        },
+        line=("battery_level", "fan_speed"),
+        attributes=("fan_speed", "battery_level"),
+        search_words=features_as_words(
+            (VacuumEntityFeature.RETURN_HOME, "return to dock"),
+            (VacuumEntityFeature.LOCATE, "locate"),
+            (VacuumEntityFeature.FAN_SPEED, "fan speed"),
+        ),
+        rank=8,
+        logged=Logged.ALWAYS,
+        goals={
+            "start": at("cleaning"),
+            "clean_spot": at("cleaning"),
+            "pause": away_from("cleaning"),
+            "stop": away_from("cleaning"),
+            "return_to_base": _HOME,
+        },
+        kept=("fan_speed",),
+        back={"docked": "return_to_base", "returning": "return_to_base", "paused": "pause", "cleaning": "start"},
+        harmless=frozenset({"send_command"}),
+    ),
+    "lawn_mower": Domain(
+        actions={
+            "start_mowing": Action("start_mowing", LawnMowerEntityFeature.START_MOWING),
+            "pause": Action("pause", LawnMowerEntityFeature.PAUSE),
+            "dock": Action("dock", LawnMowerEntityFeature.DOCK),
+        },
+        on=("start_mowing",),
+        off=("dock",),
+        is_on=is_in("mowing"),
+        words={
+            **dict.fromkeys(("start", "mow", "resume"), "start_mowing"),
+            "return_to_base": "dock",
+            "stop": "pause",
+        },
+        logged=Logged.BY_USER,
+        goals={"start_mowing": at("mowing"), "pause": at("paused"), "dock": _HOME},
+        back={"docked": "dock", "returning": "dock", "paused": "pause", "mowing": "start_mowing"},
+    ),
+}

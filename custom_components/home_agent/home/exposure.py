@@ -1,0 +1,124 @@
+"""What we may know of: entities that are exposed to assistants, and of these only what the owner's list names, where there is one.
+
+Home Assistant keeps one exposure for all its assistants. The list makes ours smaller, never larger.
+"""
+
+from collections.abc import Iterable, Iterator
+import fnmatch
+import re
+
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
+from homeassistant.components.homeassistant.exposed_entities import async_should_expose
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.util.hass_dict import HassKey
+
+from ..support.bounds import in_slices
+from ..support.const import ASSISTANT, DOMAIN
+from ..support.errors import ToolError, ToolPermissionError
+from ..turn.plan import ActionClass, Plan
+
+FEW = 20  # targets, which are checked in a moment
+_WILD = re.compile(r"[*?]")
+
+
+class Names:
+    """What a list names that a user wrote: entity ids, domains, services, tools; `*` and `?` stand for anything."""
+
+    def __init__(self, items: Iterable[str]) -> None:
+        """Take the items as they were written; case and blanks around them do not matter."""
+        written = {item.strip().casefold() for item in items} - {""}
+        wild = sorted(item for item in written if _WILD.search(item))
+        self._plain = written.difference(wild)
+        self._wild = re.compile("|".join(fnmatch.translate(item) for item in wild)).match if wild else None
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether it is named: itself, its domain, or a pattern it fits."""
+        name = name.casefold()
+        if name in self._plain or name.partition(".")[0] in self._plain:
+            return True
+        return self._wild is not None and self._wild(name) is not None
+
+    def first(self, names: Iterable[str]) -> str | None:
+        """Return the first that is named."""
+        if not self._plain and self._wild is None:
+            return None
+        return next((name for name in names if name in self), None)
+
+    def cover(self, names: Iterable[str]) -> bool:
+        """Return whether there are any, and all of them are named."""
+        candidates = tuple(names)
+        return bool(candidates) and all(name in self for name in candidates)
+
+
+DATA_ALLOWED: HassKey[Names] = HassKey(f"{DOMAIN}_allowed_entities")
+"""The owner's list, while the entry is loaded; missing where there is none."""
+
+
+@callback
+def async_narrow(hass: HomeAssistant, names: Iterable[str]) -> CALLBACK_TYPE:
+    """Share nothing but what these name, if they name anything: entity ids, domains, patterns. Returns how to take it back."""
+    if names := tuple(names):
+        hass.data[DATA_ALLOWED] = Names(names)
+
+    @callback
+    def widen() -> None:
+        hass.data.pop(DATA_ALLOWED, None)
+
+    return widen
+
+
+def is_narrowed(hass: HomeAssistant) -> bool:
+    """Return whether less is shared than what Home Assistant exposes."""
+    return DATA_ALLOWED in hass.data
+
+
+def is_shared(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether an entity is exposed and on the owner's list, whether it exists or not."""
+    allowed = hass.data.get(DATA_ALLOWED)
+    return (allowed is None or entity_id in allowed) and async_should_expose(hass, ASSISTANT, entity_id)
+
+
+# Who may touch what: exposure of the entity and permission of the user, both as they are at this moment.
+
+
+def is_exposed(hass: HomeAssistant, entity_id: str, user: User | None = None) -> bool:
+    """Return whether an entity exists, the owner exposed it and the user may know of it; only all of that is told."""
+    if hass.states.get(entity_id) is None or not is_shared(hass, entity_id):
+        return False
+    return user is None or may_know(user, entity_id)
+
+
+def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]:
+    """Check one target per step: exposed, and the user may read or control it. Raises `ToolError`.
+
+    An entity that is not exposed, or of which the user may know nothing, gives the same answer as one that does not
+    exist. In steps, because a plan can have thousands of targets.
+    """
+    needed = POLICY_READ if plan.action is ActionClass.READ else POLICY_CONTROL
+    for entity_id in dict.fromkeys((*plan.targets, *(item for effect in plan.effects for item in effect.entity_ids))):
+        if not is_exposed(hass, entity_id, user):
+            raise ToolError("entity_not_found", target=entity_id)
+        if user is not None and not user.permissions.check_entity(entity_id, needed):
+            raise ToolPermissionError(target=entity_id)
+        yield
+
+
+def may_know(user: User | None, entity_id: str) -> bool:
+    """Return whether a user may see or control an entity; with either, its name is no secret."""
+    return user is None or any(user.permissions.check_entity(entity_id, kind) for kind in (POLICY_READ, POLICY_CONTROL))
+
+
+def check_permission(hass: HomeAssistant, user: User | None, plan: Plan) -> None:
+    """Check every target at once. Raises `ToolError`."""
+    for _ in checks(hass, user, plan):
+        pass
+
+
+async def async_check_permission(hass: HomeAssistant, user: User | None, plan: Plan) -> None:
+    """Check every target, giving the event loop its turn in between. Raises `ToolError`."""
+    if len(plan.targets) + sum(len(effect.entity_ids) for effect in plan.effects) <= FEW:
+        check_permission(hass, user, plan)
+        return
+    async for _ in in_slices(checks(hass, user, plan)):
+        pass

@@ -1,0 +1,182 @@
+"""Entity states for a model and for the journal: as a line of text, as JSON, as a snapshot; safe to serialize, bounded."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, time, timedelta
+from enum import Enum
+import math
+from typing import Any, cast
+
+from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers.json import json_bytes
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
+
+from ..turn.plan import ServiceCall
+from .domain import Snapshot
+from .domains import DOMAINS, UNKNOWN
+
+MAX_VALUE = 120  # characters of a value on a line; a media title or a weather alert can be a novel
+MAX_NUMBER = 1e15  # beyond it, and for what is no number at all, the text says it
+MAX_TEXT = 255  # characters of one value of a result
+MAX_ITEMS = 20  # of a list or an object
+MAX_NESTING = 3
+MAX_ROWS = 30  # items, events or forecasts of one entity
+LOWEST, HIGHEST = -(2**63), 2**64 - 1  # what JSON encoders take
+
+_FULL = {"brightness": 255, "volume_level": 1}
+"""Attributes that are told in percent of this."""
+# A picture's address and a camera's token open what they belong to; nobody has to read them out.
+_NEVER = frozenset({"access_token", "entity_picture", "entity_picture_local", "code", "token"})
+_DULL = frozenset(
+    {"friendly_name", "icon", "supported_features", "attribution", "assumed_state", "editable", "restored", "id"}
+)
+_ALWAYS_KEY = ("unit_of_measurement", "device_class")
+
+
+def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = True) -> str:
+    """Return the state as text: `21.5 °C`, `on brightness=50%`, `heat temperature=21`.
+
+    `attributes` replaces the domain's own choice (`state` in it is ignored: it always comes first); attributes that are
+    missing or None are left out. With `detailed` false the state stands alone.
+    """
+    text = state.state[:MAX_VALUE]
+    if state.state in (STATE_UNAVAILABLE, STATE_UNKNOWN):
+        return text
+    known = state.attributes
+    if unit := known.get(ATTR_UNIT_OF_MEASUREMENT):
+        text = f"{text} {unit}"
+    if detailed:
+        for name in tuple(attributes) or DOMAINS.get(state.domain, UNKNOWN).line:
+            value = known.get(name)
+            if value is None or name in ("state", ATTR_UNIT_OF_MEASUREMENT):
+                continue
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
+                said = f"{round(value * 100 / _FULL[name])}%" if name in _FULL else f"{value:g}"
+            else:
+                said = str(value.value if isinstance(value, Enum) else value)
+                said = said if len(said) <= MAX_VALUE else f"{said[: MAX_VALUE - 1]}…"
+            text = f"{text} {name}={said}"
+    return text
+
+
+def snapshot(state: State) -> Snapshot:
+    """Return what the journal keeps of a state; values as they come back from the disk."""
+    names = DOMAINS.get(state.domain, UNKNOWN).kept
+    kept = {name: state.attributes[name] for name in names if name in state.attributes}
+    return Snapshot(state.state, cast(JsonObjectType, json_loads(json_bytes(kept))) if kept else {})
+
+
+def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
+    """Return a value as JSON: points in time in the house's own time, long ones cut, nothing raises."""
+    if isinstance(value, Enum):
+        value = value.value
+    match value:
+        case None | bool():
+            return value
+        case int():
+            return value if LOWEST <= value <= HIGHEST else None
+        case float():
+            return value if math.isfinite(value) else None
+        case str():
+            value = value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
+            return value if value.isascii() else plain_text(value)
+        case datetime():
+            return local_time(value)
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Mapping() | list() | tuple() | set() | frozenset():
+            return _container(value, nesting) if nesting else "…"
+    return plain_text(str(value)[:MAX_TEXT])
+
+
+def plain_text(text: str) -> str:
+    """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def local_time(moment: datetime) -> str:
+    """Return a point in time in the house's own time zone, whole seconds, with its offset."""
+    return dt_util.as_local(moment).replace(microsecond=0).isoformat()
+
+
+def all_attributes(state: State) -> JsonObjectType:
+    """Return the attributes that say something."""
+    return {plain_text(str(name)): json_safe(state.attributes[name]) for name in _worth_telling(state)}
+
+
+def key_attributes(state: State) -> JsonObjectType:
+    """Return the attributes that matter for the entity's domain, those with a value."""
+    names = (*DOMAINS.get(state.domain, UNKNOWN).attributes, *_ALWAYS_KEY)
+    return {name: json_safe(state.attributes[name]) for name in names if state.attributes.get(name) is not None}
+
+
+def chosen_attributes(state: State, names: Iterable[str]) -> JsonObjectType:
+    """Return these attributes, null for those that the entity does not have."""
+    return {plain_text(name): json_safe(state.attributes.get(name)) for name in names if name not in _NEVER}
+
+
+def attribute_names(state: State) -> list[str]:
+    """Return what may be asked for."""
+    return [plain_text(str(name)) for name in _worth_telling(state)]
+
+
+def result_of(state: State, touched: Iterable[str] = ()) -> JsonObjectType:
+    """Return what came of an action (S1-45): the new state, the domain's key attributes and those that were set."""
+    attributes = state.attributes
+    names = (*DOMAINS.get(state.domain, UNKNOWN).attributes, *_ALWAYS_KEY, *touched)
+    told = {name: json_safe(attributes[name]) for name in names if attributes.get(name) is not None}
+    return {"entity_id": state.entity_id, "new_state": json_safe(state.state), **told}
+
+
+def _worth_telling(state: State) -> list[str]:
+    return [name for name in state.attributes if name not in _NEVER and name not in _DULL]
+
+
+def _container(value: Any, nesting: int) -> JsonValueType:
+    if isinstance(value, Mapping):
+        items = list(value.items())
+        kept: JsonObjectType = {
+            plain_text(str(key)): json_safe(item, nesting=nesting - 1) for key, item in items[:MAX_ITEMS]
+        }
+        return kept | ({"…": f"{len(items) - MAX_ITEMS} more"} if len(items) > MAX_ITEMS else {})
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)
+    listed: list[JsonValueType] = [json_safe(item, nesting=nesting - 1) for item in value[:MAX_ITEMS]]
+    return [*listed, f"… {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else listed
+
+
+# What is worth telling about an entity besides its state: list items, calendar events, a forecast, a timer's rest.
+
+
+def detail_call(hass: HomeAssistant, state: State, attributes: list[str]) -> ServiceCall | None:
+    """Return the service that knows more about this entity; a forecast is asked for by the attribute `forecast`."""
+    details = DOMAINS.get(state.domain, UNKNOWN).details
+    if details is None or (data := details.data(state, attributes)) is None or state.state == STATE_UNAVAILABLE:
+        return None
+    if not hass.services.has_service(state.domain, details.service):
+        return None
+    return ServiceCall(
+        domain=state.domain, service=details.service, entity_ids=(state.entity_id,), data=data, returns_response=True
+    )
+
+
+def details_from_response(call: ServiceCall, response: Any) -> JsonObjectType:
+    """Return the rows of a service's response under a name that says what they are."""
+    details = DOMAINS[call.domain].details
+    name = details.rows if details is not None else ""
+    rows = (response or {}).get(call.entity_ids[0], {}).get(name) or []
+    useful = [
+        {key: value for key, value in row.items() if value not in (None, "") and key != "uid"}
+        for row in rows[:MAX_ROWS]
+    ]
+    result: JsonObjectType = {name: [json_safe(row) for row in useful]}
+    return result | ({"more": len(rows) - MAX_ROWS} if len(rows) > MAX_ROWS else {})
+
+
+def computed(state: State) -> JsonObjectType:
+    """Return what is worked out from a state at the moment of asking: the seconds that a timer has left."""
+    compute = DOMAINS.get(state.domain, UNKNOWN).computed
+    return compute(state) if compute is not None else {}

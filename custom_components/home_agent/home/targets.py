@@ -1,0 +1,273 @@
+"""Which entities a model means: ids, wildcards, names and aliases, areas and floors.
+
+Only what is exposed takes part, checked live for every id that is returned: an entity that is not exposed and one that
+does not exist are the same unknown name (lesson 6), and never spoil what else a wildcard matches (lesson 13).
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+import fnmatch
+import re
+
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.const import ENTITY_MATCH_ALL
+from homeassistant.core import HomeAssistant, split_entity_id, valid_entity_id
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
+
+from ..support.bounds import in_slices
+from ..support.errors import ToolRefusal
+from ..support.text import phrase
+from .actions import is_controllable, open_members
+from .domains import DOMAINS, UNKNOWN
+from .exposure import is_exposed
+from .name_index import Names, find_place
+
+SUGGESTIONS = 3
+_EVERYTHING = frozenset({"*", "all", "*.*", "everything"})
+_WILDCARD = re.compile(r"[*?\[]")
+
+type Able = Callable[[str], bool]
+"""Whether an entity can do what is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The entities that one text of the model stands for."""
+
+    text: str
+    entity_ids: tuple[str, ...]
+    broad: bool = False
+    """A wildcard, an area, a floor: what cannot do it is left out silently."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """Finds entities for one tool call."""
+
+    hass: HomeAssistant
+    names: Names
+    area_id: str | None
+    """Area of the asking device: of two entities with the same name the one there is meant."""
+    able: Able | None = None
+    """Given for control; without it everything counts and ambiguous names mean all of them."""
+    user: User | None = None
+    """Who asks: what they may not read is neither in a wildcard or a place nor suggested; None: nobody is known."""
+    plain_only: bool = True
+    """Whether places and wildcards without a domain mean plain domains only: nothing that locks, opens or arms."""
+
+    async def async_find(self, text: str) -> Found:
+        """Return what `text` stands for; raises `ToolRefusal` with near names when that is nothing."""
+        text = text.strip()
+        if text.casefold() in _EVERYTHING:
+            return await self._async_everything()
+        if _WILDCARD.search(text):
+            return await self._async_wildcard(text.casefold())
+        entity_id = text.casefold()
+        if valid_entity_id(entity_id) and is_exposed(self.hass, entity_id, self.user):
+            return Found(text, (entity_id,))
+        if found := await self._async_chosen(text, await self._async_named(text)):
+            return Found(text, found)
+        if (found_in_place := await self._async_place(text)) is not None:
+            return found_in_place
+        raise await self._async_unknown(text)
+
+    async def async_find_all(self, texts: Iterable[str]) -> list[Found]:
+        """Return what each text stands for; raises when one of them is unknown."""
+        return [await self.async_find(text) for text in texts]
+
+    def _told(self, entity_id: str) -> bool:
+        """Return whether an entity may be told to who did not name it."""
+        if not is_exposed(self.hass, entity_id, self.user):
+            return False
+        return self.user is None or self.user.permissions.check_entity(entity_id, POLICY_READ)
+
+    async def _async_everything(self) -> Found:
+        if self.able is not None:
+            raise ToolRefusal("Name what is to be controlled: an entity, a domain (light.*), or an area.")
+        view = await self.names.async_view()
+        return Found("*", await self._async_live(view.entities), broad=True)
+
+    async def _async_wildcard(self, pattern: str) -> Found:
+        view = await self.names.async_view()
+        matches = re.compile(fnmatch.translate(pattern if "." in pattern else f"*.{pattern}")).match
+        found = [entity_id async for entity_id in in_slices(view.entities) if matches(entity_id)]
+        if _WILDCARD.search(pattern.partition(".")[0]) or "." not in pattern:
+            found = self._plain(found)
+        live = await self._async_live(found)
+        if not live:
+            raise await self._async_unknown(pattern)
+        return Found(pattern, live, broad=True)
+
+    async def _async_named(self, text: str) -> list[str]:
+        """Return the entities of this name; `light.ceiling` that is no id counts as the light named ceiling."""
+        if found := [
+            entity_id for entity_id in await self.names.async_named(text) if is_exposed(self.hass, entity_id, self.user)
+        ]:
+            return found
+        domain, _, name = text.casefold().partition(".")
+        named = await self.names.async_named(name) if name else []
+        return [one for one in named if split_entity_id(one)[0] == domain and is_exposed(self.hass, one, self.user)]
+
+    async def _async_chosen(self, text: str, found: Sequence[str]) -> tuple[str, ...]:
+        """Return which of several entities of one name is meant."""
+        told = [entity_id for entity_id in found if self._told(entity_id)] or found[:1]
+        if self.able is None or len(told) < 2:
+            return tuple(told)
+        able = [entity_id for entity_id in told if self.able(entity_id)] or list(told)
+        entities = (await self.names.async_view()).entities
+        here = [one for one in able if self.area_id is not None and entities[one].area_id == self.area_id] or able
+        if len(here) > 1:
+            raise ToolRefusal(f"Several entities are called '{text}': {', '.join(sorted(here))}. Use one of these ids.")
+        return tuple(here)
+
+    async def _async_place(self, text: str) -> Found | None:
+        """Return what is in an area or on a floor; `light.kitchen` that is no id counts as the lights there."""
+        domain = ""
+        place = text
+        if find_place(self.hass, text) is None and "." in text:
+            domain, _, place = text.casefold().partition(".")
+        elif self.able is None and (await self._async_domain(text)):
+            return await self._async_wildcard(f"{text.casefold()}.*")
+        if (inside := await self.names.async_in_place(self.hass, place)) is None:
+            return None
+        found = [one for one in inside if split_entity_id(one)[0] == domain] if domain else self._plain(inside)
+        live = await self._async_live(found)
+        return Found(text, live, broad=True) if live else None
+
+    async def _async_domain(self, text: str) -> bool:
+        """Return whether the text is a domain of the home."""
+        name = phrase(text).replace(" ", "_")
+        view = await self.names.async_view()
+        return any(entity_id.startswith(f"{name}.") for entity_id in view.entities)
+
+    def _plain(self, found: Sequence[str]) -> list[str]:
+        if self.able is None:
+            return list(found)
+        return [one for one in found if not self.plain_only or DOMAINS.get(split_entity_id(one)[0], UNKNOWN).is_plain]
+
+    async def _async_live(self, found: Iterable[str]) -> tuple[str, ...]:
+        return tuple([entity_id async for entity_id in in_slices(found) if self._told(entity_id)])
+
+    async def _async_unknown(self, text: str) -> ToolRefusal:
+        entities = (await self.names.async_view()).entities
+        near = [one for one in await self.names.async_near(text) if one in entities and self._told(one)]
+        named = [f"{entities[one].names[0]} ({one})" for one in near[:SUGGESTIONS]]
+        hint = f" Did you mean {', '.join(named)}?" if named else ""
+        return ToolRefusal(f"No exposed entity matches '{text}'.{hint}")
+
+
+# Values of a script's variables that Home Assistant would take for many entities at once.
+
+
+_AROUND = " \t\r\n'\"[](){}"
+"""What a template takes off a text that reads as a literal of Python."""
+
+
+def refuse_broad_ids(hass: HomeAssistant, value: object) -> None:
+    """Refuse the ids of areas, floors, labels and devices, wherever in a value.
+
+    What they stand for when the script runs cannot be checked before. Raises `ToolRefusal`.
+    """
+    for text in _texts(value):
+        if _is_broad_id(hass, text):
+            raise ToolRefusal(f"'{text}' may stand for many entities: name each of them by its entity id.")
+
+
+def _is_broad_id(hass: HomeAssistant, text: str) -> bool:
+    return (
+        ar.async_get(hass).async_get_area(text) is not None
+        or fr.async_get(hass).async_get_floor(text) is not None
+        or lr.async_get(hass).async_get_label(text) is not None
+        or dr.async_get(hass).async_get(text) is not None
+    )
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield from (part.strip(_AROUND) for part in value.split(","))
+        case Mapping():
+            for item in value.values():
+                yield from _texts(item)
+        case list() | tuple():
+            for item in value:
+                yield from _texts(item)
+
+
+# Entity ids that stand in arguments, wherever in them: they count as targets.
+
+
+_LITERALS = ("[", "(", "{", "'", '"')
+_MAX_LITERAL = 10_000  # characters
+
+
+def variables_name(hass: HomeAssistant, variables: object) -> Iterator[str]:
+    """Yield what the variables of a script name; `all`, which no house has, stands for everything and is no target."""
+    yield from entity_ids_in(hass, variables)
+    if _says_all(variables):
+        yield ENTITY_MATCH_ALL
+
+
+def entity_ids_in(hass: HomeAssistant, value: object) -> Iterator[str]:
+    """Yield every text in a value, keys included, that reads as an entity id of this house, existing or not.
+
+    Both have to get the same answer from the policy. A text also reads as an entity id when Home Assistant makes one of it:
+    a registry id, or a list written as text, which a template that prints it turns into a list. A group names what is in it,
+    but for what it hides.
+    """
+    match value:
+        case str():
+            for text in value.split(","):
+                if entity_id := _entity_id(hass, text.strip()):
+                    yield entity_id
+                    yield from open_members(hass, entity_id)
+            if (literal := _literal(value.strip())) is not None:
+                yield from entity_ids_in(hass, literal)
+        case Mapping():
+            for key, item in value.items():
+                yield from entity_ids_in(hass, key)
+                yield from entity_ids_in(hass, item)
+        case list() | tuple() | set():
+            for item in value:
+                yield from entity_ids_in(hass, item)
+
+
+def _says_all(value: object) -> bool:
+    match value:
+        case str():
+            literal = _literal(value.strip())
+            return value.strip().casefold() == ENTITY_MATCH_ALL or (literal is not None and _says_all(literal))
+        case Mapping():
+            return any(_says_all(item) for item in value.values())
+        case list() | tuple() | set():
+            return any(_says_all(item) for item in value)
+    return False
+
+
+def _entity_id(hass: HomeAssistant, text: str) -> str | None:
+    if (entry := er.async_get(hass).entities.get_entry(text)) is not None:
+        return entry.entity_id
+    text = text.casefold()
+    if not valid_entity_id(text):
+        return None
+    known = is_controllable(text) or bool(hass.states.async_entity_ids_count(split_entity_id(text)[0]))
+    return text if known else None
+
+
+def _literal(text: str) -> object:
+    """Return the value that a template would make of a text; None when it stays a text."""
+    if not text.startswith(_LITERALS) or len(text) > _MAX_LITERAL:
+        return None
+    try:
+        found: object = ast.literal_eval(text)
+    except ValueError, SyntaxError, TypeError, MemoryError, RecursionError:
+        return None
+    return None if found == text else found

@@ -1,0 +1,218 @@
+"""The data file of a language: `<code>.json` in this folder, with the keys that `schema.json` describes.
+
+A language is known by its base code: `pt-BR` reads `pt.json`. Files are read once. `async_load` reads them off the event
+loop; the caller that asks for one that was not loaded by then waits for a file of a few kilobytes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.util.json import json_loads_object
+from unicode_rbnf import RbnfEngine
+
+from ..support.text import fold, normalized
+
+ENGLISH = "en"
+"""Known beside every language: people, models and devices fall back to it."""
+EVENT_LANGUAGES = ("ru", "de", ENGLISH)
+"""Whose words for events are understood in any language (decision C-12)."""
+
+_FOLDER = Path(__file__).parent
+_NUMBERS = frozenset(
+    {"spellout-numbering", *(f"spellout-cardinal{of}" for of in ("", "-masculine", "-feminine", "-neuter", "-common"))}
+)
+"""How a digit is said by itself: other forms are other words, as "네" is four things and a yes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoWords:
+    """How a user asks to take back what was done last."""
+
+    phrases: Sequence[str] = ()
+    asides: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimWords:
+    """How a language says that something was done; regular expressions, `<name>` stands for one of `parts`."""
+
+    parts: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    said: Sequence[str] = ()
+    done: Sequence[str] = ()
+    denials: Sequence[str] = ()
+    earlier: Sequence[str] = ()
+    earlier_at_start: Sequence[str] = ()
+    requests: str = ""
+    agreements: Sequence[str] = ()
+    thanks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inflection:
+    """How words change in a language that declines them."""
+
+    endings: Sequence[str] = ()
+    fleeting_vowels: Sequence[str] = ()
+    same_sounds: Sequence[Sequence[str]] = ()
+    adjective_endings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventWords:
+    """How a user asks what happened or will happen; regular expressions."""
+
+    tasks: Sequence[str] = ()
+    show: Sequence[str] = ()
+    events: Sequence[str] = ()
+    ahead: Sequence[str] = ()
+    past: Sequence[str] = ()
+    periods: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptWords:
+    """Everything that is written into a prompt in one language. Read by the model: the same on every system."""
+
+    history_empty: str
+    user: str
+    """What stands before a message, with its blank; so `assistant` and `system`."""
+    assistant: str
+    system: str
+    unknown_user: str
+    unknown_household: str
+    events: str
+    """The line above events."""
+    events_none: str
+    events_not_asked: str
+    context_lines: Sequence[str]
+    """A block for prompts, with placeholders."""
+    moment: str
+    """How a moment is written (`strftime`)."""
+    day: str
+
+    def written(self, when: date) -> str:
+        """Return a moment, or a day, as it is written in the language."""
+        return when.strftime(self.moment if isinstance(when, datetime) else self.day)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageData:
+    """One file; what it leaves out is empty. The schema says what each key is for."""
+
+    yes: Sequence[str] = ()
+    yes_everywhere: Sequence[str] = ()
+    no: Sequence[str] = ()
+    courtesies: Sequence[str] = ()
+    digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    pin_words: Sequence[str] = ()
+    undo: UndoWords = UndoWords()
+    claims: ClaimWords = ClaimWords()
+    everything: Sequence[str] = ()
+    fillers: Sequence[str] = ()
+    synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    verbs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rooms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    room_words: Sequence[str] = ()
+    things: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    inflection: Inflection = Inflection()
+    events: EventWords = EventWords()
+    prompt: PromptWords | None = None
+
+
+_EMPTY = LanguageData()
+_SECTIONS: Mapping[str, type[Any]] = {
+    "undo": UndoWords,
+    "claims": ClaimWords,
+    "inflection": Inflection,
+    "events": EventWords,
+    "prompt": PromptWords,
+}
+LOADED: set[str] = set()
+"""Codes of the languages whose data was read ahead."""
+
+
+def base_of(language: str) -> str:
+    """Return the code of a language without a region: `pt` of `pt-BR`."""
+    return language.replace("_", "-").partition("-")[0].casefold()
+
+
+@lru_cache(maxsize=256)
+def code_of(language: str) -> str:
+    """Return the code whose data is used for a language: its base, or English where that has no file."""
+    code = base_of(language)
+    return code if code in language_codes() else ENGLISH
+
+
+async def async_load(hass: HomeAssistant, *languages: str) -> None:
+    """Read the data of languages in the executor, and that of English with the first of them."""
+    if not LOADED or {code_of(language) for language in languages} - LOADED:
+        await hass.async_add_executor_job(_load, (ENGLISH, *languages))
+
+
+def _load(languages: Iterable[str]) -> None:
+    for code in map(code_of, languages):
+        digit_words(code)
+        LOADED.add(code)
+
+
+@cache
+def language_codes() -> frozenset[str]:
+    """Return the languages that have a file."""
+    return frozenset(path.stem for path in _FOLDER.glob("*.json")) - {"schema"}
+
+
+def data_of(language: str) -> LanguageData:
+    """Return the data of a language; empty where it has no file."""
+    code = base_of(language)
+    return _kept(code) if code in language_codes() else _EMPTY
+
+
+def all_data() -> dict[str, LanguageData]:
+    """Return the data of every language by its code; reads all files, and keeps none."""
+    return {code: _read(code) for code in language_codes()}
+
+
+def _read(code: str) -> LanguageData:
+    raw = json_loads_object((_FOLDER / f"{code}.json").read_bytes())
+    known: dict[str, Any] = {
+        key: _SECTIONS[key](**value) if key in _SECTIONS and isinstance(value, dict) else value
+        for key, value in raw.items()
+        if key != "$schema"
+    }
+    return LanguageData(**known)
+
+
+_kept = cache(_read)
+
+
+def prompt_words(language: str) -> PromptWords:
+    """Return what prompts are filled in with; English where a language has no words for it."""
+    words = data_of(language).prompt or data_of(ENGLISH).prompt
+    assert words is not None  # the schema wants them of English
+    return words
+
+
+def digit_words(language: str) -> Mapping[str, str]:
+    """Return the folded words for zero to nine, in a language and in English, with the digit that each is."""
+    return _digit_words(code_of(language))
+
+
+@cache
+def _digit_words(code: str) -> Mapping[str, str]:
+    data = data_of(code)
+    words = {} if code == ENGLISH else dict(_digit_words(ENGLISH))
+    answers = {fold(normalized(word)) for listed in (data.yes, data.no, data.courtesies) for word in listed}
+    try:
+        engine = RbnfEngine.for_language(code)
+        spelled = [engine.format_number(digit).text_by_ruleset for digit in range(10)]
+    except ValueError:  # a language without rules of its own
+        spelled = []
+    for digit, forms in enumerate(spelled):
+        said = {fold(normalized(word)) for rule, word in forms.items() if rule in _NUMBERS}
+        words |= dict.fromkeys(said - answers, str(digit))
+    return words | {fold(normalized(word)): digit for digit, listed in data.digits.items() for word in listed}

@@ -1,0 +1,411 @@
+"""What a language calls the kinds of things in a home, and which of its words say nothing about them.
+
+Three sources, the surest first: what people say as our data file of the language has it, Home Assistant's translations of domains, device
+classes, states and attributes, and the sentences that Home Assistant understands. English is known beside every language.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.translation import async_get_translations
+
+from ..support.text import fold, is_unspaced, likeness, runs
+from .data import ENGLISH, all_data, base_of, data_of
+from .inflection import Forms
+from .intent_words import SentenceWords, sentence_words
+
+type Kinds = Mapping[str, float]
+"""Kind of entity (`light`, `cover.blind`, `.temperature`) to how sure it is, 0 to 1."""
+
+MAX_LANGUAGES = 6  # kept at a time
+MAX_REMEMBERED = 2000  # words
+LOAD_TIMEOUT = 20.0  # seconds; translations are read from disk
+
+DOMAINS = (
+    "alarm_control_panel", "automation", "binary_sensor", "button", "calendar", "camera", "climate", "cover", "event", "fan",
+    "humidifier", "input_boolean", "input_button", "input_number", "input_select", "lawn_mower", "light", "lock", "media_player",
+    "number", "person", "remote", "scene", "script", "select", "sensor", "siren", "switch", "text", "timer", "todo", "update",
+    "vacuum", "valve", "water_heater", "weather",
+)  # fmt: skip
+
+_VERB = 0.8
+_BESIDE_CLASS = 0.75
+_CLASS_OF = {".tv": "media_player", ".speaker": "media_player"}
+_FALLBACK = 0.8  # what an English word counts in another language
+_ATTRIBUTE = 0.5  # "brightness" says light, but not as surely as "lamp"
+_STATE = 0.35
+_CLASS_STATE = 0.7  # "charging", "wet": few classes have such a state
+_OF_SEVERAL = 0.6  # "carbon" of "carbon monoxide"
+_FORM = 0.88  # likeness of two forms of one word
+_ENDING = 2  # letters that a form of a noun may be longer
+_TELLING = 4  # letters of a word that says something by itself
+_BINARY = 0.85  # a sensor of either sort is a sensor
+_FAR = 5  # letters of a word of a third language that counts: short ones mean something else here
+_LONG_ENOUGH = 3  # letters of a word for a thing
+_PART = 0.85  # "Küchenlicht" ends in a word for lights
+_SENTENCE = 0.9
+_DECLINED = 0.95  # "света" is "свет", but now and then two nouns share a form
+
+
+@dataclass(frozen=True)
+class Language:
+    """The words of one language; all folded."""
+
+    code: str = ""
+    kinds: Mapping[str, Kinds] = field(default_factory=dict)
+    """What a word, or several with spaces between, is called."""
+    asking: Mapping[str, float] = field(default_factory=dict)
+    """How much a word asks (1) rather than orders (-1)."""
+    fillers: frozenset[str] = frozenset()
+    """Words that say nothing about what is meant."""
+    common: frozenset[str] = frozenset()
+    """Words of everyday requests: each means itself, never a name that looks like it."""
+    everything: frozenset[str] = frozenset()
+    """Words for all of something."""
+    places: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """A room as it is called, to what else it is called, in this language and in others."""
+    any_room: frozenset[str] = frozenset()
+    """Words in the names of rooms that say only that it is one, of all languages."""
+    nouns: frozenset[str] = frozenset()
+    """The words that name a kind; the others point to it."""
+    forms: Forms = field(default_factory=Forms, repr=False)
+    """What is named, and words for what it does, in whatever form they are said."""
+    place_forms: Forms = field(default_factory=Forms, repr=False)
+    """The rooms, in whatever form they are said."""
+    things: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """A thing as it is called, to the single words of what else it is called, in this language and in others."""
+    thing_forms: Forms = field(default_factory=Forms, repr=False)
+    """The things, in whatever form they are said."""
+    _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
+
+    def kinds_of(self, word: str) -> Kinds:
+        """Return what kinds a folded word may stand for: as it is, in another form, or as part of a compound."""
+        if (known := self.kinds.get(word)) is not None:
+            return known
+        if (known := self._known.get(word)) is None:
+            if len(self._known) >= MAX_REMEMBERED:
+                self._known.clear()
+            known = self._known[word] = self._look(word)
+        return known
+
+    def is_noun(self, word: str) -> bool:
+        """Return whether a folded word names a kind: a noun, a form of one, or a compound that ends in one."""
+        if word in self.nouns:
+            return True
+        if word in self.kinds or word in self.fillers:
+            return False
+        if any(form in self.nouns for form in self.forms.of(word)):
+            return True
+        forms = (noun for noun in self._by_start.get(word[:3], ()) if noun in self.nouns)
+        return any(likeness(word, noun) >= _FORM for noun in forms) or bool(self.noun_at_end(word)[1])
+
+    def noun_at_end(self, word: str) -> tuple[int, str]:
+        """Return where the longest noun for a kind begins that a folded compound ends in, in whatever form, and that noun."""
+        for cut in range(_ENDING + 1):
+            end = word[: len(word) - cut]
+            nouns = (n for n in self._long_nouns.get(end[-3:], ()) if len(n) + 2 < len(end) and end.endswith(n))
+            if noun := max(nouns, key=len, default=""):
+                return len(end) - len(noun), noun
+        return 0, ""
+
+    def nouns_for(self, kind: str) -> list[str]:
+        """Return the single words that name a kind."""
+        return self._nouns_for.get(kind, [])
+
+    def rooms(self, spoken: list[str]) -> Iterator[tuple[int, int, frozenset[str]]]:
+        """Yield the rooms in a text: first word, how many, what else it is called."""
+        for length in range(1, 5):
+            for start in range(len(spoken) - length + 1):
+                if others := self._room(" ".join(spoken[start : start + length])):
+                    yield start, length, others
+        for start in range(len(spoken)):
+            for length, name in self.place_forms.starting(spoken, start):
+                yield start, length, self.places[name]
+
+    def _room(self, said: str) -> frozenset[str]:
+        """Return what else a room is called, also in another form: "kökets" for "köket"."""
+        if (found := self.places.get(said)) is None and " " not in said and len(said) > _TELLING:
+            forms = sorted(name for name in self.places if name[:3] == said[:3] and likeness(name, said) >= _FORM)
+            found = self.places.get(next(iter(forms), ""))
+        return found or frozenset()
+
+    def other_names(self, spoken: list[str]) -> Iterator[tuple[int, int, frozenset[str]]]:
+        """Yield the things in a text: first word, how many, words of what else they are called."""
+        for start in range(len(spoken)):
+            for length in range(1, min(4, len(spoken) - start) + 1):
+                if others := self.things.get(" ".join(spoken[start : start + length])):
+                    yield start, length, others
+            for length, name in self.thing_forms.starting(spoken, start):
+                yield start, length, self.things[name]
+
+    def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
+        """Yield the kinds named by several words of a text: first word, how many, kinds."""
+        for length in range(2, self._longest + 1):
+            for start in range(len(spoken) - length + 1):
+                if kinds := self.kinds.get(" ".join(spoken[start : start + length])):
+                    yield start, length, kinds
+        for start in range(len(spoken)):
+            for length, phrase in self.forms.starting(spoken, start):
+                if length > 1:
+                    yield start, length, self.kinds[phrase]
+
+    def inside(self, run: str) -> Iterator[tuple[str, Kinds]]:
+        """Yield the words for kinds inside a run of a script without spaces, the longest at each place."""
+        start = 0
+        while start < len(run):
+            for end in range(min(len(run), start + 8), start, -1):
+                if kinds := self.kinds.get(run[start:end]):
+                    yield run[start:end], kinds
+                    start = end - 1
+                    break
+            start += 1
+
+    def has_everything(self, spoken: list[str]) -> bool:
+        """Return whether one of the folded words means all of something."""
+        return any(
+            word in self.everything or (is_unspaced(word) and any(part in word for part in self.everything))
+            for word in spoken
+        )
+
+    def _look(self, word: str) -> Kinds:
+        if forms := self.forms.of(word):
+            return _declined({}, (self.kinds[form] for form in forms))
+        best: Kinds = {}
+        sure = 0.0
+        for other in self._by_start.get(word[:3], ()):
+            if (how_much := likeness(word, other)) > max(sure, 0.79):
+                best, sure = self.kinds[other], how_much
+        if not best:
+            for noun in (*self._long_nouns.get(word[-3:], ()), *self._by_start.get(word[:3], ())):
+                is_part = word.endswith(noun) or (noun in self.nouns and len(noun) > 4 and word.startswith(noun))
+                if is_part and len(noun) > sure:
+                    best, sure = self.kinds[noun], float(len(noun))
+            sure = _PART
+        return {kind: weight * sure for kind, weight in best.items()}
+
+    @cached_property
+    def base(self) -> str:
+        """Return the code without a region."""
+        return base_of(self.code)
+
+    @cached_property
+    def _nouns_for(self) -> Mapping[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for noun in self.nouns:
+            for kind, weight in self.kinds.get(noun, {}).items():
+                if weight >= 1 and " " not in noun:
+                    table.setdefault(kind, []).append(noun)
+        return table
+
+    @cached_property
+    def _longest(self) -> int:
+        return min(4, max((phrase.count(" ") + 1 for phrase in self.kinds), default=1))
+
+    @cached_property
+    def _by_start(self) -> Mapping[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for word in self.kinds:
+            if len(word) > 2 and " " not in word and not is_unspaced(word):
+                table.setdefault(word[:3], []).append(word)
+        return table
+
+    @cached_property
+    def _long_nouns(self) -> Mapping[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for word in self.nouns:
+            if len(word) > 3 and " " not in word:
+                table.setdefault(word[-3:], []).append(word)
+        return table
+
+
+NO_LANGUAGE = Language()
+
+
+class Languages:
+    """Languages as they are needed; loaded in the executor, the last few kept."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start with none."""
+        self._hass = hass
+        self._loaded: OrderedDict[str, Language] = OrderedDict()
+        self._lock = asyncio.Lock()
+
+    async def async_get(self, code: str) -> Language:
+        """Return a language by its code (`de`, `pt-BR`); an unknown one has English words. Never raises."""
+        if (language := self._loaded.get(code)) is None:
+            async with self._lock:
+                if (language := self._loaded.get(code)) is None:
+                    language = self._loaded[code] = await self._async_load(code)
+                while len(self._loaded) > MAX_LANGUAGES:
+                    self._loaded.popitem(last=False)
+        self._loaded.move_to_end(code)
+        return language
+
+    async def _async_load(self, code: str) -> Language:
+        translated: dict[str, str] = {}
+        try:
+            async with asyncio.timeout(LOAD_TIMEOUT):
+                for category in ("title", "entity_component"):
+                    translated |= await async_get_translations(self._hass, code, category, DOMAINS)
+        except HomeAssistantError, TimeoutError, OSError:
+            translated = {}  # the sentences and the table are enough
+        return await self._hass.async_add_executor_job(language_of, code, translated)
+
+
+def language_of(code: str, translated: Mapping[str, str]) -> Language:
+    """Return a language from its data, its sentences and Home Assistant's translations. Reads files."""
+    base = base_of(code)
+    own, everywhere = data_of(base), all_data()
+    sentences = _sentences(code)
+    kinds = _named_kinds(own.synonyms)
+    nouns = set(kinds)
+    names = set(kinds)  # the surest nouns, which no number of sentences makes a filler
+    for word, kind in _rows(own.verbs):
+        _raise(kinds, word, {kind: _VERB})
+    for word, kind, weight in _translations(translated):
+        _raise(kinds, word, {kind: weight})
+        if weight == 1.0:
+            nouns.add(word)
+            if "." not in kind:
+                names.add(word)
+    told = set(kinds)
+    for word, known in sentences.kinds.items():
+        _raise(kinds, word, {kind: weight * _SENTENCE for kind, weight in known.items()})
+    forms = Forms(base, names)
+    fillers = {word for word in sentences.fillers - names if not forms.of(word)} | set(_phrases(own.fillers))
+    kinds = {word: known for word, known in kinds.items() if word in names or not fillers.issuperset(word.split())}
+    everything = frozenset(_phrases((*own.everything, *everywhere[ENGLISH].everything)))
+    nouns = (nouns | sentences.nouns) & kinds.keys() - everything
+    told &= kinds.keys()
+    forms = Forms(base, told | nouns)
+    declined = {word: forms.of(word) for word in kinds if " " not in word}
+    kinds |= {word: _declined(kinds[word], (kinds[noun] for noun in of)) for word, of in declined.items() if of}
+    nouns |= {word for word, of in declined.items() if not nouns.isdisjoint(of)}
+    for word in nouns:
+        if kinds[word].get("sensor", 0.0) > _BINARY:
+            _raise(kinds, word, {"binary_sensor": _BINARY})
+    if base != ENGLISH:
+        for word, kind in _rows(everywhere[ENGLISH].synonyms):
+            if word not in nouns | sentences.fillers:
+                _raise(kinds, word, {kind: _FALLBACK})
+    places = _other_names(base, {code: data.rooms for code, data in everywhere.items()})
+    things = {
+        name: frozenset(other for other in others if " " not in other and len(other) >= _LONG_ENOUGH)
+        for name, others in _other_names(base, {code: data.things for code, data in everywhere.items()}).items()
+    }
+    return Language(
+        code=code,
+        kinds=kinds,
+        asking=sentences.asking,
+        fillers=frozenset(fillers),
+        common=frozenset(sentences.kinds) | frozenset(sentences.asking),
+        everything=everything,
+        places=places,
+        any_room=frozenset(word for data in everywhere.values() for word in _phrases(data.room_words)),
+        nouns=frozenset(nouns),
+        forms=forms,
+        place_forms=Forms(base, places, adjectives=True),
+        things=things,
+        thing_forms=Forms(base, things),
+    )
+
+
+def _declined(known: Kinds, nouns: Iterable[Kinds]) -> dict[str, float]:
+    """Return what a word stands for that is a form of these nouns: what it is known to stand for, and what they do."""
+    found = dict(known)
+    for noun in nouns:
+        for kind, sure in noun.items():
+            found[kind] = max(found.get(kind, 0.0), _DECLINED * sure)
+    return found
+
+
+def _named_kinds(table: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
+    """Return what our own table calls what; the class first: "telly" is another media player only where none is a TV."""
+    kinds: dict[str, dict[str, float]] = {}
+    for word, kind in _rows(table):
+        kinds.setdefault(word, {})[kind] = 1.0
+    for known in kinds.values():
+        domains = {kind.partition(".")[0] or _CLASS_OF.get(kind, "") for kind in known if "." in kind}
+        known |= dict.fromkeys(domains & known.keys(), _BESIDE_CLASS)
+    return kinds
+
+
+def _sentences(code: str) -> SentenceWords:
+    for name in dict.fromkeys((code, *_OTHER_NAMES.get(code, ()), code.split("-", maxsplit=1)[0])):
+        if found := sentence_words(name):
+            return found
+    return SentenceWords()
+
+
+_OTHER_NAMES = {
+    "zh-Hans": ("zh-CN",), "zh": ("zh-CN",), "zh-Hant": ("zh-TW",), "no": ("nb",), "nn": ("nb",), "sr": ("sr-Latn",),
+    "pt-br": ("pt-BR",), "zh-cn": ("zh-CN",), "zh-hk": ("zh-HK",), "zh-tw": ("zh-TW",), "es-419": ("es",),
+}  # fmt: skip
+
+
+def _raise(kinds: dict[str, dict[str, float]], word: str, more: Kinds) -> None:
+    known = kinds.setdefault(word, {})
+    for kind, weight in more.items():
+        known[kind] = max(known.get(kind, 0.0), weight)
+
+
+def _other_names(base: str, tables: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, frozenset[str]]:
+    """Return what else rooms or things are called, by each of their names in a language.
+
+    Devices keep the English names that they were sold with in homes where no one speaks English, and one person says
+    "lounge" where the other says "living room".
+    """
+    own = base if tables.get(base) else ENGLISH
+    found: dict[str, frozenset[str]] = {}
+    for key in tables[ENGLISH]:
+        names = {code: set(_phrases(table.get(key, ()))) for code, table in tables.items()}
+        far = {name for listed in names.values() for name in listed if len(name) >= _FAR}
+        for name in names[own]:
+            found[name] = found.get(name, frozenset()) | names[own] | names[ENGLISH] | far
+    return found
+
+
+def _rows(table: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    for kind, listed in table.items():
+        for word in _phrases(listed):
+            yield word, kind
+
+
+def _phrases(listed: Iterable[str]) -> Iterator[str]:
+    """Yield the words of each phrase, folded."""
+    return filter(None, map(phrase_of, listed))
+
+
+def phrase_of(text: str) -> str:
+    """Return the words of a text, folded."""
+    return " ".join(fold(run) for run in runs(text))
+
+
+def _translations(translated: Mapping[str, str]) -> Iterable[tuple[str, str, float]]:
+    """Yield (phrase, kind, weight) from translation keys such as `component.cover.entity_component.blind.name`."""
+    for key, text in translated.items():
+        match key.split("."):
+            case ["component", domain, "title"]:
+                kind, weight = domain, 1.0
+            case ["component", domain, "entity_component", "_", "name"]:
+                kind, weight = domain, 1.0
+            case ["component", domain, "entity_component", class_, "name"]:
+                kind, weight = f"{domain}.{class_}", 1.0
+            case ["component", domain, "entity_component", "_", "state_attributes", _, "name"]:
+                kind, weight = domain, _ATTRIBUTE
+            case ["component", domain, "entity_component", "_", "state", _]:
+                kind, weight = domain, _STATE
+            case ["component", domain, "entity_component", class_, "state", _]:
+                kind, weight = f"{domain}.{class_}", _CLASS_STATE
+            case _:
+                continue
+        if phrase := phrase_of(text):
+            yield phrase, kind, weight
+            for word in phrase.split():
+                if word != phrase and len(word) >= _TELLING:
+                    yield word, kind, weight * _OF_SEVERAL

@@ -1,0 +1,215 @@
+"""Home Assistant's fuzzy recogniser: other wording, misheard names, and "it" for what the last sentence was about.
+
+English only, and only where no model is behind us. Home Assistant keeps it inside its default agent, which does what it
+recognises without asking anybody; so only the recogniser is used, and its intents are handled here, behind the permission.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+import time
+from typing import Any, Protocol
+
+from home_assistant_intents import ErrorKey
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.components.conversation import AssistantContent, ToolResultContent
+from homeassistant.helpers import area_registry as ar, intent, llm
+from homeassistant.helpers.template import Template, TemplateState
+
+from ..home.exposure import may_know
+from ..policy.confirmation import NeedsConfirmation
+from ..policy.intents import nothing_there
+from ..support.bounds import in_slices
+from ..support.const import ASSISTANT
+from ..support.errors import ToolError
+from .intent_policy import IntentPolicy, Sentence
+from .refusals import async_own_words, error_response
+
+_UNCLEAR_PRONOUN = "anaphora"
+
+
+class _Frame(Protocol):
+    """One intent of a sentence; "the lamp on and the fan off" has two."""
+
+    intent: str
+    slots: dict[str, Any]
+    response_key: str | None
+
+
+async def async_answer_fuzzily(
+    sentence: Sentence, permission: IntentPolicy, *, known: str = ""
+) -> intent.IntentResponse | ToolError | None:
+    """Do what the recogniser makes of a sentence and return the answer, or the refusal.
+
+    None when it makes nothing of it, or of nothing that the user may know of, or this Home Assistant has no recogniser.
+    Nothing happens unless all of it may. With `known`, the name of a thing in the sentence, what it says against that is
+    the answer.
+    """
+    recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
+    turn = sentence.turn
+    if recogniser is None or not recogniser.supports(turn.language):
+        return None
+    conversation_id = sentence.chat_log.conversation_id
+    matcher, found = await _async_interpret(sentence, recogniser)
+    if (found.rejection_code or "").startswith(_UNCLEAR_PRONOUN) and found.response:
+        return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, found.response)
+    frames: list[_Frame] = found.frames
+    if known and not found.accepted and known in (found.response or ""):
+        return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, found.response)
+    if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
+        return None
+    if not _may_happen(permission, frames):
+        if permission.meets_unknown:
+            if permission.recognised is not None and "name" not in permission.recognised.slots:
+                permission.mismatch = nothing_there(sentence.hass, permission.recognised)
+            return None
+        if permission.refusal is not None and permission.recognised is not None:
+            permission.report(permission.refusal, time.perf_counter())
+        return permission.refusal
+    before = len(sentence.chat_log.content)
+    words = [{slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()} for frame in frames]
+    answer = await _async_act(sentence, permission, list(zip(frames, words, strict=True)))
+    if isinstance(answer, ToolError) and permission.meets_unknown:
+        del sentence.chat_log.content[before:]
+        return None
+    if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
+        recogniser.async_remember(conversation_id, found.targets)
+    return answer
+
+
+async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, Any]:
+    """Return a recogniser of the home and what it makes of the sentence.
+
+    For a user of limited rights it is one of a home without what they may know nothing of: what else they ask for is done
+    then, as it is next to a name that nothing has.
+    """
+    hass, turn, text = sentence.hass, sentence.turn, sentence.user_input.text
+    conversation_id = sentence.chat_log.conversation_id
+    area = ar.async_get(hass).async_get_area(turn.area_id) if turn.area_id else None
+    matcher, found = await recogniser.async_interpret(text, conversation_id, area)
+    if turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ):
+        return matcher, found
+    told = matcher.config
+    entities: Mapping[str, Any] = told.home["entities"]
+    known = {
+        entity_id: entities[entity_id] async for entity_id in in_slices(entities) if may_know(turn.user, entity_id)
+    }
+    if len(known) == len(entities):
+        return matcher, found
+    home = {**told.home, "entities": known}
+    # `_previous_targets` is what "it" may mean; it can be of somebody else in the same conversation
+    earlier = [item for item in recogniser._previous_targets.get(conversation_id, ()) if _is_of(item, known)]  # noqa: SLF001
+    place = area.id if area and area.id in home["areas"] else None  # it may be newer than the recogniser
+
+    def interpret() -> tuple[Any, Any]:
+        own = type(matcher)(home=home, vocabulary=told.vocabulary, intents=told.intents, responses=told.responses)
+        return own, own.interpret(text, previous_targets=earlier, context_area=place)
+
+    return await hass.async_add_executor_job(interpret)
+
+
+def _is_of(target: Any, known: Container[str]) -> bool:
+    return target.slots.get("name") is None or target.slots["name"] in known
+
+
+def _may_happen(permission: IntentPolicy, frames: Sequence[_Frame]) -> bool:
+    """Return whether all of it may happen now. When one part has to be asked about, the others wait with it."""
+    asks: ToolError | None = None
+    for frame in frames:
+        if permission.permits(frame.intent, frame.slots):
+            continue
+        if not isinstance(permission.refusal, NeedsConfirmation):
+            return False
+        asks = permission.refusal
+    if asks is None:
+        return True
+    for frame in frames:
+        permission.wait_along(frame.intent, frame.slots)
+    permission.refusal = asks
+    return False
+
+
+async def _async_act(
+    sentence: Sentence, permission: IntentPolicy, parts: Sequence[tuple[_Frame, Mapping[str, str]]]
+) -> intent.IntentResponse | ToolError:
+    """Handle one part after the other, up to the first that fails."""
+    responses: list[intent.IntentResponse] = []
+    for frame, words in parts:
+        responses.append(response := await _async_handle(sentence, permission, frame, words))
+        if response.error_code is not None:
+            break
+    return permission.refusal if permission.refusal is not None and len(responses) == 1 else _joined(responses)
+
+
+async def _async_handle(
+    sentence: Sentence, permission: IntentPolicy, frame: _Frame, words: Mapping[str, str]
+) -> intent.IntentResponse:
+    """Handle one intent as the default agent does, and leave it in the chat log."""
+    turn, started = sentence.turn, time.perf_counter()
+    slots = {slot: {"value": value, "text": words[slot]} for slot, value in frame.slots.items()}
+    if turn.area_id:
+        slots["preferred_area_id"] = {"value": turn.area_id}
+    try:
+        if not permission.permits(frame.intent, frame.slots):  # the part before may have changed what this one does
+            raise intent.IntentHandleError
+        response = await intent.async_handle(
+            sentence.hass,
+            ASSISTANT,
+            frame.intent,
+            slots,
+            sentence.user_input.text,
+            turn.context,
+            turn.language,
+            assistant=ASSISTANT,
+            device_id=turn.device_id,
+            satellite_id=turn.satellite_id,
+            conversation_agent_id=turn.agent_id,
+        )
+        permission.check_answer(response)
+        if permission.refusal is not None:
+            raise intent.IntentHandleError
+        if not response.speech:
+            response.async_set_speech(await _async_words(sentence, frame, words, response))
+        await permission.async_finish(response)
+    except intent.IntentError:
+        speech = await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {}))
+        response = error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
+    if not permission.meets_unknown:
+        permission.report(permission.refusal or response, started)
+    _note(sentence, frame, response)
+    return response
+
+
+def _note(sentence: Sentence, frame: _Frame, response: intent.IntentResponse) -> None:
+    """Leave the intent and its result in the chat log."""
+    agent_id = sentence.turn.agent_id
+    call = llm.ToolInput(tool_name=frame.intent, tool_args=frame.slots, external=True)
+    result = llm.ToolResult(data=llm.IntentResponseDict(response), error=response.error_code is not None)
+    log = sentence.chat_log
+    log.async_add_assistant_content_without_tools(AssistantContent(agent_id=agent_id, tool_calls=[call]))
+    log.async_add_assistant_content_without_tools(
+        ToolResultContent(agent_id=agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
+    )
+
+
+async def _async_words(
+    sentence: Sentence, frame: _Frame, words: Mapping[str, str], response: intent.IntentResponse
+) -> str:
+    """Return Home Assistant's own sentence for what was done."""
+    intents = await sentence.agent.async_get_or_load_intents(sentence.turn.language)
+    template = intents.intent_responses.get(frame.intent, {}).get(frame.response_key) if intents else None
+    matched = [TemplateState(sentence.hass, state) for state in response.matched_states]
+    unmatched = [TemplateState(sentence.hass, state) for state in response.unmatched_states]
+    variables = {
+        "slots": {**words, **response.speech_slots},
+        "state": next(iter((*matched, *unmatched)), None),
+        "query": {"matched": matched, "unmatched": unmatched},
+    }
+    return " ".join(str(Template(template or "", sentence.hass).async_render(variables, parse_result=False)).split())
+
+
+def _joined(responses: Sequence[intent.IntentResponse]) -> intent.IntentResponse:
+    """Return one answer for all parts; the last one decides whether it failed."""
+    answer = responses[-1]
+    spoken = dict.fromkeys(str(response.speech["plain"]["speech"]).rstrip(".") for response in responses)
+    answer.async_set_speech(". ".join(part for part in spoken if part))
+    answer.success_results = [target for response in responses for target in response.success_results]
+    return answer

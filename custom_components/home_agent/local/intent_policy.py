@@ -1,0 +1,236 @@
+"""The policy in front of Home Assistant's intents: what a sentence would do may happen, waits for a yes, or is refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import time
+from typing import Any, override
+
+from homeassistant.components.conversation import ChatLog, ConversationInput
+from homeassistant.components.conversation.default_agent import DefaultAgent
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import intent, llm
+from homeassistant.util.json import JsonValueType
+import probatio
+
+from ..policy.audit import async_record
+from ..policy.confirmation import Call, NobodyConfirms
+from ..policy.intents import COMMAND, QUESTIONS, TIMERS, Mismatch, Recognised, plan_of
+from ..policy.policy import Policy
+from ..policy.tool import HomeAgentTool, PendingResult
+from ..policy.write import Write, async_execute
+from ..support.const import ASSISTANT
+from ..support.errors import ToolError, ToolRefusal
+from ..support.localize import async_text
+from ..support.secrets import MASK
+from ..turn.plan import ActionClass, Plan
+from ..turn.turn import Outcome, ToolCallRecord, Turn
+
+TRIGGER = "trigger_sentence"
+_NOTHING_DONE = QUESTIONS | {
+    intent.INTENT_NEVERMIND, intent.INTENT_RESPOND, intent.INTENT_GET_CURRENT_DATE, intent.INTENT_GET_CURRENT_TIME,
+    intent.INTENT_TIMER_STATUS,
+}  # fmt: skip
+"""Intents that change nothing."""
+_UNKNOWN = "entity_not_found"
+"""The refusal of what is not there, or not for this user."""
+_DENIED = frozenset({Outcome.UNCHANGED, Outcome.UNAVAILABLE})
+_HOME_WORDS = frozenset({"name", "area", "floor", "domain", "device_class", "state"})
+"""Slots that hold words of the home; others may hold words of the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """What was said, by whom, where the answer goes, and who recognises it."""
+
+    hass: HomeAssistant
+    turn: Turn
+    user_input: ConversationInput
+    chat_log: ChatLog
+    agent: DefaultAgent
+    """Home Assistant's own."""
+
+
+class ConfirmedIntent(HomeAgentTool):
+    """An intent that waits for a yes, in the form of a tool; its arguments are its slots."""
+
+    parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    judges_calls = True
+    stands_alone = True
+
+    def __init__(self, recognised: Recognised) -> None:
+        """Wait with one intent."""
+        self.name = recognised.name
+        self._recognised = recognised
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what the sentence comes to now. Raises `ToolRefusal` when it fits the home no more."""
+        plan = plan_of(hass, turn, self._recognised)
+        if isinstance(plan, Mismatch):
+            raise ToolRefusal(plan.reason.name)
+        return plan
+
+    @override
+    async def run(
+        self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
+    ) -> JsonValueType | PendingResult:
+        """Make the planned calls; an intent whose handler does not tell its calls is handled by it."""
+        if plan.effects:
+            return await async_execute(hass, plan.effects, turn.context)
+        response = await intent.async_handle(
+            hass,
+            ASSISTANT,
+            self.name,
+            {slot: {"value": value} for slot, value in args.items()},
+            turn.text,
+            turn.context,
+            turn.language,
+            assistant=ASSISTANT,
+            device_id=turn.device_id,
+            satellite_id=turn.satellite_id,
+            conversation_agent_id=turn.agent_id,
+        )
+        if response.error_code is not None:
+            raise ToolRefusal(response.error_code.value)
+        return {"targets": [target.id for target in response.success_results if target.id]}
+
+
+class IntentPolicy:
+    """Decides on each intent right before it is handled, and remembers what became of the last one."""
+
+    def __init__(self, hass: HomeAssistant, turn: Turn, policy: Policy) -> None:
+        """Decide for one turn."""
+        self._hass = hass
+        self._turn = turn
+        self._policy = policy
+        self.recognised: Recognised | None = None
+        self.refusal: ToolError | None = None
+        self.mismatch: Mismatch | None = None
+        self.later: str | None = None
+        """A command that came up for later, and has to be cleared first."""
+        self._cleared: str | None = None
+        self._write: Write | None = None
+
+    def permits(self, name: str, slots: Mapping[str, Any]) -> bool:
+        """Return whether the intent may be handled; nothing may be awaited until then."""
+        self.recognised = Recognised(name=name, slots=slots)
+        self.refusal = self.mismatch = self._write = None
+        try:
+            plan = plan_of(self._hass, self._turn, self.recognised)
+            if (command := slots.get(COMMAND)) and command != self._cleared:
+                self.later = str(command)
+                return False
+            if isinstance(plan, Mismatch):
+                self.mismatch = plan
+                return not plan.certain
+            self._policy.authorize(self._turn, plan, self._call(plan))
+            if name not in _NOTHING_DONE:
+                self._write = Write(self._hass, self._policy.writes, self._turn, name, plan)
+        except ToolError as err:
+            self.refusal = err
+        return self.refusal is None
+
+    @property
+    def meets_unknown(self) -> bool:
+        """Whether the refusal is about something of which the user may know nothing: then it is not there for them."""
+        return self.refusal is not None and self.refusal.translation_key == _UNKNOWN
+
+    def clears(self, command: str, later: Recognised | None) -> bool:
+        """Return whether a command may be left for later; not what needs a yes, for nobody can be asked then.
+
+        What none of Home Assistant's sentences fits (None) is left to who answers then.
+        """
+        self.refusal = self.later = None
+        try:
+            if later is not None and isinstance(plan := plan_of(self._hass, self._turn, later), Plan):
+                self._policy.authorize(self._turn, plan)
+        except NobodyConfirms as err:
+            target = (err.translation_placeholders or {}).get("target", "")
+            self.refusal = ToolError("confirmation_later", target=target)
+        except ToolError as err:
+            self.refusal = err
+        else:
+            self._cleared = command
+        return self.refusal is None
+
+    def wait_along(self, name: str, slots: Mapping[str, Any]) -> None:
+        """Let an intent that needs no yes wait for the one that another part of its sentence needs."""
+        if self.permits(name, slots):
+            plan = plan_of(self._hass, self._turn, Recognised(name=name, slots=slots))
+            if isinstance(plan, Plan):
+                self._policy.confirmations.add(self._turn, self._call(plan))
+
+    def _call(self, plan: Plan) -> Call:
+        assert self.recognised is not None
+        return Call(tool=ConfirmedIntent(self.recognised), arguments=dict(self.recognised.slots), plan=plan)
+
+    async def async_finish(self, response: intent.IntentResponse) -> None:
+        """Look what became of the intent; an answer that the home denies is replaced by what is true."""
+        if (write := self._write) is None:
+            return
+        self._write = None
+        if response.error_code is not None:
+            write.fail()
+            return
+        outcomes = await write.async_outcomes()
+        if outcomes and _DENIED.issuperset(outcomes.values()):
+            names = ", ".join(state.name for item in outcomes if (state := self._hass.states.get(item)))
+            speech = await async_text(self._hass, self._turn.language, "local_not_followed", target=names)
+            response.async_set_speech(speech)
+
+    def check_answer(self, response: intent.IntentResponse) -> None:
+        """Refuse an answer about entities that the user may not read."""
+        if self.recognised is None or self.recognised.name not in QUESTIONS:
+            return
+        read = tuple(state.entity_id for state in (*response.matched_states, *response.unmatched_states))
+        try:
+            self._policy.authorize(self._turn, Plan(action=ActionClass.READ, targets=read))
+        except ToolError as err:
+            self.refusal = err
+
+    @callback
+    def report(self, outcome: intent.IntentResponse | HomeAssistantError, started: float) -> None:
+        """Record what was done or refused; `started` is a reading of `time.perf_counter`.
+
+        The intent's name, words of the home and ids are kept; nothing of what was said.
+        """
+        assert self.recognised is not None
+        intent_name, slots = self.recognised.name, self.recognised.slots
+        error: str | None = None
+        targets: list[str] = []
+        if isinstance(outcome, HomeAssistantError):
+            error = type(outcome).__name__
+        elif outcome.error_code is not None:
+            error = outcome.error_code.value
+        else:
+            targets = [target.id for target in outcome.success_results if target.id]
+        plain = frozenset() if intent_name in TIMERS else _HOME_WORDS
+        parameters = {
+            slot: value if slot in plain or isinstance(value, (int, float)) else MASK for slot, value in slots.items()
+        }
+        result = {"targets": targets} if error is None else error
+        async_report(self._hass, self._turn, intent_name, parameters, error, result, started)
+
+
+@callback
+def async_report(
+    hass: HomeAssistant,
+    turn: Turn,
+    name: str,
+    parameters: dict[str, object],
+    error: str | None,
+    result: object,
+    started: float,
+) -> None:
+    """Record what answered a sentence: an intent, or an automation of the owner, whose actions have their own trace."""
+    turn.record.calls_started += 1
+    record = ToolCallRecord(
+        tool_name=name,
+        parameters=parameters,
+        success=error is None,
+        duration_ms=round((time.perf_counter() - started) * 1000),
+        error=error,
+    )
+    async_record(hass, turn, record, result)

@@ -1,0 +1,1 @@
+"""What may happen, what needs a yes, what became of it, and the way back."""

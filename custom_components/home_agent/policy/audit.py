@@ -1,0 +1,135 @@
+"""What is kept of a tool call: names, ids, numbers, outcome, duration. Neither secrets nor anything that was said.
+
+A model writes what it was told wherever a tool takes text, under names that nobody can list. So a text is kept only when it
+is known to be none of the user's: an id, the name of an action, one of the choices that every home has.
+"""
+
+from collections.abc import Mapping
+import re
+
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.util.color import COLORS
+
+from ..home.domains import DOMAINS
+from ..support.const import LOGGER
+from ..support.secrets import MASK, SECRET
+from ..turn import events
+from ..turn.turn import ToolCallRecord, Turn
+
+MAX_TEXT = 200  # characters of one parameter
+MAX_ITEMS = 20
+MAX_DEPTH = 4
+MAX_NUMBER = 2**63  # beyond it no encoder of events takes it
+_FREE_TEXT = frozenset({"message", "item", "text", "prompt", "query", "description", "value_text", "rename"})
+_PARAMETER = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAMING = frozenset({"action", "aggregate", "attributes", "device_class", "domain", "service"})
+"""Arguments of the tools themselves whose values are names of Home Assistant's."""
+_NAME = re.compile(r"[a-z_]{1,40}(?:\.[a-z_]{1,40})?")
+_ID = re.compile(r"([a-z_]+|[a-z_]*\*)\.[a-z0-9_*?]+|\*")
+_DOMAINS = frozenset(
+    {
+        *Platform, "automation", "counter", "group", "input_boolean", "input_button", "input_datetime", "input_number",
+        "input_select", "input_text", "person", "plant", "schedule", "script", "sun", "timer", "zone",
+    }
+)  # fmt: skip
+_QUANTITY = re.compile(r"[-+]?\d{1,6}(?:[.,]\d{1,3})?\s?(?:%|°[CF]?|K|ms|s|min|m|h|d)")
+_CHOICES = frozenset(
+    {
+        *COLORS, "auto", "avg", "away", "boost", "close", "closed", "comfort", "completed", "cool", "count", "dry", "eco",
+        "fan_only", "forward", "heat", "heat_cool", "high", "home", "lock", "locked", "low", "max", "medium", "min",
+        "needs_action", "none", "off", "on", "open", "pause", "play", "reverse", "sleep", "stop", "sum", "toggle",
+        "turn_off", "turn_on", "unlock", "unlocked",
+    }
+)  # fmt: skip
+
+_TEXT_DOMAINS = frozenset(name for name, record in DOMAINS.items() if record.holds_text)
+"""Their states, items and events are what somebody wrote or said."""
+_ANSWERS = frozenset({"answer", "events", "items", "speech"})
+"""Parts of results that are sentences, or what somebody wrote."""
+_OF_AN_ENTITY = frozenset({"area", "entity_id", "last_changed", "name", "outcome"})
+
+
+def masked(parameters: Mapping[str, object]) -> dict[str, object]:
+    """Return parameters that may be kept: numbers, ids and names of the home; everything else is replaced. Never raises.
+
+    The name of a parameter that reads like no name may be what was said, too.
+    """
+    return {
+        name if _PARAMETER.fullmatch(name := str(key)) else MASK: _kept(name, value, named=name in _NAMING)
+        for key, value in parameters.items()
+    }
+
+
+def masked_result(value: object, *, inside: bool = False) -> object:
+    """Return a result as events carry it: without what lists and texts hold, and without sentences.
+
+    `inside`: it is a part of one; a text there is told unless its key or its entity says that somebody wrote it.
+    """
+    match value:
+        case str():
+            return value if inside else MASK
+        case Mapping():
+            entity_id = value.get("entity_id")
+            is_text = isinstance(entity_id, str) and entity_id.partition(".")[0] in _TEXT_DOMAINS
+            kept: dict[object, object] = {}
+            for key, item in value.items():
+                holds_words = key in _ANSWERS or (isinstance(key, str) and key.partition(".")[0] in _TEXT_DOMAINS)
+                if not holds_words and is_text and key not in _OF_AN_ENTITY:
+                    holds_words = not isinstance(item, (int, float, type(None)))
+                nested = isinstance(item, (Mapping, list, tuple))
+                kept[key] = MASK if holds_words else masked_result(item, inside=True) if nested else item
+            return kept
+        case list() | tuple():
+            return [masked_result(item, inside=True) for item in value]
+    return value
+
+
+def _kept(of: str, value: object, *, named: bool = False, depth: int = 0) -> object:
+    """Return a value under its key `of`; `named`: it may be any name of Home Assistant's."""
+    if SECRET.search(of) or of in _FREE_TEXT:
+        return MASK
+    match value:
+        case None | bool() | float():
+            return value
+        case int():
+            return value if abs(value) < MAX_NUMBER else MASK
+        case str():
+            return value[:MAX_TEXT] if _is_plain(value, named=named) else MASK
+        case Mapping() | list() | tuple() if depth >= MAX_DEPTH:
+            return "…"
+        case Mapping():
+            return {
+                name if _PARAMETER.fullmatch(name := str(key)) else MASK: _kept(name, item, depth=depth + 1)
+                for key, item in value.items()
+            }
+        case list() | tuple():
+            return [_kept("", item, named=named, depth=depth + 1) for item in value[:MAX_ITEMS]]
+    return MASK
+
+
+def _is_plain(text: str, *, named: bool) -> bool:
+    """Return whether a text is an id or several, a quantity, or a choice that is the same in every home."""
+    if text in _CHOICES or _QUANTITY.fullmatch(text) or (named and _NAME.fullmatch(text)):
+        return True
+    ids = [_ID.fullmatch(part.strip()) for part in text.split(",")]
+    return all(match and (not match[1] or "*" in match[1] or match[1] in _DOMAINS) for match in ids)
+
+
+@callback
+def async_record(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result: object) -> None:
+    """Keep the call on the turn, write the audit line and fire the event.
+
+    An error is told by its class: its sentence may quote what was said.
+    """
+    turn.record.calls.append(record)
+    LOGGER.info(
+        "Tool %s: %s in %d ms (conversation %s, user %s%s)",
+        record.tool_name,
+        "done" if record.success else "refused or failed",
+        record.duration_ms,
+        turn.conversation_id,
+        turn.context.user_id,
+        f", {record.error}" if record.error else "",
+    )
+    events.async_tool_executed(hass, turn, record, masked_result(result) if record.success else record.error)

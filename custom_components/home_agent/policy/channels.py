@@ -1,0 +1,173 @@
+"""Where a question can be answered besides the conversation: on phones and, by administrators, in Repairs.
+
+A phone's answer is an event with the user of that phone; it counts when that user asked, or is an administrator.
+"""
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import Event, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import device_registry as dr
+from homeassistant.util import slugify
+from homeassistant.util.json import JsonObjectType
+
+from ..support import issues
+from ..support.const import DOMAIN, LOGGER
+from ..support.localize import async_text
+from ..turn.turn import Turn, current_turn
+from .confirmation import Confirmation, Resolution
+from .confirmed import async_answer_elsewhere
+from .policy import Policy
+from .questions import async_question
+
+REPAIRS = "repairs"
+OWN_PHONES = "mobile_app"
+MOBILE_APP = "mobile_app"
+NOTIFY = "notify"
+EVENT = "mobile_app_notification_action"
+CONFIRM = "HOME_AGENT_CONFIRM_"
+REJECT = "HOME_AGENT_REJECT_"
+NOTIFY_TIMEOUT = 10  # seconds; whoever asked waits for it
+
+
+@callback
+def async_start(hass: HomeAssistant, entry: ConfigEntry[Any], policy: Policy) -> None:
+    """Listen to phones, and take questions back wherever they were put when they end."""
+
+    @callback
+    def answered(event: Event) -> None:
+        action = str(event.data.get("action", ""))
+        for prefix in (CONFIRM, REJECT):
+            if action.startswith(prefix) and current_turn.get(None) is None:
+                request_id, yes = action.removeprefix(prefix), prefix == CONFIRM
+                answer = _async_phone_answered(hass, policy, request_id, event, yes=yes)
+                entry.async_create_task(hass, answer, "answer of a phone")
+
+    @callback
+    def ended(confirmation: Confirmation, _resolution: Resolution) -> None:
+        issues.async_confirmation_ended(hass, confirmation.id)
+        for service in _notify_services(hass, confirmation.turn):
+            data = {"message": "clear_notification", "data": {"tag": confirmation.id}}
+            entry.async_create_task(hass, _async_notify(hass, service, data, confirmation.turn), "take a question back")
+
+    policy.confirmations.async_listen(ended)
+    entry.async_on_unload(hass.bus.async_listen(EVENT, answered))
+    entry.async_on_unload(policy.confirmations.async_end_all)
+
+
+async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
+    """Put the question that a turn has to end with, wherever it can be answered, and return it.
+
+    Raises `HomeAssistantError` when the turn has none any more.
+    """
+    confirmations = policy.confirmations
+    if (confirmation := confirmations.of(turn)) is None:
+        raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_expired")
+    with_pin = bool(confirmations.pin_for(confirmation))
+    question = await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
+    if turn.user is None:  # the owners of the phones that were named may answer
+        named = {_service_of(hass, channel) for channel in turn.confirm_via}
+        confirmation.deciders = frozenset(
+            str(phone.data["user_id"])
+            for phone in hass.config_entries.async_entries(MOBILE_APP)
+            if (service := _service_of_phone(hass, phone)) and service in named and "user_id" in phone.data
+        )
+    confirmations.put(confirmation, question)
+    if REPAIRS in turn.confirm_via:
+        issues.async_confirmation(hass, confirmation.id, turn.profile)
+    if services := _notify_services(hass, turn):
+        data = await _async_notification(hass, confirmation, with_pin=with_pin)
+        await asyncio.gather(*(_async_notify(hass, service, data, turn) for service in services))
+    return question
+
+
+async def async_put_outside(hass: HomeAssistant, policy: Policy, turn: Turn) -> JsonObjectType:
+    """Put the question of a turn outside of a conversation; return it and the id that its answer has to name."""
+    if (confirmation := policy.confirmations.of(turn)) is not None:
+        # what is said in a conversation is no answer to it
+        confirmation.turn = turn = replace(turn, conversation_id=turn.context.id)
+    try:
+        question = await async_put(hass, policy, turn)
+    finally:
+        policy.confirmations.drop(turn)
+    return {"confirmation": turn.record.request_id, "question": question}
+
+
+def is_channel(hass: HomeAssistant, channel: str) -> bool:
+    """Return whether a confirmation can be asked for there."""
+    return channel in (REPAIRS, OWN_PHONES) or _service_of(hass, channel) is not None
+
+
+async def _async_phone_answered(
+    hass: HomeAssistant, policy: Policy, request_id: str, event: Event, *, yes: bool
+) -> None:
+    confirmation = policy.confirmations.get(request_id)
+    user = await hass.auth.async_get_user(event.context.user_id) if event.context.user_id else None
+    if confirmation is None or user is None or not confirmation.is_decided_by(user):
+        LOGGER.warning("An answer of user %s to a confirmation was not accepted", event.context.user_id)
+        return
+    pin = str(event.data.get("reply_text") or "")
+    await async_answer_elsewhere(hass, policy, confirmation, user, yes=yes, pin=pin)
+
+
+async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *, with_pin: bool) -> dict[str, Any]:
+    """Return the notification with its two buttons; with a PIN, the first one asks for it."""
+    say = partial(async_text, hass, confirmation.turn.language)
+    confirm = {"action": f"{CONFIRM}{confirmation.id}", "title": await say("confirm_yes")}
+    if with_pin:
+        confirm |= {"behavior": "textInput"}
+    reject = {"action": f"{REJECT}{confirmation.id}", "title": await say("confirm_no")}
+    return {
+        "title": await say("confirm_title", profile=confirmation.turn.profile.name),
+        "message": confirmation.question,
+        "data": {"tag": confirmation.id, "actions": [confirm, reject]},
+    }
+
+
+async def _async_notify(hass: HomeAssistant, service: str, data: dict[str, Any], turn: Turn) -> None:
+    """Send a notification; one that cannot be sent leaves the other ways to answer."""
+    try:
+        async with asyncio.timeout(NOTIFY_TIMEOUT):
+            await hass.services.async_call(NOTIFY, service, data, blocking=True, context=turn.context)
+    except Exception as err:  # noqa: BLE001 - whatever an integration raises that sends it
+        LOGGER.warning("%s.%s could not be used for a confirmation: %s", NOTIFY, service, type(err).__name__)
+
+
+def _notify_services(hass: HomeAssistant, turn: Turn) -> list[str]:
+    """Return the notify actions that a turn's question goes to."""
+    services: dict[str, None] = {}
+    for channel in turn.confirm_via:
+        if channel == OWN_PHONES:
+            owned = (
+                entry
+                for entry in hass.config_entries.async_entries(MOBILE_APP)
+                if entry.data.get("user_id") == turn.context.user_id
+            )
+            services |= dict.fromkeys(name for entry in owned if (name := _service_of_phone(hass, entry)))
+        elif channel != REPAIRS and (service := _service_of(hass, channel)):
+            services[service] = None
+    return list(services)
+
+
+def _service_of(hass: HomeAssistant, channel: str) -> str | None:
+    """Return the notify action that a channel names, by itself or by a phone's device id."""
+    if channel.startswith(f"{NOTIFY}."):
+        service = channel.partition(".")[2]
+        return service if hass.services.has_service(NOTIFY, service) else None
+    device = dr.async_get(hass).async_get(channel)
+    if device is None:
+        return None
+    phones = (
+        entry for entry in hass.config_entries.async_entries(MOBILE_APP) if entry.entry_id in device.config_entries
+    )
+    return next((name for entry in phones if (name := _service_of_phone(hass, entry))), None)
+
+
+def _service_of_phone(hass: HomeAssistant, entry: ConfigEntry) -> str | None:
+    """Return the notify action of a phone; Home Assistant names it after the device."""
+    service = slugify(f"{MOBILE_APP}_{entry.data.get('device_name', '')}")
+    return service if hass.services.has_service(NOTIFY, service) else None

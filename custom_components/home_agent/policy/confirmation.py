@@ -1,0 +1,312 @@
+"""The owner's yes to a sensitive action: what was asked, of whom, until when, whose answer counts, and what it leads to.
+
+A confirmation is bound to user (or device), conversation, profile, tool, arguments and the plan they came to. It is answered
+by a person's words, matched by code; nothing that a model says or passes as an argument is an answer. Kept in memory only.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NoReturn, override
+
+from homeassistant.auth.models import User
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.helpers.event import async_call_later
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ..languages.phrases import Answer, Kind, mask_digits, read_answer
+from ..support.const import LOGGER
+from ..support.errors import ToolError
+from ..turn import events
+from ..turn.plan import Plan
+from ..turn.turn import Turn
+from .pins import Pins
+from .tool import HomeAgentTool
+
+TIMEOUT = 120  # seconds to answer, unless the owner set another time
+TRIES = 3  # wrong PINs until the confirmation is dropped
+REMEMBERED = timedelta(minutes=10)  # how long a late answer is told that it is late
+MAX_OPEN = 50
+MIN_DIGITS = 4  # a PIN's least length; shorter runs of digits in other words are no attempt at one
+
+ASKED = "The user is now being asked to confirm this. Nothing was done yet; calling again changes nothing."
+NOBODY = "This needs a confirmation, and nobody here can confirm. Nothing was done; do not try again."
+
+type Place = tuple[str, str]
+"""Conversation id and profile."""
+
+
+class NeedsConfirmation(ToolError):
+    """The action waits for an answer."""
+
+    key = "confirmation_asked"
+
+    @override
+    def __str__(self) -> str:
+        """Return the sentence for the model."""
+        return ASKED
+
+
+class NobodyConfirms(ToolError):
+    """The action needs an answer, and there is nobody to ask."""
+
+    key = "confirmation_nobody"
+
+    @override
+    def __str__(self) -> str:
+        """Return the sentence for the model."""
+        return NOBODY
+
+
+class Resolution(StrEnum):
+    """How a confirmation ended."""
+
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    """By other words, a newer question, wrong PINs, or because Home Agent was unloaded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call that waits."""
+
+    tool: HomeAgentTool
+    arguments: dict[str, Any]
+    """As the model wrote them; they are planned again when the answer comes."""
+    plan: Plan
+    """What was asked about: the new plan has to equal it."""
+    why: tuple[str, ...] = ()
+    """Why it is asked about, besides what it does: a list of the owner's, words from outside."""
+    place: int = 0
+    """Which call of its turn it was; calls of one message are planned side by side, but asked and made in their order."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What it does that needs a yes."""
+        return self.plan.reasons or (self.plan.reason or "destructive",)
+
+
+@dataclass(slots=True, kw_only=True)
+class Confirmation:
+    """One question, for everything that one turn wanted to do."""
+
+    id: str
+    turn: Turn
+    """Who asked for it, from where, in which language."""
+    calls: list[Call] = field(default_factory=list)
+    question: str = ""
+    """As it was put; empty until then, and until then nobody can answer it."""
+    expires: datetime = field(default_factory=dt_util.utcnow)
+    tries_left: int = TRIES
+    deciders: frozenset[str] = frozenset()
+    """Users who may answer though they did not ask: the owners of the phones that an automation named."""
+    told_late: bool = False
+    """Somebody has answered too late and was told so."""
+    stop_timer: CALLBACK_TYPE | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it was asked."""
+        return (self.turn.conversation_id, self.turn.profile.subentry_id)
+
+    @property
+    def asked(self) -> tuple[str | None, ...]:
+        """Whose yes it waits for: a user, else a device."""
+        turn = self.turn
+        return (turn.context.user_id,) if turn.context.user_id else (turn.device_id, turn.satellite_id)
+
+    def is_of(self, turn: Turn) -> bool:
+        """Return whether the words of a turn are those of whoever was asked."""
+        asked = self.turn
+        if not turn.direct or turn.context.user_id != asked.context.user_id:
+            return False
+        if asked.context.user_id is not None:
+            return True
+        device = (asked.device_id, asked.satellite_id)
+        return any(device) and device == (turn.device_id, turn.satellite_id)
+
+    def is_decided_by(self, user: User) -> bool:
+        """Return whether a user may answer from elsewhere: who asked, or an administrator."""
+        return user.is_active and (user.is_admin or user.id in {self.turn.context.user_id, *self.deciders})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """Words that answer a confirmation of their conversation."""
+
+    confirmation: Confirmation
+    answer: Answer
+    expired: bool = False
+
+
+type Listener = Callable[[Confirmation, Resolution], None]
+
+
+class Confirmations:
+    """All confirmations of the entry that are waited for."""
+
+    def __init__(self, hass: HomeAssistant, timeout: int = TIMEOUT, pins: dict[str, str] | None = None) -> None:
+        """Take seconds to answer, and PINs by what they guard (`unlock`, `open_door`, ...)."""
+        self._hass = hass
+        self._timeout = timeout
+        self.pins = Pins(pins)
+        self.waiting: dict[str, Confirmation] = {}
+        self.late: dict[Place, tuple[Confirmation, datetime]] = {}
+        self._listeners: list[Listener] = []
+
+    @callback
+    def async_listen(self, listener: Listener) -> None:
+        """Have a listener told of every question that ends."""
+        self._listeners.append(listener)
+
+    @callback
+    def require(self, turn: Turn, call: Call) -> NoReturn:
+        """Note a call for the question that the turn will end with, and raise; `NobodyConfirms` if it cannot be put."""
+        if not turn.answerable:
+            raise NobodyConfirms(target=call.plan.subject or ", ".join(call.plan.targets) or call.tool.name)
+        self.add(turn, call)
+        raise NeedsConfirmation
+
+    @callback
+    def add(self, turn: Turn, call: Call) -> None:
+        """Note a call without raising; each call is noted once."""
+        if turn.record.request_id is None:
+            turn.record.request_id = ulid_now()
+            self.waiting[turn.record.request_id] = Confirmation(id=turn.record.request_id, turn=turn)
+        calls = self.waiting[turn.record.request_id].calls
+        if all((call.tool.name, call.plan) != (other.tool.name, other.plan) for other in calls):
+            calls.append(call)
+            calls.sort(key=lambda waiting: waiting.place)
+
+    def of(self, turn: Turn) -> Confirmation | None:
+        """Return what a turn has to ask for."""
+        return self.waiting.get(turn.record.request_id) if turn.record.request_id else None
+
+    def get(self, request_id: str) -> Confirmation | None:
+        """Return an open question that was put."""
+        confirmation = self.waiting.get(request_id)
+        return confirmation if confirmation is not None and self._is_open(confirmation) else None
+
+    def at(self, place: Place) -> Confirmation | None:
+        """Return the open question of a conversation."""
+        return next((item for item in [*self.waiting.values()] if item.place == place and self._is_open(item)), None)
+
+    def _is_open(self, confirmation: Confirmation) -> bool:
+        if confirmation.question and dt_util.utcnow() >= confirmation.expires:
+            self.end(confirmation, Resolution.EXPIRED)
+        return bool(confirmation.question) and confirmation.id in self.waiting
+
+    @callback
+    def put(self, confirmation: Confirmation, question: str) -> None:
+        """Let a question be answered from now on, until it expires. It replaces an older one of its conversation."""
+        if older := self.at(confirmation.place):
+            self.end(older, Resolution.CANCELLED)
+        while len(self.waiting) > MAX_OPEN:
+            self.end(next(iter(self.waiting.values())), Resolution.CANCELLED)
+        self.late.pop(confirmation.place, None)
+        confirmation.question = question
+        confirmation.expires = dt_util.utcnow() + timedelta(seconds=self._timeout)
+
+        @callback
+        def expire(_now: datetime) -> None:
+            confirmation.stop_timer = None
+            self.end(confirmation, Resolution.EXPIRED)
+
+        job = HassJob(expire, cancel_on_shutdown=True)
+        confirmation.stop_timer = async_call_later(self._hass, self._timeout, job)
+        names = sorted({call.tool.name for call in confirmation.calls})
+        events.async_confirmation_requested(self._hass, confirmation.turn, confirmation.id, names, confirmation.expires)
+
+    @callback
+    def drop(self, turn: Turn) -> None:
+        """Forget what its turn did not come to ask for."""
+        if (request_id := turn.record.request_id) in self.waiting and not self.waiting[request_id].question:
+            del self.waiting[request_id]
+            turn.record.request_id = None
+
+    @callback
+    def end(self, confirmation: Confirmation, resolution: Resolution, user_id: str | None = None) -> bool:
+        """Take a question away and tell how it ended; false when it had ended before, so that nothing runs twice."""
+        if self.waiting.pop(confirmation.id, None) is None:
+            return False
+        if confirmation.stop_timer is not None:
+            confirmation.stop_timer()
+            confirmation.stop_timer = None
+        if not confirmation.question:
+            return True
+        if resolution is Resolution.EXPIRED or confirmation.tries_left <= 0:  # digits that come next are one more try
+            self.late[confirmation.place] = (confirmation, dt_util.utcnow() + REMEMBERED)
+        turn = confirmation.turn
+        events.async_confirmation_resolved(self._hass, turn, confirmation.id, resolution.value, user_id)
+        for listener in self._listeners:
+            listener(confirmation, resolution)
+        return True
+
+    @callback
+    def async_end_all(self) -> None:
+        """Cancel everything."""
+        for confirmation in list(self.waiting.values()):
+            self.end(confirmation, Resolution.CANCELLED)
+        self.late.clear()
+
+    @callback
+    def read(self, turn: Turn) -> tuple[Turn, Reply | None]:
+        """Return the turn without digits that could be a PIN, whether one was asked for or not, and the answer in its words.
+
+        None when they are words of their own; those of whoever was asked cancel the question.
+        """
+        text, reply = self._reply_in(turn) if self.waiting or self.late else (turn.text, None)
+        if self.pins.are_set:
+            text = self.pins.conceal(text, turn.language)
+        return turn if text == turn.text else replace(turn, text=text), reply
+
+    def _reply_in(self, turn: Turn) -> tuple[str, Reply | None]:
+        """Return the text without digits that were said to a question, and the reply if it is one."""
+        place, text = (turn.conversation_id, turn.profile.subentry_id), turn.text
+        now = dt_util.utcnow()
+        self.late = {where: late for where, late in self.late.items() if late[1] > now}
+        waiting = self.at(place)
+        late = self.late[place][0] if waiting is None and place in self.late else None
+        if (confirmation := waiting or late) is None:
+            return text, None
+        with_pin = bool(self.pin_for(confirmation))
+        answer = read_answer(text, turn.language, with_pin=with_pin)
+        is_other = answer.kind is Kind.OTHER
+        if late is not None and late.told_late and len(answer.digits) < MIN_DIGITS:
+            return text, None
+        if with_pin:
+            text = mask_digits(text, turn.language, at_least=MIN_DIGITS if is_other else 1)
+        if late is not None:
+            late.told_late = True
+            if not with_pin:  # one that was to come with a PIN is remembered for its digits
+                self.late.pop(place, None)
+        if not is_other:
+            return text, Reply(confirmation=confirmation, answer=answer, expired=late is not None)
+        if late is None and confirmation.is_of(turn):
+            self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
+        return text, None
+
+    def pin_for(self, confirmation: Confirmation) -> str:
+        """Return what has to be said with the yes: the PINs of all that is asked for, one after the other."""
+        return self.pins.needed(reason for call in confirmation.calls for reason in call.reasons)
+
+    @callback
+    def accepts_pin(self, confirmation: Confirmation, given: str) -> bool:
+        """Return whether a PIN is right; the last wrong one ends the question."""
+        if self.pins.accepts(confirmation.asked, self.pin_for(confirmation), given):
+            return True
+        confirmation.tries_left -= 1
+        if self.locks_out(confirmation):
+            LOGGER.warning("Too many wrong PINs in conversations with %s", confirmation.turn.profile.name)
+            confirmation.tries_left = 0
+        if confirmation.tries_left <= 0:
+            self.end(confirmation, Resolution.CANCELLED)
+        return False
+
+    def locks_out(self, confirmation: Confirmation) -> bool:
+        """Return whether whoever asked got too many PINs wrong lately; no PIN is right then."""
+        return self.pins.locks_out(confirmation.asked)

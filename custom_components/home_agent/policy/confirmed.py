@@ -1,0 +1,148 @@
+"""What a reply to a confirmation leads to: the confirmed calls run, once and only if they are still the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from secrets import token_hex
+import time
+
+from homeassistant.auth.models import User
+from homeassistant.components.conversation import AssistantContent, ChatLog, ToolResultContent
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+
+from ..client.messages import CONFIRMED
+from ..home.exposure import async_check_permission
+from ..languages.phrases import Kind, read_answer
+from ..support.localize import async_text
+from ..turn.turn import Answer, Turn, Usage, running
+from .confirmation import Call, Confirmation, Reply, Resolution
+from .policy import Policy
+from .questions import async_facts
+from .tool import HomeAgentTool
+
+
+async def async_answer_reply(
+    hass: HomeAssistant, policy: Policy, turn: Turn, chat_log: ChatLog, reply: Reply
+) -> Answer:
+    """Do what a reply in the conversation says, and return what is said to it; no model is asked."""
+    confirmation, confirmations = reply.confirmation, policy.confirmations
+    say = partial(async_text, hass, turn.language)
+    if reply.expired:
+        return Answer(text=await say("confirm_expired"), done=False)
+    if not confirmation.is_of(turn):
+        return Answer(text=await say("confirm_not_yours"), done=False)
+    if reply.answer.kind is Kind.NO:
+        confirmations.end(confirmation, Resolution.REJECTED, turn.context.user_id)
+        return Answer(text=await say("confirm_rejected"))
+    if confirmations.pin_for(confirmation):
+        if not reply.answer.digits:
+            return Answer(text=await say("confirm_pin_missing"))
+        if not confirmations.accepts_pin(confirmation, reply.answer.digits):
+            key = "confirm_pin_wrong" if confirmation.tries_left else "confirm_pin_cancelled"
+            return Answer(text=await say("confirm_pin_locked" if confirmations.locks_out(confirmation) else key))
+    return await _async_run(hass, policy, confirmation, turn, answered_by=turn.user, chat_log=chat_log)
+
+
+async def async_answer_elsewhere(
+    hass: HomeAssistant, policy: Policy, confirmation: Confirmation, user: User | None, *, yes: bool, pin: str = ""
+) -> Answer | None:
+    """Do what somebody who may answers in another place than the conversation; None when the PIN is missing or wrong.
+
+    It is done in the name of whoever asked for it.
+    """
+    confirmations, asked = policy.confirmations, confirmation.turn
+    if not yes:
+        confirmations.end(confirmation, Resolution.REJECTED, user.id if user else None)
+        return Answer(text=await async_text(hass, asked.language, "confirm_rejected"))
+    digits = read_answer(pin, asked.language, with_pin=True).digits
+    if confirmations.pin_for(confirmation) and not confirmations.accepts_pin(confirmation, digits):
+        return None
+    return await async_run_elsewhere(hass, policy, confirmation, user)
+
+
+async def async_run_elsewhere(
+    hass: HomeAssistant, policy: Policy, confirmation: Confirmation, user: User | None
+) -> Answer:
+    """Run what was confirmed in another place than the conversation, in the name of whoever asked for it."""
+    asked = confirmation.turn
+    owner = await hass.auth.async_get_user(asked.context.user_id) if asked.context.user_id else None
+    record = replace(
+        asked.record, request_id=None, calls=[], calls_started=0, usage=Usage(), started=time.perf_counter()
+    )
+    turn = replace(asked, user=owner, parent=None, record=record)
+    with running(turn):
+        return await _async_run(hass, policy, confirmation, turn, answered_by=user)
+
+
+async def _async_run(
+    hass: HomeAssistant,
+    policy: Policy,
+    confirmation: Confirmation,
+    turn: Turn,
+    *,
+    answered_by: User | None,
+    chat_log: ChatLog | None = None,
+) -> Answer:
+    """Run what was confirmed under the policy and return what is true now. `turn` is the one that answers.
+
+    The confirmation ends before anything is awaited: a second yes finds nothing to confirm. The calls stand in the chat log
+    as calls that code has made.
+    """
+    user_id = answered_by.id if answered_by else None
+    if not policy.confirmations.end(confirmation, Resolution.CONFIRMED, user_id):
+        return Answer(text=await async_text(hass, turn.language, "confirm_expired"), done=False)
+    turn = replace(
+        turn, text=confirmation.turn.text
+    )  # the words that an action is kept with are those that asked for it
+    try:
+        offered = {tool.name: tool for tool in await policy.offered(turn)}
+        calls = await _async_still_the_same(hass, policy, confirmation, turn, offered, answered_by)
+    except HomeAssistantError:
+        return Answer(text=await async_text(hass, turn.language, "confirm_changed"), done=False)
+    inputs = [
+        llm.ToolInput(tool_name=call.tool.name, tool_args=call.arguments, id=f"yes{token_hex(3)}", external=True)
+        for call in calls
+    ]
+    if chat_log is not None:
+        known_to_model = all(type(offered.get(call.tool.name)) is type(call.tool) for call in calls)
+        chat_log.async_add_assistant_content_without_tools(
+            AssistantContent(agent_id=turn.agent_id, tool_calls=inputs, native=CONFIRMED if known_to_model else None)
+        )
+    failed = 0
+    for call, tool_input in zip(calls, inputs, strict=True):
+        result = await policy.async_call(turn, call.tool, tool_input, confirmed=call.plan)
+        failed += result.error
+        if chat_log is not None:
+            chat_log.async_add_assistant_content_without_tools(
+                ToolResultContent(
+                    agent_id=turn.agent_id, tool_call_id=tool_input.id, tool_name=tool_input.tool_name, result=result
+                )
+            )
+    key = "confirm_failed" if failed == len(calls) else "confirm_partly" if failed else "confirm_done"
+    facts = await async_facts(hass, turn.language, calls)
+    return Answer(text=f"{await async_text(hass, turn.language, key)} {facts}".strip(), done=not failed)
+
+
+async def _async_still_the_same(
+    hass: HomeAssistant,
+    policy: Policy,
+    confirmation: Confirmation,
+    turn: Turn,
+    offered: Mapping[str, HomeAgentTool],
+    answered_by: User | None,
+) -> Sequence[Call]:
+    """Return the calls with the tools of now. Raises `HomeAssistantError` when anything is not as it was confirmed."""
+    if confirmation.turn.context.user_id is not None and (turn.user is None or not turn.user.is_active):
+        raise HomeAssistantError("the user who asked is gone")
+    calls: list[Call] = []
+    for call in confirmation.calls:
+        tool = call.tool if call.tool.stands_alone else offered.get(call.tool.name)
+        if tool is None:
+            raise HomeAssistantError("the tool is gone")
+        calls.append(replace(call, tool=tool))
+        if answered_by is not None:
+            await async_check_permission(hass, answered_by, call.plan)
+        await policy.async_check_again(turn, calls[-1])
+    return calls

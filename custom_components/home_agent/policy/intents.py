@@ -1,0 +1,157 @@
+"""What a recognised sentence would do: an intent and its slots become a plan, before Home Assistant handles it.
+
+Home Assistant calls services from inside its intent handlers and asks nobody. The targets are found here the way its
+handlers find them, at the moment they are about to; nothing awaits between this and the handler.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import HomeAssistant, State
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import intent
+import probatio
+
+from ..home.actions import reached_members
+from ..home.domains import DOMAINS, UNKNOWN
+from ..home.exposure import is_exposed
+from ..support.const import ASSISTANT
+from ..support.errors import ToolPermissionError
+from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
+from ..turn.turn import Turn
+from .write import PlanBuilder
+
+CLEAN_AREA = "HassVacuumCleanArea"
+COMMAND = "conversation_command"
+"""The slot of a timer that holds what is to be done when it ends."""
+TIMERS = frozenset(
+    {
+        intent.INTENT_START_TIMER, intent.INTENT_CANCEL_TIMER, intent.INTENT_CANCEL_ALL_TIMERS,
+        intent.INTENT_INCREASE_TIMER, intent.INTENT_DECREASE_TIMER, intent.INTENT_PAUSE_TIMER,
+        intent.INTENT_UNPAUSE_TIMER, intent.INTENT_TIMER_STATUS,
+    }
+)  # fmt: skip
+"""Their names and areas are those of timers."""
+QUESTIONS = frozenset({intent.INTENT_GET_STATE, intent.INTENT_GET_TEMPERATURE, "HassGetWeather"})
+"""They change nothing; what they read is known from their answer."""
+_DELETING = frozenset({"HassListRemoveItem"})
+"""Intents that delete, of handlers that do not tell how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """The sentence fits, the home does not."""
+
+    reason: intent.MatchFailedReason
+    constraints: intent.MatchTargetsConstraints
+    certain: bool
+    """Whether the handler cannot find anything either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognised:
+    """An intent with its slots."""
+
+    name: str
+    slots: Mapping[str, Any]
+
+
+def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | Mismatch:
+    """Return what handling the intent comes to.
+
+    Raises `ToolError` for a delayed command of a user with limits, and for a group that reaches what is not exposed.
+    """
+    command = recognised.slots.get(COMMAND)
+    if command and turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_CONTROL):
+        raise ToolPermissionError(target=str(command))  # it comes back later, and then no user is known to have asked
+    handler = next((item for item in intent.async_get(hass) if item.intent_type == recognised.name), None)
+    if handler is None or recognised.name in TIMERS or recognised.name in QUESTIONS:
+        return Plan(action=ActionClass.WRITE)
+    constraints = _constraints(handler, recognised)
+    if not constraints.has_constraints:
+        return Plan(action=ActionClass.WRITE)
+    preferences = intent.MatchTargetsPreferences(area_id=turn.area_id)
+    match = intent.async_match_targets(hass, constraints, preferences)
+    if match.is_match:
+        meant = [state.entity_id for state in match.states]
+        behind = [member for entity_id in meant for member in reached_members(hass, entity_id)]
+        builder = PlanBuilder(hass, dict.fromkeys((*meant, *behind)))
+        for call in _calls(hass, turn, recognised, handler, match.states):
+            builder.add(call)
+        return builder.plan(*((DESTRUCTIVE,) if recognised.name in _DELETING else ()))
+    # why nothing matches among what is exposed: why nothing else does would tell that it exists
+    exposed = [state for state in hass.states.async_all(constraints.domains) if is_exposed(hass, state.entity_id)]
+    if exposed:
+        match = intent.async_match_targets(hass, constraints, preferences, states=exposed)
+    return Mismatch(
+        reason=match.no_match_reason if exposed and match.no_match_reason else intent.MatchFailedReason.DOMAIN,
+        constraints=constraints,
+        certain=isinstance(handler, intent.DynamicServiceIntentHandler),
+    )
+
+
+def nothing_there(hass: HomeAssistant, recognised: Recognised) -> Mismatch:
+    """Return what would be said of an intent if nothing that it is about existed."""
+    handler = next(item for item in intent.async_get(hass) if item.intent_type == recognised.name)
+    constraints = _constraints(handler, recognised)
+    return Mismatch(reason=intent.MatchFailedReason.DOMAIN, constraints=constraints, certain=True)
+
+
+def _constraints(handler: intent.IntentHandler, recognised: Recognised) -> intent.MatchTargetsConstraints:
+    """Return which entities the handler will look for; for handlers of other kinds, at least those."""
+    slots = recognised.slots
+    name = slots.get("name")
+    constraints = intent.MatchTargetsConstraints(
+        name=None if name == "all" else name,
+        area_name=None if recognised.name == CLEAN_AREA else slots.get("area"),
+        floor_name=slots.get("floor"),
+        domains=_set_of(slots.get("domain")) or handler.platforms,
+        device_classes=_set_of(slots.get("device_class")),
+        assistant=ASSISTANT,
+    )
+    if isinstance(handler, intent.DynamicServiceIntentHandler):
+        constraints.name = None if name == "all" else name
+        constraints.domains = _set_of(slots.get("domain")) or handler.required_domains
+        constraints.features = handler.required_features
+        constraints.states = handler.required_states
+    elif handler.platforms == {"climate"}:
+        constraints.single_target = True
+    return constraints
+
+
+def _set_of(value: Any) -> set[str] | None:
+    return set(probatio.EnsureList()(value)) if value else None
+
+
+def _calls(
+    hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler, states: Iterable[State]
+) -> Iterable[ServiceCall]:
+    """Yield the service calls of a handler that says which they are."""
+    if not isinstance(handler, intent.DynamicServiceIntentHandler):
+        return
+    slots = {name: {"value": value} for name, value in recognised.slots.items()}
+    asked = intent.Intent(hass, ASSISTANT, recognised.name, slots, None, turn.context, turn.language, ASSISTANT)
+    try:
+        values = {name: slot["value"] for name, slot in handler.async_validate_slots(slots).items()}
+    except probatio.Invalid:  # the handler will say so itself
+        values = dict(recognised.slots)
+    data = {
+        slot.service_data_name or name: values[name]
+        for name, slot in (handler.required_slots | handler.optional_slots).items()
+        if name in values
+    }
+    for state in states:
+        try:
+            domain, service = handler.get_domain_and_service(asked, state)
+        except HomeAssistantError:
+            continue  # the handler will say so itself
+        own = DOMAINS.get(state.domain, UNKNOWN).own.get(service)
+        yield ServiceCall(
+            domain=state.domain if own else domain,
+            service=own or service,
+            entity_ids=(state.entity_id,),
+            data={key: value for key, value in data.items() if key != ATTR_ENTITY_ID},
+        )

@@ -1,0 +1,312 @@
+"""The journal: the actions of the last days, in one private file that only this home has.
+
+Kept for a week, 500 entries at most; of one action at most 100 entities. What was said is in it, codes are not.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+import re
+from typing import Any, cast
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.json import json_bytes
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
+from homeassistant.util.json import JsonObjectType, json_loads_object
+from homeassistant.util.ulid import ulid_now
+
+from ..home.domain import Snapshot
+from ..home.states import snapshot
+from ..languages.phrases import MASK, mask_digits
+from ..support.secrets import SECRET
+from ..support.storage import Report, StoredFile, async_remove_file
+from ..turn.plan import Effect
+from ..turn.turn import Outcome, Turn
+from .audit import masked
+from .write import SERVICE_CALL, WriteRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One entry: who wrote, when, what, from which words, through which profile, and what became of it."""
+
+    id: str
+    when: datetime
+    user_id: str | None
+    device_id: str | None
+    conversation_id: str
+    turn_id: str
+    """Shared by the actions of one request: they are undone together."""
+    profile: str
+    """Name of the profile."""
+    tool: str
+    subject: str | None
+    """What it touched when it was not entities."""
+    words: str
+    effects: tuple[Effect, ...]
+    """Codes and texts in their data are masked."""
+    before: Mapping[str, Snapshot]
+    after: Mapping[str, Snapshot]
+    outcomes: Mapping[str, Outcome]
+    success: bool
+    left_out: int = 0
+    """Entities beyond those that are kept."""
+    undone: datetime | None = None
+
+    def as_dict(self) -> JsonObjectType:
+        """Return its form on the disk."""
+        return {
+            "id": self.id,
+            "when": self.when.isoformat(),
+            "user_id": self.user_id,
+            "device_id": self.device_id,
+            "conversation_id": self.conversation_id,
+            "turn_id": self.turn_id,
+            "profile": self.profile,
+            "tool": self.tool,
+            "subject": self.subject,
+            "words": self.words,
+            "calls": [effect.as_dict() for effect in self.effects],
+            "before": _as_dict(self.before),
+            "after": _as_dict(self.after),
+            "effects": {entity_id: outcome.value for entity_id, outcome in self.outcomes.items()},
+            "success": self.success,
+            "left_out": self.left_out,
+            "undone": self.undone.isoformat() if self.undone else None,
+        }
+
+    def as_told(self) -> JsonObjectType:
+        """Return what `home_agent.list_actions` says of it."""
+        return {
+            "action_id": self.id,
+            "when": self.when.isoformat(),
+            "user_id": self.user_id,
+            "profile": self.profile,
+            "conversation_id": self.conversation_id,
+            "words": self.words,
+            "tool_name": self.tool,
+            "subject": self.subject,
+            "calls": [
+                {
+                    "action": f"{effect.domain}.{effect.service}",
+                    "entity_id": list(effect.entity_ids),
+                    "data": cast(JsonObjectType, dict(effect.data)),
+                }
+                for effect in self.effects
+            ],
+            "outcome": {entity_id: outcome.value for entity_id, outcome in self.outcomes.items()},
+            "success": self.success,
+            "undone": self.undone.isoformat() if self.undone else None,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Action:
+        """Return the entry. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is not one."""
+        return cls(
+            id=str(data["id"]),
+            when=_moment(data["when"]),
+            user_id=data["user_id"],
+            device_id=data["device_id"],
+            conversation_id=str(data["conversation_id"]),
+            turn_id=str(data["turn_id"]),
+            profile=str(data["profile"]),
+            tool=str(data["tool"]),
+            subject=data["subject"],
+            words=str(data["words"]),
+            effects=tuple(SERVICE_CALL.from_dict(item) for item in data["calls"]),
+            before=_snapshots(data["before"]),
+            after=_snapshots(data["after"]),
+            outcomes={entity_id: Outcome(value) for entity_id, value in data["effects"].items()},
+            success=bool(data["success"]),
+            left_out=int(data["left_out"]),
+            undone=_moment(data["undone"]) if data["undone"] else None,
+        )
+
+
+def _moment(text: str) -> datetime:
+    if (found := dt_util.parse_datetime(text)) is None or found.tzinfo is None:
+        raise ValueError(text)
+    return found
+
+
+def _as_dict(snapshots: Mapping[str, Snapshot]) -> JsonObjectType:
+    return {
+        entity_id: {"state": item.state, "attributes": dict(item.attributes)} for entity_id, item in snapshots.items()
+    }
+
+
+def _snapshots(data: Mapping[str, Any]) -> dict[str, Snapshot]:
+    return {entity_id: Snapshot(str(item["state"]), dict(item["attributes"])) for entity_id, item in data.items()}
+
+
+KEPT_FOR = timedelta(days=7)
+MAX_ACTIONS = 500
+MAX_ENTITIES = 100  # of one action
+MAX_WORDS = 500  # characters
+
+type Sees = Callable[[Action], bool]
+"""Whether somebody may know of an action."""
+
+
+class ActionJournal:
+    """The actions of an entry, oldest first."""
+
+    def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
+        """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
+        self._hass = hass
+        self._new_file = partial(StoredFile, hass, file_of(entry_id), self._data, report)
+        self._file = self._new_file()
+        self._loaded = False
+        self._actions: dict[str, Action] = {}
+        self.revision = 0
+        """Grows with each change."""
+
+    async def async_load(self) -> None:
+        """Read the file, the first time and when it could not be used before. Never raises.
+
+        An entry that is none is left out. What was added since the last time, by a turn that outlived it, stays.
+        """
+        if self._loaded:
+            await self._file.async_close()
+            earlier, self._file = self._file, self._new_file()
+            if earlier.is_usable:
+                if not earlier.is_written:
+                    await self._file.async_write()
+                return
+        found = await self._file.async_load_items("actions", Action.from_dict)
+        self._actions = {action.id: action for action in found} | self._actions
+        self._loaded = True
+        self._prune()
+
+    async def async_close(self) -> None:
+        """Write down what is not yet written. A turn that still runs may add to it all the same."""
+        await self._file.async_close()
+
+    async def async_remove(self) -> None:
+        """Forget everything, for ever: what a turn adds that still runs is not kept."""
+        self._actions.clear()
+        await self._file.async_remove()
+
+    @callback
+    def async_add(self, record: WriteRecord) -> None:
+        """Take note of a write."""
+        turn, plan = record.turn, record.plan
+        known = list(record.before)
+        kept = dict.fromkeys(known[:MAX_ENTITIES])
+        now = {entity_id: state for entity_id in kept if (state := self._hass.states.get(entity_id)) is not None}
+        codes = (effect.data for effect in plan.effects)
+        action = Action(
+            id=ulid_now(),
+            when=dt_util.utcnow(),
+            user_id=turn.context.user_id,
+            device_id=turn.device_id,
+            conversation_id=turn.conversation_id,
+            turn_id=turn.context.id,
+            profile=turn.profile.name,
+            tool=record.tool_name,
+            subject=plan.subject,
+            words=(_without_codes(turn, plan.effects) if any(codes) else turn.text)[:MAX_WORDS],
+            effects=tuple(
+                replace(
+                    effect,
+                    entity_ids=tuple(item for item in effect.entity_ids if item in kept),
+                    data=json_loads_object(json_bytes(masked(effect.data))) if effect.data else {},
+                )
+                for effect in plan.effects
+            ),
+            before={entity_id: snapshot(record.before[entity_id]) for entity_id in kept},
+            after={entity_id: snapshot(state) for entity_id, state in now.items()},
+            outcomes={item: outcome for item, outcome in record.outcomes.items() if item in now},
+            success=record.success,
+            left_out=len(known) - len(kept),
+        )
+        self._actions[action.id] = action
+        self._changed()
+
+    @callback
+    def async_mark_undone(self, actions: Iterable[Action]) -> None:
+        """Note that actions were taken back."""
+        when = dt_util.utcnow()
+        for action in actions:
+            if action.id in self._actions:
+                self._actions[action.id] = replace(action, undone=when)
+        self._changed()
+
+    def newest_first(self, sees: Sees) -> list[Action]:
+        """Return what somebody may know of."""
+        self._prune()
+        return [action for action in reversed(self._actions.values()) if sees(action)]
+
+    def _changed(self) -> None:
+        self.revision += 1
+        self._prune()
+        self._file.async_changed()
+
+    def _prune(self) -> None:
+        begin = dt_util.utcnow() - KEPT_FOR
+        kept = [action for action in self._actions.values() if action.when >= begin][-MAX_ACTIONS:]
+        if len(kept) != len(self._actions):
+            self._actions = {action.id: action for action in kept}
+
+    def _data(self) -> dict[str, Any]:
+        return {"actions": [action.as_dict() for action in list(self._actions.values())]}
+
+
+def file_of(entry_id: str) -> str:
+    """Return what the file of an entry is called."""
+    return f"journal.{entry_id}"
+
+
+JOURNALS: HassKey[dict[str, ActionJournal]] = HassKey("home_agent_journals")
+"""By entry id, while Home Assistant runs: a turn outlives a reload of the entry, and what it does then counts as well."""
+
+
+def journal_of(hass: HomeAssistant, entry_id: str, report: Report) -> ActionJournal:
+    """Return the journal of an entry."""
+    known = hass.data.setdefault(JOURNALS, {})
+    if entry_id not in known:
+        known[entry_id] = ActionJournal(hass, entry_id, report)
+    return known[entry_id]
+
+
+async def async_remove_journal(hass: HomeAssistant, entry_id: str) -> None:
+    """Delete the journal of an entry."""
+    if (journal := hass.data.get(JOURNALS, {}).pop(entry_id, None)) is not None:
+        await journal.async_remove()
+    await async_remove_file(hass, file_of(entry_id))
+
+
+def _without_codes(turn: Turn, effects: Iterable[Effect]) -> str:
+    """Return the words of a turn without the codes that its effects took from them, written or spoken."""
+    words = turn.text
+    for code in {
+        str(value) for effect in effects for key, value in effect.data.items() if SECRET.search(key) and value
+    }:
+        if code.isdecimal():
+            words = mask_digits(words, turn.language, at_least=len(code))
+        else:
+            words = re.sub(re.escape(code), MASK, words, flags=re.IGNORECASE)
+    return words
+
+
+class Habits:
+    """What this household does often, from its journal; counted anew when something was done."""
+
+    def __init__(self, journal: ActionJournal) -> None:
+        """Read from a journal."""
+        self._journal = journal
+        self._revision = -1
+        self._shares: Mapping[str, float] = {}
+
+    def __call__(self) -> Mapping[str, float]:
+        """Return how often each entity was acted on in the days of the journal, 0 to 1, where 1 is the most frequent."""
+        if self._revision != self._journal.revision:
+            self._revision = self._journal.revision
+            actions = self._journal.newest_first(lambda action: action.success and action.undone is None)
+            counts = Counter(entity_id for action in actions for entity_id in action.after)
+            most = max(counts.values(), default=1)
+            self._shares = {entity_id: count / most for entity_id, count in counts.items()}
+        return self._shares

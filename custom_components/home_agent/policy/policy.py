@@ -1,0 +1,406 @@
+"""The one decision for every tool call, whoever provides the tool and whoever asks.
+
+limits → arguments → plan → permission → confirmation → the tool → audit → envelope. Only `HomeAssistantError` may leave a
+tool, and none leaves here: the model always gets a result.
+
+The rules decide in this order: what the owner never offers is refused; what the owner always wants to be asked about is asked;
+in a conversation that has read text from outside, whatever is sensitive is asked; what the owner never wants to be asked about
+is allowed; the rest goes by its class.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+import time
+from typing import Any
+
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError, Unauthorized
+from homeassistant.helpers import llm
+from homeassistant.helpers.event import async_call_later
+from homeassistant.util.json import JsonValueType
+import probatio
+
+from ..client.model import BrokenArguments
+from ..home.exposure import Names, async_check_permission, check_permission
+from ..settings.profile import Profile
+from ..support.const import (
+    CONF_ALWAYS_CONFIRM,
+    CONF_CONFIRM_TIMEOUT,
+    CONF_NEVER_CONFIRM,
+    CONF_NEVER_OFFER,
+    CONF_PINS,
+    CONF_VERIFY_SECONDS,
+    LOGGER,
+)
+from ..support.errors import HomeAgentError, ToolError, ToolPermissionError, ToolRefusal, where_of
+from ..turn import events
+from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
+from ..turn.turn import ToolCallRecord, Turn
+from .audit import async_record, masked
+from .confirmation import TIMEOUT, Call, Confirmations, NobodyConfirms
+from .tool import HomeAgentTool
+from .write import DEFAULT_SECONDS, Journal, Writes
+
+LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
+BROKEN_ARGUMENTS = "The arguments are not a JSON object. Nothing was done. Call the tool again with valid JSON."
+TIMED_OUT = "No answer within {seconds} seconds. It is not known whether the action happened: query the state."
+UNKNOWN_TOOL = "There is no tool '{name}'. Use only the tools you were given."
+NOT_ALLOWED = "The user is not allowed to do this."
+
+type OfferedTools = Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]]
+"""Returns the tools of the profile of a turn, as they are now."""
+
+
+class ToolNotFoundError(ToolRefusal):
+    """Nobody has a tool of that name."""
+
+
+class ToolArgumentsError(ToolRefusal):
+    """The arguments are none, or not those that the tool takes."""
+
+
+class ToolLimitError(ToolRefusal):
+    """More calls than one request may make."""
+
+
+LISTED = "always_ask"
+"""The owner's list says so."""
+
+
+class Verdict(StrEnum):
+    """What becomes of a call."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict and its reasons, most telling first: what is done (`Plan.reason`), `always_ask`, `tainted`."""
+
+    action: Verdict
+    why: tuple[str, ...] = ()
+    subject: str = ""
+    """What the owner's list of refusals names: an entity, a service, a tool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lists:
+    """What an owner has named: entity ids, domains, services and tools; `*` stands for anything."""
+
+    always_ask: tuple[str, ...] = ()
+    never_ask: tuple[str, ...] = ()
+    never_offer: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The lists of the home; a profile adds its own. What the home always asks about, no profile can take back."""
+
+    home: Lists = field(default_factory=Lists)
+
+    def offers(self, profile: Profile, tool: HomeAgentTool) -> bool:
+        """Return whether a model is told of a tool at all."""
+        names = (tool.name, tool.entity_id or tool.name)
+        return _names(self.home.never_offer, profile.never_offer).first(names) is None
+
+    def asks_for(self, profile: Profile, tool: HomeAgentTool) -> bool:
+        """Return whether every call of a tool has to be asked about, whatever is said in the conversation."""
+        if tool.name in _names(self.home.always_ask, profile.always_ask):
+            return True
+        names = (tool.name, tool.entity_id or tool.name)
+        return tool.always_asks and _names(self.home.never_ask, profile.never_ask).first(names) is None
+
+    def decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
+        """Return what becomes of a plan. `tool` is None for a sentence that Home Assistant itself understood."""
+        profile, home = turn.profile, self.home
+        tool_name = (tool.name,) if tool else ()
+        actions = tuple(f"{effect.domain}.{effect.service}" for effect in plan.effects)
+        touched = tool_name
+        if plan.action is not ActionClass.READ:
+            called = (entity_id for effect in plan.effects for entity_id in effect.entity_ids)
+            touched = (*tool_name, *plan.targets, *actions, *called)
+        if home.never_offer or profile.never_offer:
+            refused = _names(home.never_offer, profile.never_offer).first(touched)
+            if refused is not None:
+                return Decision(Verdict.REFUSE, subject=refused)
+        listed = False
+        if home.always_ask or profile.always_ask:
+            listed = _names(home.always_ask, profile.always_ask).first(touched) is not None
+        sensitive = plan.action is ActionClass.SENSITIVE
+        tainted = sensitive and bool(turn.record.taints)
+        if not (listed or sensitive):
+            return Decision(Verdict.ALLOW)
+        if not (listed or tainted):
+            spared = _names(home.never_ask, profile.never_ask)
+            concerned = plan.sensitive or plan.targets or actions
+            if spared.first(tool_name) is not None or spared.cover(concerned):
+                return Decision(Verdict.ALLOW)
+        why = (
+            *((plan.reasons or (plan.reason or DESTRUCTIVE,)) if sensitive else ()),
+            *((LISTED,) if listed else ()),
+            *((TAINTED,) if tainted else ()),
+        )
+        return Decision(Verdict.ASK, why)
+
+
+def rules_from_options(options: Mapping[str, object]) -> Rules:
+    """Return the rules of an entry's options."""
+
+    def listed(key: str) -> tuple[str, ...]:
+        value = options.get(key)
+        return tuple(str(item) for item in value) if isinstance(value, list) else ()
+
+    return Rules(
+        Lists(
+            always_ask=listed(CONF_ALWAYS_CONFIRM),
+            never_ask=listed(CONF_NEVER_CONFIRM),
+            never_offer=listed(CONF_NEVER_OFFER),
+        )
+    )
+
+
+@lru_cache(maxsize=256)
+def _names(home: tuple[str, ...], profile: tuple[str, ...]) -> Names:
+    return Names((*home, *profile))
+
+
+class Policy:
+    """Checks and runs tool calls for one config entry."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        rules: Rules | None = None,
+        confirmations: Confirmations | None = None,
+        writes: Writes | None = None,
+        offered: OfferedTools | None = None,
+    ) -> None:
+        """Take the owner's rules, who asks, who looks after, and what can be called when a yes comes."""
+        self._hass = hass
+        self.rules = rules or Rules()
+        self.confirmations = confirmations or Confirmations(hass)
+        self.writes = writes or Writes()
+        self.offered = offered or _nothing
+
+    def authorize(self, turn: Turn, plan: Plan, call: Call | None = None) -> None:
+        """Raise `ToolError` unless everything in the plan may happen now, for this user.
+
+        With `call` a confirmation is asked for where one is needed (`NeedsConfirmation`); without it the plan is refused.
+        """
+        check_permission(self._hass, turn.user, plan)
+        decision = self._decide(turn, call.tool if call else None, plan)
+        if decision.action is Verdict.ASK:
+            if call is None:
+                raise NobodyConfirms(target=", ".join(plan.targets))
+            self.confirmations.require(turn, replace(call, why=decision.why))
+
+    async def async_check_again(self, turn: Turn, call: Call) -> None:
+        """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""
+        try:
+            async with asyncio.timeout(turn.profile.tool_timeout):
+                await self._async_plan(turn, call.tool, call.arguments, call.plan, call.place)
+        except (probatio.Invalid, TimeoutError) as err:  # the tool takes other arguments by now, or nobody can tell
+            raise ToolError("confirmation_changed") from err
+
+    async def async_call(
+        self,
+        turn: Turn,
+        tool: HomeAgentTool | None,
+        tool_input: llm.ToolInput,
+        *,
+        confirmed: Plan | None = None,
+    ) -> llm.ToolResult:
+        """Return the envelope of a call (S1-39, C-7): success, result, error.
+
+        `tool` is None when nobody has one of that name; `confirmed` is the plan that has the owner's yes.
+        """
+        hass, started, name = self._hass, time.perf_counter(), tool_input.tool_name
+        turn.record.calls_started += 1
+        place = turn.record.calls_started
+        events.async_tool_progress(hass, turn, name, "started")
+        result: JsonValueType = None
+        error: str | None = None
+        error_type: str | None = None
+        limit = asyncio.timeout(turn.profile.tool_timeout)
+        try:
+            async with limit:
+                result = await self._async_run(turn, tool, tool_input, confirmed, place)
+        except Exception as err:  # noqa: BLE001 - whatever left here would end the turn without an answer
+            error_type, error = _told(err)
+            if limit.expired():
+                timed_out = tool.timed_out if tool is not None and tool.timed_out else TIMED_OUT
+                error = timed_out.format(seconds=turn.profile.tool_timeout)
+            elif error is None:
+                LOGGER.error("Tool %s failed unexpectedly: %s", name, where_of(err))
+                error = error_type
+        except BaseException as err:  # the client is gone: what was begun still has an end
+            error_type = type(err).__name__
+            raise
+        finally:
+            record = ToolCallRecord(
+                tool_name=name,
+                parameters=masked(tool_input.tool_args),
+                success=error_type is None,
+                duration_ms=round((time.perf_counter() - started) * 1000),
+                error=error_type,
+            )
+            async_record(hass, turn, record, result if error is None else error)
+            events.async_tool_progress(hass, turn, name, "completed" if error_type is None else "failed")
+        return llm.ToolResult(
+            data={"success": error is None, "result": result, "error": error}, error=error is not None
+        )
+
+    async def _async_run(
+        self, turn: Turn, tool: HomeAgentTool | None, tool_input: llm.ToolInput, confirmed: Plan | None, place: int
+    ) -> JsonValueType:
+        """Return the result of a call; raises what stands against it, or what the tool raises."""
+        if turn.record.calls_started > turn.profile.max_calls_per_turn:
+            raise ToolLimitError(LIMIT_REACHED.format(limit=turn.profile.max_calls_per_turn))
+        if tool is None:
+            raise ToolNotFoundError(UNKNOWN_TOOL.format(name=tool_input.tool_name))
+        if isinstance(tool_input.tool_args, BrokenArguments):
+            raise ToolArgumentsError(BROKEN_ARGUMENTS)
+        args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
+        if plan.outside:  # before it runs: the words of an error come from outside as well
+            turn.record.taints.add(tool.name)
+        return await self.writes.async_run(self._hass, turn, tool, args, plan)
+
+    async def _async_plan(
+        self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], confirmed: Plan | None, place: int
+    ) -> tuple[dict[str, Any], Plan]:
+        """Return the validated arguments and the plan, which may be executed now."""
+        args = tool.parameters(arguments)
+        plan = await tool.plan(self._hass, args, turn)
+        await async_check_permission(self._hass, turn.user, plan)
+        decision = self._decide(turn, tool, plan)
+        if confirmed is None:
+            if decision.action is Verdict.ASK:
+                call = Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place)
+                self.confirmations.require(turn, call)
+        elif plan != confirmed:
+            raise ToolError("confirmation_changed")
+        return args, plan
+
+    def _decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
+        """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do."""
+        decision = self.rules.decide(turn, tool, plan)
+        if decision.action is Verdict.REFUSE:
+            raise ToolPermissionError(target=decision.subject)
+        return decision
+
+
+async def _nothing(_turn: Turn) -> Sequence[HomeAgentTool]:
+    return ()
+
+
+def _told(err: Exception) -> tuple[str, str | None]:
+    """Return the class by which events and logs hear of an error, and what a model is told of it: None if nobody expects it.
+
+    The class is ours where others say the same.
+    """
+    match err:
+        case Unauthorized():
+            return ToolPermissionError.__name__, NOT_ALLOWED
+        case probatio.Invalid():
+            return ToolArgumentsError.__name__, str(err)
+        case HomeAssistantError():
+            return type(err).__name__, str(err)
+    return type(err).__name__, None
+
+
+def policy_from_options(
+    hass: HomeAssistant,
+    options: Mapping[str, Any],
+    journal: Journal | None = None,
+    rules: Rules | None = None,
+    offered: OfferedTools | None = None,
+) -> Policy:
+    """Return the policy of an entry's options; what is written is noted in the journal."""
+    confirmations = Confirmations(hass, int(options.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), options.get(CONF_PINS))
+    writes = Writes(seconds=float(options.get(CONF_VERIFY_SECONDS, DEFAULT_SECONDS)), journal=journal)
+    return Policy(hass, rules or rules_from_options(options), confirmations, writes, offered)
+
+
+THROTTLE_TURNS = 10
+"""Turns per minute and profile that come from nobody or from one run of a script, unless the owner set another number."""
+WINDOW = 60  # seconds
+
+type Notify = Callable[[HomeAssistant, Profile, bool], None]
+"""Told of a profile whose turns are refused from now on, or no longer."""
+
+
+class Throttle:
+    """Stops automations that talk to a profile in a loop (C-2): nobody says more than a few sentences a minute.
+
+    A script that a person started talks in that person's name, but all it says has one context; what a person says has one
+    each.
+    """
+
+    def __init__(self, hass: HomeAssistant, notify: Notify, limit: int = THROTTLE_TURNS) -> None:
+        """Take who is told, and how many turns a minute may bring."""
+        self._hass = hass
+        self._notify = notify
+        self._limit = limit
+        self._turns: dict[tuple[str, str], deque[float]] = {}
+        """By profile and whoever talks: one run, or nobody. Who talked last is last."""
+        self._refused: dict[str, float] = {}
+        self._timers: dict[str, CALLBACK_TYPE] = {}
+
+    @callback
+    def admit(self, turn: Turn) -> None:
+        """Return when the turn may go on; raises `HomeAgentError` when there were too many in the last minute.
+
+        What a person, a voice device or a satellite says one by one is never refused: a person stops by themselves.
+        """
+        profile, now = turn.profile, time.monotonic()
+        while self._turns:  # forget whoever has not talked since; only those are looked at, however many talk
+            oldest, turns = next(iter(self._turns.items()))
+            if turns and turns[-1] > now - WINDOW:
+                break
+            del self._turns[oldest]
+        run = turn.context.id if turn.context.user_id or turn.device_id or turn.satellite_id else ""
+        key = (profile.subentry_id, run)
+        turns = self._turns[key] = self._turns.pop(key, deque())
+        while turns and turns[0] <= now - WINDOW:
+            turns.popleft()
+        if len(turns) < self._limit:
+            turns.append(now)
+            return
+        self._refused[profile.subentry_id] = now
+        if profile.subentry_id not in self._timers:
+            LOGGER.warning(
+                "An automation asks %s more than %d times a minute; until that ends, it does not answer automations",
+                profile.name,
+                self._limit,
+            )
+            self._notify(self._hass, profile, True)
+            self._look_after(profile, WINDOW)
+        raise HomeAgentError("automation_loop", profile=profile.name, limit=str(self._limit))
+
+    def _look_after(self, profile: Profile, seconds: float) -> None:
+        """Look later whether it is quiet."""
+
+        @callback
+        def look(_now: datetime) -> None:
+            del self._timers[profile.subentry_id]
+            left = self._refused[profile.subentry_id] + WINDOW - time.monotonic()
+            if left > 0:
+                self._look_after(profile, left)
+            else:
+                self._notify(self._hass, profile, False)
+
+        self._timers[profile.subentry_id] = async_call_later(self._hass, seconds, look)
+
+    @callback
+    def stop(self) -> None:
+        """Forget everything; nobody is told of anything afterwards."""
+        for stop_timer in self._timers.values():
+            stop_timer()
+        self._timers.clear()

@@ -1,0 +1,176 @@
+"""The question before a sensitive action, and what is said after it: built by code, from what the home says now.
+
+Nothing in it is a model's sentence. What a tool is called with may be a model's words; those are quoted and cut.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from homeassistant.const import ATTR_DEVICE_CLASS
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
+
+from ..languages.data import ENGLISH
+from ..support.localize import async_has_text, async_own_text, async_text
+from ..support.secrets import SECRET
+from ..turn.plan import TAINTED, Effect
+from ..turn.turn import Turn
+from .confirmation import Call
+
+MAX_NAMES = 4
+MAX_DETAILS = 5
+MAX_NAME = 60  # characters
+MAX_VALUE = 80
+
+_PHRASES = {
+    "unlock": "confirm_unlock",
+    "alarm_disarm": "confirm_disarm",
+    "open": "confirm_open",
+    "open_cover": "confirm_open",
+    "open_valve": "confirm_open",
+}
+"""What a service is called in a question; others by Home Assistant's own name for them."""
+_GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggle": "confirm_toggle"}
+"""Actions for entities of every kind; Home Assistant calls them "Generic turn off" and the like."""
+
+
+async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
+    """Return what is asked, in the language of the turn: what is true now, then the question."""
+    language = await _async_one_language(hass, turn.language)
+    actions = [part for call in calls for part in await _async_parts(hass, language, call)]
+    text = "; ".join(actions)
+    if len(actions) > 1:
+        text = await async_text(hass, language, "confirm_several", actions=text)
+    question = await async_text(hass, language, "confirm_question", actions=_capitalised(text))
+    said = [*await _async_states(hass, language, _touched(hass, calls)), question]
+    if any(TAINTED in call.why for call in calls):
+        tools = ", ".join(sorted(turn.record.taints))
+        said.insert(0, await async_text(hass, language, "confirm_tainted", tools=tools))
+    if with_pin:
+        said.append(await async_text(hass, language, "confirm_pin"))
+    return " ".join(said)
+
+
+async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call]) -> str:
+    """Return in words what the touched entities are now; "" when no entity was touched."""
+    language = await _async_one_language(hass, language)
+    touched = _touched(hass, calls)
+    sentences = await _async_states(hass, language, touched)
+    if len(touched) > MAX_NAMES:
+        sentences.append(await async_text(hass, language, "confirm_more", count=str(len(touched) - MAX_NAMES)))
+    return " ".join(sentences)
+
+
+async def _async_states(hass: HomeAssistant, language: str, states: Sequence[State]) -> list[str]:
+    """Return one sentence for each of the first entities: what it is now."""
+    return [
+        await async_text(
+            hass, language, "confirm_is", name=_name(state), state=await _async_state(hass, language, state)
+        )
+        for state in states[:MAX_NAMES]
+    ]
+
+
+async def _async_one_language(hass: HomeAssistant, language: str) -> str:
+    """Return a language that we speak: Home Assistant knows its states in more, and nobody wants them in an English sentence."""
+    return language if await async_has_text(hass, language, "confirm_is") else ENGLISH
+
+
+async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[str]:
+    """Return what a call would do, one phrase for each of its service calls."""
+    if call.plan.effects:
+        return [await _async_service(hass, language, item) for item in call.plan.effects]
+    details = _details(_in_order(call))
+    if call.plan.targets:
+        return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
+    tool = call.tool.title or call.tool.name
+    if call.plan.subject:
+        subject = _cut(call.plan.subject)
+        return [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]
+    return [await async_text(hass, language, "confirm_tool", tool=tool) + details]
+
+
+async def _async_service(hass: HomeAssistant, language: str, call: Effect) -> str:
+    details = _details(call.data)
+    phrases = _GENERIC if call.domain == HOMEASSISTANT_DOMAIN and call.entity_ids else _PHRASES
+    if key := phrases.get(call.service):
+        return await _async_phrase(hass, language, key, call.entity_ids, details)
+    path = f"services.{call.service}.name"
+    action = await async_own_text(hass, language, "services", call.domain, path) or call.service.replace("_", " ")
+    if not call.entity_ids:
+        return action + details
+    return await _async_phrase(hass, language, "confirm_service", call.entity_ids, details, action=action)
+
+
+async def _async_phrase(
+    hass: HomeAssistant, language: str, key: str, entity_ids: Sequence[str], details: str, **placeholders: str
+) -> str:
+    """Return a phrase with the names of entities."""
+    states = [state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None]
+    names = [_name(state) for state in states[:MAX_NAMES]]
+    if len(states) > MAX_NAMES:
+        names.append(await async_text(hass, language, "confirm_more_names", count=str(len(states) - MAX_NAMES)))
+    return await async_text(hass, language, key, names=", ".join(names), **placeholders) + details
+
+
+async def _async_state(hass: HomeAssistant, language: str, state: State) -> str:
+    """Return a state in words, as Home Assistant's own pages show it."""
+    for kind in (state.attributes.get(ATTR_DEVICE_CLASS), "_"):
+        path = f"entity_component.{kind}.state.{state.state}"
+        if words := await async_own_text(hass, language, "entity_component", state.domain, path):
+            return words[:1].lower() + words[1:]
+    return state.state
+
+
+def _touched(hass: HomeAssistant, calls: Iterable[Call]) -> list[State]:
+    """Return the entities that calls would change, as they are now."""
+    touched = dict.fromkeys(
+        entity_id
+        for call in calls
+        for entity_id in ([name for item in call.plan.effects for name in item.entity_ids] or call.plan.targets)
+    )
+    return [state for entity_id in touched if (state := hass.states.get(entity_id)) is not None]
+
+
+def _details(values: Mapping[str, object]) -> str:
+    """Return parameters in brackets, without secrets; "" when there are none."""
+    told = [
+        f"{key.replace('_', ' ')}: {_value(value)}"
+        for key, value in values.items()
+        if not SECRET.search(key) and value not in (None, "", {}, [])
+    ]
+    more = ", …" if len(told) > MAX_DETAILS else ""
+    return f" ({', '.join(told[:MAX_DETAILS])}{more})" if told else ""
+
+
+def _in_order(call: Call) -> dict[str, object]:
+    """Return the arguments with those first that the tool cannot do without: a model could put others before them."""
+    schema: Mapping[str, object] = getattr(call.tool, "wire_parameters", {})
+    required, properties = schema.get("required"), schema.get("properties")
+    names = [*(required if isinstance(required, list) else ()), *(properties if isinstance(properties, dict) else ())]
+    rank = {name: place for place, name in enumerate(dict.fromkeys(map(str, names)))}
+    return dict(sorted(call.arguments.items(), key=lambda item: rank.get(item[0], len(rank))))
+
+
+def _value(value: object) -> str:
+    match value:
+        case str():
+            return f"“{_cut(value)}”"
+        case Mapping():
+            return _cut(", ".join(f"{key} {item}" for key, item in value.items() if not SECRET.search(str(key))))
+        case list() | tuple():
+            return _cut(", ".join(str(item) for item in value))
+        case _:
+            return str(value)
+
+
+def _cut(text: str) -> str:
+    """Return a text as one short line that neither asks nor quotes."""
+    line = " ".join(text.split()).translate({ord(mark): None for mark in '?“”"„'})
+    return f"{line[:MAX_VALUE]}…" if len(line) > MAX_VALUE else line
+
+
+def _name(state: State) -> str:
+    return " ".join(state.name.split())[:MAX_NAME]
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,71 @@
+"""The form of our own tools: arguments become a plan, the policy decides, the tool runs the plan."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType, JsonValueType
+
+from ..support.const import DOMAIN
+from ..turn.plan import Plan
+from ..turn.turn import Outcome, Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingResult:
+    """What a tool may return instead of its result: the effects were executed, the result waits for their outcomes."""
+
+    render: Callable[[Mapping[str, Outcome]], JsonValueType]
+    """Called once, with the outcome of each entity; returns the result."""
+    failed: Collection[str] = ()
+    """Entities whose effect raised."""
+
+
+class HomeAgentTool(llm.Tool):
+    """A tool whose effects are known before it runs.
+
+    The policy (policy/policy.py) calls `plan`, checks exposure, permission and confirmation of everything in it, and
+    then `run`. Neither may raise anything but `HomeAssistantError`; `ToolError` carries the sentence for the model.
+    """
+
+    integration = DOMAIN
+    guide: str | None = None
+    """What a model has to know to use it, besides its description; tools of the same origin share one, which is sent once."""
+    guide_is_default = False
+    """Whether the guide is a part of the default instructions, which the owner's own prompt replaces."""
+    judges_calls = False
+    """Its plans tell sensitive calls from ordinary ones; otherwise what its annotations say holds for every call."""
+    entity_id: str | None = None
+    """The entity that it is, where it is one: a list of the owner may name either."""
+    wire_parameters: JsonObjectType
+    """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
+    stands_alone = False
+    """Made for one sentence or action; otherwise it has to be among the tools of the profile still, when a yes comes."""
+    timed_out: str = ""
+    """What the model is told when the time is up, with `{seconds}`; empty: that nobody knows whether it happened."""
+
+    @property
+    def always_asks(self) -> bool:
+        """Whether every call of it needs a yes."""
+        return self.annotations.destructive and not self.annotations.read_only and not self.judges_calls
+
+    @abstractmethod
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what the call comes to; `args` have passed the tool's schema. No side effects."""
+
+    @abstractmethod
+    async def run(
+        self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
+    ) -> JsonValueType | PendingResult:
+        """Do it and return the `result` of the envelope: JSON, bounded in size; pending, when it tells the outcomes."""
+
+    @override
+    async def async_call(
+        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
+    ) -> llm.ToolResult:
+        """Refuse: a call that does not come through the policy is nobody's."""
+        raise HomeAssistantError(f"{self.name} runs only inside a turn")

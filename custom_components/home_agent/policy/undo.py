@@ -1,0 +1,327 @@
+"""Undo: the way back from some actions of the journal, the tool `ha_undo` that takes it, and the answer to "undo that".
+
+What is restored is restored by effects, under the same policy as any others.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast, override
+
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.components.conversation import AssistantContent, ChatLog, ToolResultContent
+from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant, State
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+
+from ..client.messages import CONFIRMED
+from ..home.actions import Expectation
+from ..home.domain import Snapshot
+from ..home.domains.light import COLOURS
+from ..home.exposure import async_check_permission, is_exposed
+from ..home.states import snapshot
+from ..home.tolerance import STATE
+from ..settings.profile import Profile
+from ..support.errors import ToolError
+from ..support.localize import async_error_text, async_text
+from ..turn import events
+from ..turn.plan import ActionClass, Effect, Plan
+from ..turn.turn import Answer, Outcome, Turn
+from .journal import Action, ActionJournal, Sees
+from .policy import Policy
+from .tool import HomeAgentTool, PendingResult
+from .write import KINDS, SERVICE_CALL, async_execute, async_plan_of
+
+NAME = "ha_undo"
+_COLOUR = frozenset({*COLOURS, "color_mode"})
+_UNCONFIRMED = (Outcome.UNCHANGED, Outcome.UNAVAILABLE)
+
+
+@dataclass(slots=True, kw_only=True)
+class Reversal:
+    """The way back from some actions."""
+
+    actions: Sequence[Action]
+    effects: list[Effect] = field(default_factory=list)
+    already: list[str] = field(default_factory=list)
+    """Entities that are as they were."""
+    changed: list[str] = field(default_factory=list)
+    """Entities that were changed since, not by the action: they are left alone."""
+    impossible: list[str] = field(default_factory=list)
+    """Entities that cannot be restored, and the words of actions that touched none."""
+
+    def as_result(
+        self, hass: HomeAssistant, outcomes: Mapping[str, Outcome], failed: Iterable[str] = ()
+    ) -> JsonObjectType:
+        """Return the result of the tool: what became of each entity."""
+        failed = list(failed)
+        restored = dict.fromkeys(entity_id for effect in self.effects for entity_id in effect.entity_ids)
+        rows: list[JsonValueType] = [
+            {"entity_id": item, "new_state": state.state, "outcome": outcomes[item].value}
+            for item in restored
+            if item in outcomes and item not in failed and (state := hass.states.get(item)) is not None
+        ]
+        result: JsonObjectType = {"restored": rows}
+        for key, names in (
+            ("already", self.already),
+            ("changed_since", self.changed),
+            ("not_possible", self.impossible),
+            ("failed", failed),
+        ):
+            if names:
+                result[key] = [*names]
+        return result
+
+
+def reversal_of(
+    hass: HomeAssistant, actions: Sequence[Action], user: User | None = None, *, force: bool = False
+) -> Reversal:
+    """Return the way back from some actions, newest first. With `force`, what was changed since is restored as well.
+
+    What the user may control no more cannot be restored; the rest can. A group is left to its members that are restored.
+    """
+    way = Reversal(actions=actions)
+    way.impossible += [
+        action.subject or action.words or action.tool for action in actions if action.success and not action.before
+    ]
+    touched = dict.fromkeys(entity_id for action in reversed(actions) for entity_id in action.before)
+    for entity_id in touched:
+        now = hass.states.get(entity_id)
+        members = now.attributes.get(ATTR_ENTITY_ID) if now and now.domain != "scene" else None
+        if isinstance(members, (list, tuple, set)) and any(member in touched for member in members):
+            continue
+        if user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
+            way.impossible.append(entity_id)
+            continue
+        trace = _trace(entity_id, actions)
+        if trace.was_so:
+            way.already.append(entity_id)
+            continue
+        unknown = trace.before.state in (STATE_UNAVAILABLE, STATE_UNKNOWN) or not trace.concerned
+        if (
+            unknown
+            or now is None
+            or now.state == STATE_UNAVAILABLE
+            or not is_exposed(hass, entity_id)
+            or (back := SERVICE_CALL.restore(trace.before, now, trace.concerned)) is None
+        ):
+            way.impossible.append(entity_id)
+        elif not back:
+            way.already.append(entity_id)
+        elif not force and trace.was_changed_since(now):
+            way.changed.append(entity_id)
+        else:
+            way.effects += back
+    return way
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """What some actions, newest first, did with one entity."""
+
+    before: Snapshot
+    after: Snapshot | None
+    expected: Expectation | None
+    concerned: frozenset[str]
+    """Aspects that the actions were about, or that moved with them."""
+    was_so: bool
+    """It was so already: nothing was done, and nothing is to be undone."""
+
+    def was_changed_since(self, now: State) -> bool:
+        """Return whether the entity is neither as the actions left it nor as they wanted it.
+
+        A shutter that has arrived meanwhile, or a light that was slow, is as it was wanted.
+        """
+        if self.after is None:
+            return False
+        different = {
+            name
+            for name in _differences(self.after, snapshot(now)) & self.concerned
+            if name == STATE or (now.attributes.get(name) is not None and self.after.attributes.get(name) is not None)
+        }
+        if not different or self.expected is None:
+            return bool(different)
+        start = self.before.as_state(now.entity_id)
+        if self.expected.reached(start, now) is not True and not self.expected.under_way(now):
+            return True
+        return not different <= _covered(self.expected)
+
+
+def _trace(entity_id: str, actions: Iterable[Action]) -> _Trace:
+    about = [action for action in actions if entity_id in action.before]
+    before = about[-1].before[entity_id]
+    after = about[0].after.get(entity_id)
+    expected: Expectation | None = None
+    for action in reversed(about):
+        start = action.before[entity_id].as_state(entity_id)
+        for effect in action.effects:
+            found = KINDS[type(effect)].expect(start, effect) if entity_id in effect.entity_ids else None
+            expected = expected.and_then(found) if expected and found else found or expected
+    moved = _differences(before, after) if after else frozenset()
+    reached = all(action.outcomes.get(entity_id) in (Outcome.REACHED, Outcome.FAILED) for action in about)
+    return _Trace(before, after, expected, moved | _covered(expected), was_so=reached and not moved)
+
+
+def _differences(one: Snapshot, other: Snapshot) -> frozenset[str]:
+    names = {*one.attributes, *other.attributes}
+    different = {name for name in names if one.attributes.get(name) != other.attributes.get(name)}
+    return frozenset(different | ({STATE} if one.state != other.state else set()))
+
+
+def _covered(expected: Expectation | None) -> frozenset[str]:
+    """Return the aspects that were asked for; one form of a colour moves the others along."""
+    if expected is None:
+        return frozenset()
+    names = set(expected.attributes)
+    if names & _COLOUR:
+        names |= _COLOUR
+    if expected.goal is not None or expected.value is not None:
+        names.add(STATE)
+    return frozenset(names)
+
+
+class HaUndo(HomeAgentTool):
+    """Undoes the last request of the caller, or one action."""
+
+    name = NAME
+    title = "Take back"
+    description = (
+        "Take back what was done last for this user: every change of the last request is restored as it was before. "
+        "The result says what was restored, what cannot be, and what somebody changed since and is therefore left alone."
+    )
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    judges_calls = True
+    stands_alone = True
+    parameters = probatio.Schema({probatio.Optional("action_id"): str}, extra=probatio.REMOVE_EXTRA)
+    wire_parameters: JsonObjectType = {"type": "object", "properties": {}}  # noqa: RUF012 - never changed
+
+    def __init__(self, journal: ActionJournal, *, force: bool = False, sees: Sees | None = None) -> None:
+        """Take the journal; `force` also restores what was changed since, `sees` replaces what the turn may know of."""
+        self._journal = journal
+        self._force = force
+        self._sees = sees
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the effects that restore. Raises `ToolError` when there is nothing to undo."""
+        way = self._way(hass, args, turn)
+        return await async_plan_of(hass, way.effects) if way.effects else Plan(action=ActionClass.READ)
+
+    @override
+    async def run(
+        self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
+    ) -> JsonValueType | PendingResult:
+        """Restore, mark the actions as undone and say what became of each entity."""
+        way = self._way(hass, args, turn)
+        if not plan.effects:
+            if way.already and not way.changed:
+                self._journal.async_mark_undone(way.actions)
+            return way.as_result(hass, {})
+        pending = await async_execute(hass, plan.effects, turn.context)
+
+        def render(outcomes: Mapping[str, Outcome]) -> JsonValueType:
+            self._journal.async_mark_undone(way.actions)
+            events.async_action_undone(hass, turn, [action.id for action in way.actions], list(outcomes))
+            return way.as_result(hass, outcomes, pending.failed)
+
+        return PendingResult(render=render, failed=pending.failed)
+
+    def _way(self, hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> Reversal:
+        """Return the way back from what is meant: one action, or all of the last request that was not undone."""
+        sees, action_id = self._sees or seen_by(turn), args.get("action_id")
+        found = [item for item in self._journal.newest_first(sees) if item.undone is None and item.tool != NAME]
+        if action_id is None:
+            happened = (item for item in found if item.success or Outcome.CHANGED in item.outcomes.values())
+            last = next(happened, None)
+            found = [item for item in found if last is not None and item.turn_id == last.turn_id]
+        else:
+            found = [item for item in found if item.id == action_id]
+        if not found:
+            raise ToolError("undo_nothing")
+        return reversal_of(hass, found, turn.user, force=self._force)
+
+
+class UndoTools:
+    """Offers `ha_undo` beside the tools that write."""
+
+    revision = 0
+
+    def __init__(self, journal: ActionJournal) -> None:
+        """Take the journal."""
+        self.tool = HaUndo(journal)
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[HomeAgentTool, ...]:
+        """Return it, or nothing when the profile has our tools switched off."""
+        return (self.tool,) if profile.native_tools else ()
+
+
+def seen_by(turn: Turn) -> Sees:
+    """Return what the words of a turn can mean: the user's own actions; where no user is known, the conversation's or device's."""
+    if (user_id := turn.context.user_id) is not None:
+        return lambda action: action.user_id == user_id
+    device_id = turn.device_id
+    return lambda action: (
+        action.user_id is None
+        and (
+            action.conversation_id == turn.conversation_id or (device_id is not None and action.device_id == device_id)
+        )
+    )
+
+
+async def async_answer_undo(
+    hass: HomeAssistant, policy: Policy, journal: ActionJournal, turn: Turn, chat_log: ChatLog
+) -> Answer:
+    """Undo what was done last, under the policy; the words of the turn ask for it.
+
+    It stands in the chat log as a call that code has made. Each entity has its sentence in the language of the turn.
+    """
+    tool = HaUndo(journal)
+    try:
+        plan = await tool.plan(hass, {}, turn)
+        await async_check_permission(hass, turn.user, plan)
+    except HomeAssistantError as err:
+        if (placeholders := err.translation_placeholders) and "target" in placeholders:
+            names = _names(hass, placeholders["target"].split(", "))
+            err.translation_placeholders = {**placeholders, "target": names}
+        return Answer(text=await async_error_text(hass, turn.language, err), done=False)
+    call = llm.ToolInput(tool_name=tool.name, tool_args={}, external=True)
+    result = await policy.async_call(turn, tool, call)
+    if turn.record.request_id is not None:
+        return Answer(needs_confirmation=True)
+    native = CONFIRMED if turn.profile.native_tools else None
+    chat_log.async_add_assistant_content_without_tools(
+        AssistantContent(agent_id=turn.agent_id, tool_calls=[call], native=native)
+    )
+    chat_log.async_add_assistant_content_without_tools(
+        ToolResultContent(agent_id=turn.agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
+    )
+    if result.error:
+        return Answer(text=await async_text(hass, turn.language, "undo_refused"), done=False)
+    undone = cast(Mapping[str, Any], result.data["result"])
+    return Answer(text=await async_words(hass, turn.language, undone), done="failed" not in undone)
+
+
+async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, Any]) -> str:
+    """Return the result of `ha_undo` in words."""
+    rows = result["restored"]
+    unconfirmed = [row["entity_id"] for row in rows if row["outcome"] in _UNCONFIRMED]
+    sentences = [
+        await async_text(hass, language, key, target=_names(hass, entity_ids))
+        for key, entity_ids in (
+            ("undo_restored", [row["entity_id"] for row in rows if row["outcome"] not in _UNCONFIRMED]),
+            ("undo_already", result.get("already")),
+            ("undo_unconfirmed", unconfirmed),
+            ("undo_failed", result.get("failed")),
+            ("undo_changed", result.get("changed_since")),
+            ("undo_impossible", result.get("not_possible")),
+        )
+        if entity_ids
+    ]
+    return " ".join(sentences)
+
+
+def _names(hass: HomeAssistant, entity_ids: Iterable[str]) -> str:
+    return ", ".join(state.name if (state := hass.states.get(item)) else item for item in entity_ids)

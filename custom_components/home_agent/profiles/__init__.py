@@ -1,1 +1,0 @@
-"""Who answers: the settings of an assistant."""

@@ -1,0 +1,350 @@
+"""Builds the requests of one turn: the system message, the rounds that are still sent, and what is told with the new one."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+import math
+
+from homeassistant.components.conversation import AssistantContent, ChatLog, Content, SystemContent
+from homeassistant.core import HomeAssistant
+from homeassistant.util.async_ import create_eager_task
+
+from ..client.endpoint import Endpoint, mask_for
+from ..client.messages import messages_from_content, tool_specs
+from ..client.model import Message, ToolSpec, raw_estimate
+from ..home.snapshot import Home, HomeEntity, HomeSnapshot
+from ..policy.tool import HomeAgentTool
+from ..search.model import Query
+from ..settings.profile import AUTO, AUTO_TOKENS, Mode
+from ..support import issues
+from ..support.const import LOGGER
+from ..support.encoding import dump
+from ..support.masking import Mask
+from ..transcript.transcript import Instructions, Known, Limits, Sent, Transcript, TurnPart, fit_results, render_note
+from ..turn import events
+from ..turn.turn import Turn
+from .budget import Budget
+from .hiding import async_hide
+from .home_map import HomeMap
+from .providers import Block, ContextRequest, Providers
+from .states import LeftOut, Lookup, StateContext, View, Views
+from .system_prompt import ANSWER_NOW, NOTHING_DONE, SystemPrompts
+
+HOME_HEADING = "## Home"
+STATE_TOKENS = 12  # of an entity that is not told, about
+SPOKEN_OF = 5  # entities that were found for a request and count as what the conversation is about
+
+
+DEFAULT_ANSWER_TOKENS = 1024
+FIXED_STEP = 400  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
+DEFAULT_PROMPT_TOKENS = 550
+SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
+MIN_PROMPT_TOKENS = 512
+
+_MAP_SHARE = 0.35
+_STATES_SHARE = 0.3
+_HISTORY_SHARE = 0.25
+_BLOCKS_SHARE = 0.1
+
+# What is looked up costs little, however large the window is: that is its purpose.
+SMALL_MAP_TOKENS = 1000
+TOKENS_PER_ENTITY = 26  # an entity that is told for the first time, with its name; later turns bring half as many
+LEAST_TOKENS = 120  # for a few entities with long names and all that is to be said of them
+MAX_BLOCKS_TOKENS = 800
+
+
+@dataclass(slots=True, kw_only=True)
+class Sources:
+    """What turns are told from; owned by the entry."""
+
+    home: Home
+    system_prompts: SystemPrompts
+    lookup: Lookup = field(default_factory=Lookup)
+    providers: Providers = field(default_factory=Providers)
+    views: Views = field(default_factory=Views)
+
+
+class RequestBuilder:
+    """Builds the requests of one turn, once it is open."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        turn: Turn,
+        transcript: Transcript,
+        chat_log: ChatLog,
+        endpoint: Endpoint,
+        sources: Sources,
+        tools: Sequence[HomeAgentTool],
+    ) -> None:
+        """Belong to one turn and the model that is asked in it."""
+        self._hass = hass
+        self._turn = turn
+        self._transcript = transcript
+        self._chat_log = chat_log
+        self._endpoint = endpoint
+        self._sources = sources
+        self._tools = tools
+        serializer = chat_log.llm_api.custom_serializer if chat_log.llm_api else None
+        self.specs: Sequence[ToolSpec] = tool_specs(tools, serializer)
+        """The tools as the model is offered them."""
+        self._estimate = endpoint.client.estimator.estimate
+        hides, remote = turn.profile.mask_personal_data, endpoint.config.remote
+        self._mask: Mask | None = mask_for(hides, remote=remote) if remote or hides != AUTO else None
+        self._budget = self._shares()
+        self._prompt = self._budget.prompt
+        self._view = View(snapshot=HomeSnapshot(), base=HomeSnapshot())
+        self._mode = Mode.DIRECT
+        self._map = HomeMap("")
+        self._instructions = Instructions(owner=turn.owner)
+        self._found: Sequence[HomeEntity] = ()
+        self._looked_up = False
+        self._sent = Sent()
+
+    async def async_open(self) -> None:
+        """Write the system message into the chat log, and what is told with the new message into its round.
+
+        How states are told is decided with the first turn of a conversation, and so are the instructions: what was sent
+        stays as it is.
+        """
+        transcript, owner = self._transcript, self._turn.owner
+        self._view = await self._sources.views.async_of(await self._sources.home.async_get(), self._turn.user)
+        self._mode = transcript.mode = transcript.mode or await self._async_mode()
+        prompt = transcript.instructions
+        if prompt is None or prompt.text is None or (prompt.personal and prompt.owner != owner):
+            await self._async_write_instructions()
+        else:
+            self._instructions = prompt
+        limit, tools = self._turn.profile.history_max_messages, {tool.name for tool in self._tools}
+        transcript.history.restore(owner, limit, self._budget.history, self._estimate, tools)
+        transcript.rounds[-1].endpoint_id = self._endpoint.config.subentry_id
+        await self._async_write_system_message()
+        await self._async_add_part(self._budget)
+
+    async def async_messages(self, shorter: bool) -> list[Message]:
+        """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
+        transcript = self._transcript
+        newest = transcript.follow(self._chat_log.content)
+        if shorter:
+            parts = [one.part.text for one in self._sent.rounds if one.part is not None]
+            before = sum(self._estimate(text) for text in (self._instructions.states, *parts))
+            shares = self._shares()
+            self._prompt = shares.prompt
+            self._budget = budget = self._budget.tightened(self._map.tokens, before).within(shares)
+            newest.part = None
+            transcript.map_limit = budget.home_map
+            if self._instructions.states:
+                await self._async_write_instructions()
+                budget = replace(budget, states=0, found=0, found_later=0)
+            await self._async_write_system_message()
+            await self._async_add_part(budget)
+        rounds = self._sent.rounds
+        fit_results(rounds, self._prompt - self._map.tokens, self._estimate, shorter=shorter)
+        content: list[Content] = [self._chat_log.content[0]]
+        parts_at: dict[int, str] = {}
+        notes_at: dict[int, str] = {}
+        said: set[int] = set()
+        for one in rounds:
+            place = len(content)
+            if one.part is not None and one.part.text:
+                parts_at[place] = one.part.text
+            if one.endpoint_id == self._endpoint.config.subentry_id:
+                said.add(place)
+            notes_at |= {place + 1 + behind: text for behind, text in one.notes.items()}
+            content += (one.question, *one.sent_answers)
+        told: tuple[Sequence[Content], Mapping[int, str], Mapping[int, str]] = content, parts_at, notes_at
+        if self._mask is not None:
+            told = await async_hide(self._hass, told, self._mask, said)
+        return messages_from_content(told[0], told[1], notes=told[2])
+
+    def note_what_was_done(self) -> None:
+        """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last."""
+        newest = self._transcript.follow(self._chat_log.content)
+        newest.notes[len(newest.answers) - 1] = render_note(NOTHING_DONE, self._turn.record.outcomes)
+
+    def note_last_request(self) -> None:
+        """Tell the model, behind the newest tool results, that it has to answer now. That stays there as well."""
+        newest = self._transcript.follow(self._chat_log.content)
+        calls = max(place for place, item in enumerate(newest.answers) if isinstance(item, AssistantContent))
+        newest.notes.setdefault(calls, render_note(ANSWER_NOW, {}))
+
+    async def _async_entity_context(self) -> str:
+        """Return the states that the first turn part would tell, for instructions that have a place for them.
+
+        From now on they count as told.
+        """
+        await self._async_write_system_message()  # whether the home map names everything decides how states are told
+        await self._async_find(self._query(""))
+        await self._async_see_again()
+        text, told = await self._state_context(Known(), self._budget, {}).async_states()
+        self._instructions.states, self._instructions.told = text, told
+        return text
+
+    def _shares(self) -> Budget:
+        """Return the shares of the window as far as it is known by now, less what answer, instructions and tools need."""
+        known, before = self._endpoint.window, self._transcript.window
+        window = min(known, before or known)  # the first one, unless a smaller one becomes known
+        self._transcript.window = window
+        config, profile = self._endpoint.config, self._turn.profile
+        own = (
+            profile.prompt_additions if profile.use_default_prompt else profile.custom_prompt + profile.prompt_additions
+        )
+        fixed = raw_estimate(dump(self.specs)) + raw_estimate(own.encode("utf-8", "replace"))
+        fixed += DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0
+        fixed = math.ceil(fixed / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS  # sent whatever the house is like
+        answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
+        prompt = max(MIN_PROMPT_TOKENS, window - answer - fixed)
+        home_map, states = round(prompt * _MAP_SHARE), round(prompt * _STATES_SHARE)
+        history = min(profile.history_max_tokens, round(prompt * _HISTORY_SHARE)) if profile.history_enabled else 0
+        found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
+        return Budget(
+            prompt=prompt,
+            home_map=home_map,
+            small_map=min(home_map, SMALL_MAP_TOKENS),
+            states=states,
+            found=min(states, found),
+            found_later=min(states, max(LEAST_TOKENS, found // 2)),
+            history=history,
+            blocks=min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE)),
+        )
+
+    async def _async_write_instructions(self) -> None:
+        """Write the instructions for the conversation; an error in them becomes a Repairs issue."""
+        turn, transcript = self._turn, self._transcript
+        self._instructions = transcript.instructions = Instructions(owner=turn.owner)
+        written = await self._sources.system_prompts.async_write(
+            turn,
+            transcript,
+            self._tools,
+            self._budget,
+            self._async_entity_context,
+            mask=self._mask,
+            looks_up=self._mode.looks_up,
+        )
+        self._instructions.text = written.text
+        sound, profile_id = self._sources.system_prompts.sound, turn.profile.subentry_id
+        if written.error:
+            sound.discard(profile_id)
+            issues.async_prompt_template(self._hass, turn.profile, written.error)
+        elif profile_id not in sound:
+            sound.add(profile_id)
+            issues.async_prompt_template_solved(self._hass, turn.profile)
+
+    async def _async_see_again(self) -> None:
+        """Take the home as it is by now: looking things up takes its time, and what was hidden meanwhile is told to nobody."""
+        view = await self._sources.views.async_of(await self._sources.home.async_get(), self._turn.user)
+        if view is self._view:
+            return
+        self._view = view
+        entities = view.snapshot.entities
+        self._found = [entities[item.entity_id] for item in self._found if item.entity_id in entities]
+        await self._async_write_system_message()
+
+    async def _async_mode(self) -> Mode:
+        """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up.
+
+        A list of the owner's that fits is told in any case.
+        """
+        profile = self._turn.profile
+        if profile.context_mode != AUTO:
+            return Mode(profile.context_mode)
+        home_map = await self._view.async_map(self._budget.home_map, self._estimate)
+        if not home_map.full and not profile.context_entities:
+            return Mode.RETRIEVED
+        selection = await self._view.async_selection(self._hass, self._turn, self._budget.states, self._estimate)
+        whole = selection.detailed and not selection.left_out
+        if whole and home_map.full and home_map.tokens + selection.tokens <= AUTO_TOKENS:
+            return Mode.DIRECT
+        return Mode.BOTH if whole and profile.context_entities else Mode.RETRIEVED
+
+    async def _async_write_system_message(self) -> None:
+        """Put instructions, home map and what the caller of Assist added into the chat log.
+
+        The same bytes every turn, and from conversation to conversation.
+        """
+        parts = [self._instructions.text or ""]
+        if self._mode is not Mode.OFF and self._view.snapshot.entities:
+            tokens = self._budget.small_map if self._mode is Mode.RETRIEVED else self._budget.home_map
+            if self._transcript.map_limit is not None:
+                tokens = min(tokens, self._transcript.map_limit)
+            self._map = await self._view.async_map(tokens, self._estimate)
+            parts.append(f"{HOME_HEADING}\n\n{self._map.text}")
+        if self._chat_log.extra_system_prompt:
+            parts.append(self._chat_log.extra_system_prompt)
+        self._chat_log.content[0] = SystemContent(content="\n\n".join(parts))
+
+    async def _async_add_part(self, budget: Budget) -> None:
+        """Decide which rounds are sent, and tell what the model does not know from them."""
+        transcript, history = self._transcript, budget.history
+        # turn parts of earlier rounds take of the room for states and passages
+        limits = Limits(words=history, tokens=history + budget.states + budget.blocks if history else 0)
+        self._sent = sent = transcript.send(self._turn.profile, limits, self._estimate)
+        left_out = LeftOut()
+        try:
+            known = transcript.known_from(sent.rounds)
+            previous = sent.rounds[-2].question.content if sent.rounds[1:] else ""
+            query = self._query(previous)
+            request = ContextRequest(turn=self._turn, query=query, tokens=budget.blocks)
+            asking = self._sources.providers.async_blocks(request, known.items, self._estimate)
+            if self._mode.looks_up:  # entities are asked for first, and told first
+                finding = create_eager_task(self._async_find(query))
+                _, blocks = await asyncio.gather(finding, create_eager_task(asking))
+            else:
+                blocks = await asking
+            await self._async_see_again()
+            part, left_out = await self._state_context(known, budget, blocks).async_turn_part()
+        except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
+            LOGGER.exception("The states of the house could not be told")
+            part = TurnPart(text="")
+        transcript.rounds[-1].part = part
+        self._report(part, left_out)
+
+    def _query(self, previous: str) -> Query:
+        """Return what is looked for; `previous` is what was said before."""
+        return self._sources.lookup.query(
+            self._turn, self._view.snapshot, self._mode, spoken_of=self._transcript.spoken_of, previous=previous
+        )
+
+    def _state_context(self, known: Known, budget: Budget, blocks: Mapping[str, Block]) -> StateContext:
+        return StateContext(
+            hass=self._hass,
+            turn=self._turn,
+            transcript=self._transcript,
+            view=self._view,
+            mode=self._mode,
+            known=known,
+            budget=budget,
+            estimate=self._estimate,
+            map_is_full=self._map.full,
+            found=self._found,
+            blocks=blocks,
+        )
+
+    async def _async_find(self, query: Query) -> None:
+        """Keep what the request is about; it is looked for once, also where a shorter request is made."""
+        if self._looked_up or not self._mode.looks_up:
+            return
+        self._looked_up = True
+        self._found = await self._sources.lookup.async_entities(query, self._view.snapshot)
+        self._transcript.spoke_of([entity.entity_id for entity in self._found[:SPOKEN_OF]])
+
+    def _report(self, part: TurnPart, left_out: LeftOut) -> None:
+        """Say what the model is told, and what of all there is it is not."""
+        tokens, sent = self._estimate(part.text), self._sent
+        counts = dict(Counter(key.partition(":")[0] for key in part.items))
+        events.async_context_injected(self._hass, self._turn, self._mode.value, list(part.told), tokens, counts)
+        states = 0
+        if self._mode is Mode.RETRIEVED and not sent.rounds[1:]:
+            states = max(0, len(self._view.snapshot.entities) - len(part.told)) * STATE_TOKENS
+        cut = left_out.states + left_out.changes
+        optimized = events.Optimized(
+            original_tokens=self._map.full_tokens + max(tokens + states, left_out.full_tokens) + sent.dropped_tokens,
+            optimized_tokens=self._map.tokens + tokens,
+            was_truncated=bool(cut or left_out.attributes or sent.dropped or self._transcript.map_limit is not None),
+            rounds_dropped=len(sent.dropped),
+            entities_left_out=cut,
+            attributes_left_out=left_out.attributes,
+            home_map_reduced=not self._map.full,
+        )
+        events.async_context_optimized(self._hass, self._turn, optimized)

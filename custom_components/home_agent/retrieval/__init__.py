@@ -1,1 +1,0 @@
-"""Finding what a request is about: the index of the home, stores, embeddings, ranking."""

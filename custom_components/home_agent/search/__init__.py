@@ -1,0 +1,1 @@
+"""What can be found: entities, documents, and where vectors are kept."""

@@ -1,0 +1,383 @@
+"""The store on a Chroma server: its REST API, version 2, over Home Assistant's own HTTP session (decision 8)."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+import ssl
+from typing import TYPE_CHECKING, Any, Self
+
+from aiohttp import ClientConnectorCertificateError, ClientError, ClientSSLError, ClientTimeout, ServerDisconnectedError
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
+import orjson
+from yarl import URL
+
+from ..settings.search import Match, RetrievalSettings
+from ..support.bounds import BodyTooLong, bounded
+from ..support.errors import StoreError, StoreRefusedError
+from ..support.outages import COLLECTION, STORE, Reporter, RetrievalBreaker
+from .model import Document
+
+if TYPE_CHECKING:
+    from .model import Vectors
+
+
+CONNECT_TIMEOUT = 2.0  # seconds
+QUERY_TIMEOUT = 3.0  # seconds that a turn waits at most
+INDEX_TIMEOUT = 30.0  # seconds for one request of the index
+MAX_ANSWER = 64 * 1024 * 1024  # bytes; a page of long documents has a few
+RETRY_DELAY = 1.0  # seconds until the index asks once more (D-9)
+
+KEY, DIGEST = "home_agent_key", "home_agent_digest"
+"""What we note down: at a collection what made its vectors, at a document its digest."""
+BATCH = 200  # documents in one request
+PAGE = 1000  # documents in one answer
+COSINE = "cosine"
+
+_AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
+"""What a proxy says whose server is away."""
+
+type JSON = dict[str, Any]
+
+
+class ChromaApi:
+    """One database of a server. Every request ends within its time limit; what goes wrong is a `StoreError`."""
+
+    def __init__(self, hass: HomeAssistant, settings: RetrievalSettings) -> None:
+        """Remember where it is; nothing is sent."""
+        self.title = f"Chroma ({settings.chroma_host}:{settings.chroma_port})"
+        self._hass = hass
+        self._session = async_get_clientsession(hass, verify_ssl=settings.chroma_verify_ssl)
+        try:
+            scheme = "https" if settings.chroma_tls else "http"
+            server = URL.build(scheme=scheme, host=settings.chroma_host, port=settings.chroma_port)
+        except ValueError:
+            self._root: URL | None = None
+        else:
+            tenant, database = settings.chroma_tenant, settings.chroma_database
+            self._root = server.joinpath("api/v2/tenants", tenant, "databases", database)
+        token = settings.chroma_token.strip()
+        self._headers = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}
+
+    async def async_request(
+        self, method: str, *path: str, body: Mapping[str, Any] | None = None, patient: bool = False, **query: int
+    ) -> Any | None:
+        """Send JSON, which may hold arrays, and return the answer; None when there is no such collection.
+
+        With `patient`, no turn waits for it: there is more time, and another attempt.
+        """
+        if self._root is None:
+            raise self._error("store_unreachable", "InvalidURL")
+        data = None if body is None else await self._hass.async_add_executor_job(_dump, body)
+        url = self._root.joinpath(*path).with_query(query)
+        within = INDEX_TIMEOUT if patient else QUERY_TIMEOUT
+        try:
+            return await self._async_send(method, url, data, within)
+        except StoreError as err:
+            if isinstance(err.__cause__, ServerDisconnectedError):  # a kept connection of a server that was restarted
+                return await self._async_send(method, url, data, within)
+            if not patient or err.translation_key != "store_unreachable":
+                raise
+        await asyncio.sleep(RETRY_DELAY)
+        return await self._async_send(method, url, data, within)
+
+    async def _async_send(self, method: str, url: URL, data: bytes | None, within: float) -> Any | None:
+        headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
+        timeout = ClientTimeout(total=within, connect=CONNECT_TIMEOUT)
+        try:
+            async with self._session.request(
+                method, url, data=data, headers=headers, timeout=timeout, allow_redirects=False
+            ) as response:
+                parts = [part async for part in bounded(response.content.iter_any(), MAX_ANSWER)]
+                status = response.status
+        except TimeoutError as err:
+            raise self._error("store_timeout", str(int(within))) from err
+        except (ClientConnectorCertificateError, ClientSSLError, ssl.SSLError) as err:
+            raise self._error("store_certificate", type(err).__name__) from err
+        except (ClientError, OSError) as err:
+            raise self._error("store_unreachable", type(err).__name__) from err
+        except BodyTooLong as err:
+            raise self._error("store_answer", type(err).__name__) from err
+        return await self._async_read(status, b"".join(parts))
+
+    async def _async_read(self, status: int, raw: bytes) -> Any | None:
+        try:
+            answer = await self._hass.async_add_executor_job(orjson.loads, raw) if raw else {}
+        except ValueError:
+            answer = None
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise self._error("store_auth", f"HTTP {status}")
+        if status in _AWAY:
+            raise self._error("store_unreachable", f"HTTP {status}")
+        if status < HTTPStatus.MULTIPLE_CHOICES and answer is not None:
+            return answer
+        said = str(answer.get("message", "")) if isinstance(answer, dict) else ""
+        if status == HTTPStatus.NOT_FOUND and "ollection" in said:
+            return None
+        if "dimension" in said:
+            raise StoreRefusedError(store=self.title, collection="", detail=f"HTTP {status}")
+        if status == HTTPStatus.NOT_FOUND and said:
+            raise self._error("store_database", f"HTTP {status}")
+        raise self._error("store_answer", f"HTTP {status}")
+
+    def _error(self, key: str, detail: str) -> StoreError:
+        return StoreError(key, store=self.title, detail=detail)
+
+
+def _dump(body: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Collection:
+    id: str
+    space: str
+    """`cosine`, `l2` or `ip`."""
+    key: str | None
+    """None: another program made it, so nothing in it is ours to change."""
+    dimension: int | None
+    """None: it is empty."""
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Self:
+        """Return a collection as the server describes it."""
+        metadata = answer.get("metadata") or {}
+        configuration = answer.get("configuration_json") or {}
+        index = configuration.get("hnsw") or configuration.get("spann") or {}
+        space = index.get("space") or metadata.get("hnsw:space") or "l2"
+        return cls(answer["id"], space, metadata.get(KEY), answer.get("dimension"))
+
+
+class ChromaStore:
+    """The `Store` on a server. It makes collections that measure the cosine, and reads all others.
+
+    What is written arrives in batches: when the connection is lost between two of them, the digests tell which documents
+    are missing.
+    """
+
+    def __init__(
+        self, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter, *, logs: bool = True
+    ) -> None:
+        """Ask nothing yet. Without `logs` a failure is only raised: a form waits for it."""
+        self._api = ChromaApi(hass, settings)
+        self._known: dict[str, _Collection] = {}
+        self.health = RetrievalBreaker(STORE, self._api.title, reporter, logs=logs)
+        self._reporter = reporter
+        self._is_foreign = False
+        """Whether the owner was told that a collection of that name belongs to another program."""
+
+    async def async_open(self) -> None:
+        """See whether server, token and database are right."""
+        async with self._watched(now=True):
+            await self._api.async_request("GET")
+
+    async def async_check(self, collection: str) -> None:
+        """Raise `StoreRefusedError` when a collection belongs to another program."""
+        async with self._watched(now=True):
+            await self._async_own(collection)
+
+    async def async_close(self) -> None:
+        """Forget what was seen; the connections are Home Assistant's."""
+        self._known.clear()
+
+    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+        """Add or replace documents, batch by batch."""
+        if not documents:
+            return
+        async with self._watched(now=True):
+            found = await self._async_prepared(collection, key, int(vectors.shape[1]))
+            for start in range(0, len(documents), BATCH):
+                batch = documents[start : start + BATCH]
+                ids = [_clean(document.id) for document in batch]
+                outdated = await self._async_metadata_keys(found, collection, ids)
+                body = {
+                    "ids": ids,
+                    "embeddings": vectors[start : start + BATCH].copy(),
+                    "documents": [_clean(document.text) for document in batch],
+                    "metadatas": [_metadata(item, outdated.get(_clean(item.id), ())) for item in batch],
+                }
+                await self._async_at(found, "upsert", body, collection)
+
+    async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
+        """Remove documents."""
+        async with self._watched(now=True):
+            if not ids or (found := await self._async_own(collection)) is None:
+                return
+            for start in range(0, len(ids), PAGE):
+                body = {"ids": [_clean(item) for item in ids[start : start + PAGE]]}
+                await self._async_at(found, "delete", body, collection)
+
+    async def async_digests(self, collection: str, key: str) -> dict[str, str]:
+        """Return the digests of all documents by id."""
+        async with self._watched(now=True):
+            found = await self._async_collection(collection, anew=True)
+            if found is None or found.key != key:
+                return {}
+            return {
+                item: str((metadata or {}).get(DIGEST, ""))
+                async for item, metadata, _ in self._async_pages(found, collection, "metadatas")
+            }
+
+    async def async_documents(self, collection: str) -> list[Document]:
+        """Return all documents of a collection."""
+        async with self._watched(now=True):
+            if (found := await self._async_collection(collection, anew=True)) is None:
+                return []
+            return [
+                Document(
+                    id=item,
+                    text=text or "",
+                    metadata=_without_digest(metadata),
+                    digest=(metadata or {}).get(DIGEST, ""),
+                )
+                async for item, metadata, text in self._async_pages(found, collection, "metadatas", "documents")
+            ]
+
+    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
+        """Return the nearest documents, nearest first."""
+        body = {
+            "query_embeddings": [[float(value) for value in vector]],
+            "n_results": limit,
+            "include": ["documents", "metadatas", "distances"],
+        }
+        async with self._watched():
+            for _ in range(2):
+                if (found := await self._async_collection(collection)) is None:
+                    return None
+                if found.dimension is None or limit <= 0:
+                    return []
+                if found.dimension != len(vector):
+                    raise self._refused("store_dimension", collection, f"{found.dimension}, {len(vector)}")
+                answer = await self._api.async_request("POST", "collections", found.id, "query", body=body)
+                if answer is not None:
+                    return _matches(answer, found.space)
+                self._known.pop(collection, None)  # it was made anew, under another id
+            return None
+
+    async def async_collections(self) -> dict[str, int]:
+        """Return the collections with the number of their documents."""
+        async with self._watched():
+            listed = await self._api.async_request("GET", "collections", limit=PAGE) or []
+            counts = {
+                row["name"]: await self._api.async_request("GET", "collections", row["id"], "count") for row in listed
+            }
+            return {name: int(count or 0) for name, count in sorted(counts.items())}
+
+    async def async_drop(self, collection: str) -> None:
+        """Delete a collection of ours."""
+        async with self._watched(now=True):
+            if await self._async_own(collection) is not None:
+                await self._async_drop(collection)
+
+    @asynccontextmanager
+    async def _watched(self, *, now: bool = False) -> AsyncGenerator[None]:
+        """Watch a request; something that answers, but not as Chroma does, is a `StoreError` as well."""
+        async with self.health.watched(now=now):
+            try:
+                yield
+            except (KeyError, TypeError, AttributeError, IndexError, ValueError) as err:
+                raise StoreError("store_answer", store=self._api.title, detail=type(err).__name__) from err
+
+    async def _async_drop(self, collection: str) -> None:
+        self._known.pop(collection, None)
+        await self._api.async_request("DELETE", "collections", collection, patient=True)
+
+    async def _async_prepared(self, name: str, key: str, dimension: int) -> _Collection:
+        """Return a collection of ours for vectors of this key, made or emptied if need be."""
+        found = await self._async_own(name)
+        if found is not None and found.key == key and found.dimension not in (None, dimension):
+            raise self._refused("store_dimension", name, f"{found.dimension}, {dimension}")
+        if found is not None and found.key != key:
+            await self._async_drop(name)
+            found = None
+        if found is None:
+            body = {"name": name, "configuration": {"hnsw": {"space": COSINE}}, "metadata": {KEY: key}}
+            found = _Collection.of(await self._api.async_request("POST", "collections", body=body, patient=True) or {})
+        self._known.pop(name, None)  # its length is known when the first documents are in it
+        return found
+
+    async def _async_own(self, name: str) -> _Collection | None:
+        """Return a collection that is ours to change. Raises `StoreRefusedError` for one that is not."""
+        found = await self._async_collection(name, anew=True)
+        if found is not None and found.key is None:
+            refusal = self._refused("store_foreign", name, "")
+            await self._reporter.async_failing(COLLECTION, self._api.title, refusal)
+            self._is_foreign = True
+            raise refusal
+        if self._is_foreign:
+            self._is_foreign = False
+            self._reporter.async_recovered(COLLECTION)
+        return found
+
+    async def _async_collection(self, name: str, *, anew: bool = False) -> _Collection | None:
+        """Return what is known of a collection, asked when it is not known to hold anything, or `anew`."""
+        known = None if anew else self._known.get(name)
+        if known is None and (answer := await self._api.async_request("GET", "collections", name)) is not None:
+            known = _Collection.of(answer)
+        if known is None or known.dimension is None:
+            self._known.pop(name, None)
+        else:
+            self._known[name] = known
+        return known
+
+    async def _async_at(self, found: _Collection, what: str, body: Mapping[str, Any], name: str) -> Any:
+        """Ask for something at a collection. Raises `StoreError` when it went away meanwhile."""
+        answer = await self._api.async_request("POST", "collections", found.id, what, body=body, patient=True)
+        if answer is None:
+            self._known.pop(name, None)
+            raise StoreError("store_answer", store=self._api.title, detail=name)
+        return answer
+
+    async def _async_metadata_keys(
+        self, found: _Collection, name: str, ids: Sequence[str]
+    ) -> dict[str, Collection[str]]:
+        """Return the metadata keys of documents by id: the server adds new ones to those, and keeps what is not named."""
+        page = await self._async_at(found, "get", {"ids": ids, "include": ["metadatas"]}, name)
+        return {item: (metadata or {}).keys() for item, metadata in zip(page["ids"], page["metadatas"], strict=True)}
+
+    async def _async_pages(
+        self, found: _Collection, name: str, *include: str
+    ) -> AsyncGenerator[tuple[str, Mapping[str, Any] | None, str | None]]:
+        """Yield id, metadata and text of all documents, what is not included as None."""
+        offset = 0
+        while True:
+            page = await self._async_at(found, "get", {"limit": PAGE, "offset": offset, "include": include}, name)
+            ids = page["ids"]
+            nothing = [None] * len(ids)
+            for row in zip(ids, page.get("metadatas") or nothing, page.get("documents") or nothing, strict=True):
+                yield row
+            offset += len(ids)
+            if len(ids) < PAGE:
+                return
+
+    def _refused(self, key: str, collection: str, detail: str) -> StoreRefusedError:
+        return StoreRefusedError(key, store=self._api.title, collection=collection, detail=detail)
+
+
+def _matches(answer: Mapping[str, Any], space: str) -> list[Match]:
+    """Return what a query found; only the cosine space has a similarity."""
+    found = []
+    rows = (answer[key][0] for key in ("ids", "documents", "metadatas", "distances"))
+    for item, text, metadata, distance in zip(*rows, strict=True):
+        similarity = min(1.0, 1.0 - distance) if space == COSINE else None
+        known = _without_digest(metadata)
+        found.append(Match(id=item, text=text or "", metadata=known, distance=float(distance), similarity=similarity))
+    return found
+
+
+def _metadata(document: Document, outdated: Iterable[str]) -> dict[str, str | int | float | bool | None]:
+    """Return what is noted down of a document; None takes back what was noted before."""
+    given = document.metadata.items()
+    known = {_clean(key): _clean(value) if isinstance(value, str) else value for key, value in given}
+    return {**dict.fromkeys(outdated), **known, DIGEST: document.digest}
+
+
+def _without_digest(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {key: value for key, value in (metadata or {}).items() if key != DIGEST}
+
+
+def _clean(text: str) -> str:
+    """Return text that can be sent: halves of surrogate pairs cannot."""
+    return text.encode(errors="replace").decode()

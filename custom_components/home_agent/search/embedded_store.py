@@ -1,0 +1,284 @@
+"""The store that needs nothing: one file in Home Assistant's configuration."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+import json
+from pathlib import Path
+import sqlite3
+from typing import TYPE_CHECKING
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.storage import STORAGE_DIR
+
+from ..settings.search import Match
+from ..support.const import DOMAIN
+from ..support.errors import StoreRefusedError
+from ..support.outages import STORE, Reporter, RetrievalBreaker
+from .database import Database
+from .lexical_embedder import async_load_numpy
+from .model import Document
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .model import Vectors
+
+
+VERSION = 1
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS collections (name TEXT PRIMARY KEY, key TEXT NOT NULL, dimension INTEGER NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS documents (collection TEXT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL,
+    text TEXT NOT NULL, metadata TEXT NOT NULL, vector BLOB NOT NULL, UNIQUE (collection, id))""",
+)
+_UPSERT = """INSERT INTO documents (collection, id, digest, text, metadata, vector) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (collection, id) DO UPDATE SET digest=excluded.digest, text=excluded.text, metadata=excluded.metadata,
+    vector=excluded.vector"""
+
+
+@dataclass(slots=True)
+class _Matrix:
+    """The vectors of a collection as they lie in memory."""
+
+    ids: list[str]
+    rows: dict[str, int]
+    """Where each id is."""
+    vectors: Vectors
+
+
+class EmbeddedFile:
+    """The collections of one file, and the nearest documents in them. Runs in the executor; raises `StoreError`."""
+
+    def __init__(self, path: Path) -> None:
+        """Open nothing yet."""
+        self.database = Database(path, VERSION, _SCHEMA)
+        self._matrices: dict[str, _Matrix] = {}
+        self._generation = 0
+        """Of the file that they were read from."""
+
+    def open(self) -> None:
+        """See whether the file can be used."""
+        self.database.ended = False
+        with self.database.reading():
+            self._matrices.clear()
+
+    def close(self) -> None:
+        """Let go of file and memory."""
+        with self.database.lock:
+            self.database.ended = True
+            self.database.close()
+            self._matrices.clear()
+
+    def upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+        """Add or replace documents; a collection of another key is emptied before."""
+        name, dimension = _clean(collection), int(vectors.shape[1])
+        with self.database.lock:
+            with self.database.writing() as connection:
+                known = _collection(connection, name)
+                if known is not None and known[0] == key and known[1] != dimension:
+                    raise self._other_length(collection, known[1], dimension)
+                if known is not None and known[0] != key:
+                    connection.execute("DELETE FROM documents WHERE collection=?", (name,))
+                    self._matrices.pop(collection, None)
+                connection.execute("INSERT OR REPLACE INTO collections VALUES (?, ?, ?)", (name, key, dimension))
+                connection.executemany(_UPSERT, _rows(name, documents, vectors))
+            self._upsert_in_memory(collection, [_clean(document.id) for document in documents], vectors)
+
+    def _other_length(self, collection: str, has: int, wanted: int) -> StoreRefusedError:
+        return StoreRefusedError(store=self.database.path.name, collection=collection, detail=f"{has}, {wanted}")
+
+    def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: Vectors) -> None:
+        """Change the vectors in memory, where they are there already."""
+        import numpy as np
+
+        if (matrix := self._matrices.get(collection)) is None:
+            return
+        latest = {item: row for row, item in enumerate(ids)}
+        for item in latest.keys() & matrix.rows.keys():
+            matrix.vectors[matrix.rows[item]] = vectors[latest.pop(item)]
+        if latest:
+            matrix.rows |= {item: len(matrix.ids) + number for number, item in enumerate(latest)}
+            matrix.ids += latest
+            matrix.vectors = np.concatenate([matrix.vectors, vectors[list(latest.values())]])
+
+    def delete(self, collection: str, ids: Iterable[str]) -> None:
+        """Remove documents."""
+        name = _clean(collection)
+        with self.database.lock:
+            with self.database.writing() as connection:
+                connection.executemany(
+                    "DELETE FROM documents WHERE collection=? AND id=?", [(name, _clean(item)) for item in ids]
+                )
+            self._matrices.pop(collection, None)
+
+    def digests(self, collection: str, key: str) -> dict[str, str]:
+        """Return the digests by id, none when another key made the vectors."""
+        name = _clean(collection)
+        with self.database.reading() as connection:
+            known = _collection(connection, name)
+            if known is None or known[0] != key:
+                return {}
+            return dict(connection.execute("SELECT id, digest FROM documents WHERE collection=?", (name,)))
+
+    def documents(self, collection: str) -> list[Document]:
+        """Return everything in the order in which it came."""
+        query = "SELECT id, text, metadata, digest FROM documents WHERE collection=? ORDER BY rowid"
+        with self.database.reading() as connection:
+            return [
+                Document(id=item, text=text, metadata=json.loads(metadata), digest=digest)
+                for item, text, metadata, digest in connection.execute(query, (_clean(collection),))
+            ]
+
+    def query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
+        """Return the nearest, None when there is no such collection."""
+        import numpy as np
+
+        name = _clean(collection)
+        with self.database.reading() as connection:
+            if (known := _collection(connection, name)) is None:
+                return None
+            wanted = np.asarray(vector, dtype=np.float32)
+            if wanted.shape != (known[1],):
+                raise self._other_length(collection, known[1], wanted.size)
+            matrix = self._matrix(connection, collection, known[1])
+            # Not `@`: it starts threads that wait for each other on a busy machine, longer than the sum takes.
+            similarities = np.einsum("ij,j->i", matrix.vectors, wanted)
+            found = (
+                _match(connection, name, matrix.ids[row], float(similarities[row]))
+                for row in _greatest(similarities, limit)
+            )
+            return [match for match in found if match is not None]
+
+    def _matrix(self, connection: sqlite3.Connection, collection: str, dimension: int) -> _Matrix:
+        """Return the vectors of a collection as they lie in memory, read first when the file is another one by now."""
+        import numpy as np
+
+        if self._generation != self.database.generation:
+            self._matrices.clear()
+            self._generation = self.database.generation
+        if (matrix := self._matrices.get(collection)) is None:
+            ids: list[str] = []
+            packed = bytearray()
+            query = "SELECT id, vector FROM documents WHERE collection=?"
+            for item, vector in connection.execute(query, (_clean(collection),)):
+                if len(vector) == 4 * dimension:
+                    ids.append(item)
+                    packed += vector
+            vectors = np.frombuffer(packed, dtype="<f4").astype(np.float32).reshape(len(ids), dimension)
+            matrix = self._matrices[collection] = _Matrix(ids, {item: row for row, item in enumerate(ids)}, vectors)
+        return matrix
+
+    def collections(self) -> dict[str, int]:
+        """Return the number of documents by collection."""
+        query = "SELECT name, (SELECT count(*) FROM documents WHERE collection = name) FROM collections ORDER BY name"
+        with self.database.reading() as connection:
+            return dict(connection.execute(query))
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection."""
+        name = _clean(collection)
+        with self.database.lock:
+            with self.database.writing() as connection:
+                connection.execute("DELETE FROM documents WHERE collection=?", (name,))
+                connection.execute("DELETE FROM collections WHERE name=?", (name,))
+            self._matrices.pop(collection, None)
+
+
+def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | None:
+    """Return key and vector length of a collection."""
+    known: tuple[str, int] | None = connection.execute(
+        "SELECT key, dimension FROM collections WHERE name=?", (name,)
+    ).fetchone()
+    return known
+
+
+def _rows(name: str, documents: Sequence[Document], vectors: Vectors) -> Iterable[tuple[str | bytes, ...]]:
+    for document, vector in zip(documents, vectors, strict=True):
+        metadata = json.dumps(dict(document.metadata))
+        packed = vector.astype("<f4").tobytes()
+        yield name, _clean(document.id), document.digest, _clean(document.text), metadata, packed
+
+
+def _greatest(values: np.ndarray[tuple[int], np.dtype[np.float32]], limit: int) -> list[int]:
+    """Return where the greatest values are, greatest first; of equals the first."""
+    import numpy as np
+
+    if limit <= 0 or not len(values):
+        return []
+    places = np.arange(len(values)) if limit >= len(values) else np.argpartition(-values, limit - 1)[:limit]
+    order = np.lexsort((places, -values[places]))
+    return [int(place) for place in places[order]]
+
+
+def _match(connection: sqlite3.Connection, name: str, item: str, similarity: float) -> Match | None:
+    """Return a document; None when another program took it out of the file."""
+    query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
+    if (found := connection.execute(query, (name, item)).fetchone()) is None:
+        return None
+    text, metadata = found
+    similarity = min(1.0, similarity)
+    return Match(id=item, text=text, metadata=json.loads(metadata), distance=1.0 - similarity, similarity=similarity)
+
+
+def _clean(text: str) -> str:
+    """Return text that a file can hold: halves of surrogate pairs cannot be written."""
+    return text.encode(errors="replace").decode()
+
+
+def file_of(hass: HomeAssistant) -> EmbeddedFile:
+    """Return the file in Home Assistant's storage."""
+    return EmbeddedFile(Path(hass.config.path(STORAGE_DIR, f"{DOMAIN}.documents.db")))
+
+
+class EmbeddedStore:
+    """The `Store` in a file. Cosine similarity."""
+
+    def __init__(self, hass: HomeAssistant, reporter: Reporter) -> None:
+        """Open nothing yet."""
+        self._hass = hass
+        self._file = file_of(hass)
+        self.health = RetrievalBreaker(STORE, self._file.database.path.name, reporter)
+
+    async def async_open(self) -> None:
+        """See whether the file can be used, and begin anew what cannot. A later call opens what now fails."""
+        await self._async_run(self._file.open)
+
+    async def async_close(self) -> None:
+        """Let go of the file."""
+        await self._hass.async_add_executor_job(self._file.close)
+
+    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+        """Add or replace documents, all of them or none."""
+        if documents:
+            await self._async_run(self._file.upsert, collection, documents, vectors, key, now=True)
+
+    async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
+        """Remove documents."""
+        if ids:
+            await self._async_run(self._file.delete, collection, ids, now=True)
+
+    async def async_digests(self, collection: str, key: str) -> dict[str, str]:
+        """Return the digests of all documents by id."""
+        return await self._async_run(self._file.digests, collection, key, now=True)
+
+    async def async_documents(self, collection: str) -> list[Document]:
+        """Return all documents of a collection."""
+        return await self._async_run(self._file.documents, collection)
+
+    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
+        """Return the nearest documents, nearest first."""
+        return await self._async_run(self._file.query, collection, vector, limit)
+
+    async def async_collections(self) -> dict[str, int]:
+        """Return the collections with the number of their documents."""
+        return await self._async_run(self._file.collections)
+
+    async def async_drop(self, collection: str) -> None:
+        """Delete a collection."""
+        await self._async_run(self._file.drop, collection, now=True)
+
+    async def _async_run[*Ts, T](self, job: Callable[[*Ts], T], *args: *Ts, now: bool = False) -> T:
+        """Run a job on the file."""
+        async with self.health.watched(now=now):
+            await async_load_numpy(self._hass)
+            return await self._hass.async_add_executor_job(job, *args)

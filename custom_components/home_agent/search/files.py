@@ -1,0 +1,175 @@
+"""The owner's folder of documents: which files there are, and their text. Everything here is slow: call it in the executor.
+
+Nothing outside the folder is ever read: no link is followed, no path leads out of it.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+import os
+from pathlib import Path, PurePosixPath
+import stat
+import time
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.importlib import async_import_module
+from homeassistant.requirements import async_process_requirements
+
+from ..support.const import DOMAIN
+from ..support.errors import KnowledgeError
+from .passages import Section, sections_of_markdown
+
+MODULE, REQUIREMENT = "pypdf", "pypdf>=6.0,<8"  # installed with the first PDF file; it is pure Python
+MAX_PAGES = 2000
+MAX_SECONDS = 120  # of one file; some are made to take for ever
+
+
+MARKDOWN, TEXT, PDF = (".md", ".markdown"), (".txt", ".text"), (".pdf",)
+MAX_TEXT_BYTES = 5_000_000
+MAX_PDF_BYTES = 50_000_000
+MAX_FILES = 2000
+MAX_DEPTH = 8  # folders within folders
+
+_SAMPLE = 100_000  # bytes that tell how a text was written
+_OTHER_SCRIPT = 0.4  # share of letters besides those of ASCII, which no language in Latin letters reaches
+_ASCII = bytes(range(0x80))
+_NO_LETTERS = bytes(code for code in range(0x80) if not chr(code).isalpha())
+_LATIN_PAGES = {
+    **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl"), "cp1250"), "tr": "cp1254",
+    **dict.fromkeys(("et", "lt", "lv"), "cp1257"), "vi": "cp1258",
+}  # fmt: skip
+_OTHER_PAGES = {
+    "el": "cp1253", "he": "cp1255", **dict.fromkeys(("ar", "fa", "ur"), "cp1256"), "th": "cp874", "ja": "cp932", "ko": "cp949",
+    "zh": "gb18030",
+}  # fmt: skip
+"""By the home's language; any other is taken for Cyrillic, whose old files are the most."""
+
+
+async def async_load_pdf_library(hass: HomeAssistant) -> None:
+    """Make sure that PDF files can be read. Raises `KnowledgeError` when the library cannot be installed."""
+    try:
+        await async_process_requirements(hass, DOMAIN, [REQUIREMENT], is_built_in=False)
+        await async_import_module(hass, MODULE)
+    except (HomeAssistantError, ImportError) as err:
+        raise KnowledgeError("knowledge_pdf", detail=type(err).__name__) from err
+
+
+def sections_of_pdf(content: bytes, path: str) -> list[Section]:
+    """Return the text of each page; of a file that takes too long the first ones. Raises `KnowledgeError` for a broken one."""
+    from pypdf import PdfReader
+
+    began = time.monotonic()
+    sections: list[Section] = []
+    try:
+        for number, page in enumerate(PdfReader(BytesIO(content)).pages, start=1):
+            sections.append(Section(page.extract_text() or "", page=number))
+            if number == MAX_PAGES or time.monotonic() - began > MAX_SECONDS:
+                break
+    except Exception as err:  # a broken file can make the library raise anything
+        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
+    return sections
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What changes when a file does."""
+
+    size: int
+    mtime_ns: int
+
+    def __str__(self) -> str:
+        """Return it as it is kept with each passage."""
+        return f"{self.size}-{self.mtime_ns}"
+
+
+def files_in(folder: Path) -> dict[str, Stamp]:
+    """Return the documents of a folder by their path in it, sorted; empty when there is no such folder.
+
+    Links, hidden files and other kinds of files are left out. No more than `MAX_FILES` of them are to be read.
+    """
+    found: dict[str, Stamp] = {}
+    for path, entry in _walk(folder, PurePosixPath(), 0):
+        with suppress(OSError):  # gone in between
+            about = entry.stat(follow_symlinks=False)
+            found[str(path)] = Stamp(about.st_size, about.st_mtime_ns)
+    return dict(sorted(found.items()))
+
+
+def _walk(folder: Path, below: PurePosixPath, depth: int) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or entry.is_symlink():
+            continue
+        path = below / entry.name
+        if entry.is_dir(follow_symlinks=False) and depth < MAX_DEPTH:
+            yield from _walk(Path(entry.path), path, depth + 1)
+        elif entry.is_file(follow_symlinks=False) and path.suffix.casefold() in (*MARKDOWN, *TEXT, *PDF):
+            yield path, entry
+
+
+def path_within(folder: Path, name: str) -> str:
+    """Return the path of a file within the folder as `files_in` writes it. Raises `KnowledgeError` for others."""
+    path = PurePosixPath(name.strip())
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\x00" in name:
+        raise KnowledgeError("knowledge_path", path=name)
+    if str(path) not in islice(files_in(folder), MAX_FILES):
+        raise KnowledgeError("knowledge_no_file", path=name)
+    return str(path)
+
+
+def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
+    """Return the text of a file of the folder. Raises `KnowledgeError` when it is too large, broken or empty.
+
+    `language` is the home's: it tells how old programs wrote what is not in UTF-8.
+    """
+    kind = PurePosixPath(path).suffix.casefold()
+    limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
+    try:
+        content = _read(folder / path, limit)
+    except OSError as err:
+        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
+    if len(content) > limit:
+        raise KnowledgeError("knowledge_too_large", path=path, limit=str(limit // 1_000_000))
+    if kind in PDF:
+        sections = sections_of_pdf(content, path)
+    else:
+        text = _decoded(content, path, language)
+        sections = list(sections_of_markdown(text)) if kind in MARKDOWN else [Section(text)]
+    if not any(section.text.replace("\x00", "").strip() for section in sections):
+        raise KnowledgeError("knowledge_empty", path=path)
+    return sections
+
+
+def _read(path: Path, limit: int) -> bytes:
+    """Return the content, one byte more than `limit` at most. Refuses links and what is no plain file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("not a plain file")
+        return file.read(limit + 1)
+
+
+def _decoded(content: bytes, path: str, language: str) -> str:
+    """Return the text, in UTF-8, in UTF-16 if it says so, or as old Windows programs write it."""
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    with suppress(UnicodeDecodeError):
+        return content.decode(encoding)
+    if b"\x00" in content:
+        raise KnowledgeError("knowledge_unreadable", path=path, detail="binary")
+    return content.decode(_code_page(content[:_SAMPLE], language.partition("-")[0]), errors="replace")
+
+
+def _code_page(sample: bytes, language: str) -> str:
+    """Return the code page of a text: one of another script where most letters are none of ASCII."""
+    others = len(sample.translate(None, _ASCII))
+    letters = len(sample.translate(None, _NO_LETTERS))
+    if others > _OTHER_SCRIPT * letters:
+        return _OTHER_PAGES.get(language, "cp1251")
+    return _LATIN_PAGES.get(language, "cp1252")

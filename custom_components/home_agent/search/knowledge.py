@@ -1,0 +1,433 @@
+"""The owner's documents and what is found in them.
+
+Truth is the folder `home_agent/knowledge` in the configuration and what actions added, kept in Home Assistant's storage; a
+store only has copies with vectors, and the text of files so that a start does not read them all again. Without an embedding
+model passages are found by their words.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+import time
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.helpers.start import async_at_started
+from homeassistant.util.hass_dict import HassKey
+
+from ..languages.vocabulary import Languages
+from ..settings.search import CHROMA, EMBEDDED, RetrievalSettings, is_collection_name
+from ..support.const import LOGGER
+from ..support.errors import KnowledgeError, RetrievalError
+from ..support.storage import Report, StoredFile
+from ..turn import events
+from . import files
+from .files import MAX_FILES, PDF, files_in, sections_of
+from .index import FOLLOW_UP
+from .model import Document
+from .passage_search import PassageSearch
+from .passages import (
+    COUNT,
+    ORIGIN,
+    STAMP,
+    Entry,
+    Passage,
+    Section,
+    documents_of,
+    entry_of_file,
+    file_key,
+    mark_of,
+    passages_of,
+    readable,
+)
+from .vectors import Counts, Vectors
+
+FILE = "knowledge"
+"""What the file of added documents is called."""
+FOLDER = ("home_agent", "knowledge")
+RESCAN = timedelta(minutes=5)
+MAX_PASSAGES = 50_000  # of all documents; they are kept in memory, about 1 kB each
+COMPARE = 3600.0  # seconds until a server is asked whether it still has what was written to it
+READ_TIMEOUT = 150  # seconds for one file; one page of a broken one can take for ever, and all others would wait
+
+type Follow = Callable[[], Awaitable[object]]
+
+
+class AddedDocuments:
+    """What actions added to the documents, and which collections of the store hold something of ours.
+
+    Kept in Home Assistant's storage. It outlives a reload of the entry, as an action may that adds a document: what it adds
+    is known to the entry that is loaded by then.
+    """
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start with nothing read."""
+        self._hass = hass
+        self._file: StoredFile | None = None
+        self._entries: dict[str, Entry] | None = None
+        """By key; None: not read yet."""
+        self.filled: set[str] = set()
+        """Collections of the store that hold, or may hold, something of ours; kept, so that nothing stays that is gone."""
+        self._follow: Follow | None = None
+        self._changing = 0
+        """How many actions are changing something that is not yet written."""
+
+    def open(self, report: Report) -> StoredFile:
+        """Return the file from now on, which is read again unless it is being changed; `report` is told of its troubles."""
+        if self._file is None or not self._file.is_usable or not self._changing:
+            self._entries = None
+        self._file = StoredFile(self._hass, FILE, self._data, report)
+        return self._file
+
+    async def async_entries(self) -> dict[str, Entry]:
+        """Return the documents by key, to be changed in place; read the first time. Never raises."""
+        if self._entries is None and self._file is not None:
+            found = await self._file.async_load_items("documents", Entry.from_dict)
+            filled = await self._file.async_load(_collections_of) or set()
+            if self._entries is None:  # it was not read meanwhile
+                self._entries = {entry.key: entry for entry in found}
+                self.filled = filled
+        return self._entries if self._entries is not None else {}
+
+    @contextmanager
+    def changing(self) -> Generator[None]:
+        """Keep what is known in memory, even when the file is opened meanwhile."""
+        self._changing += 1
+        try:
+            yield
+        finally:
+            self._changing -= 1
+
+    async def async_note(self, collection: str, *, filled: bool) -> None:
+        """Keep in mind which collections of the store hold something of ours, until they are emptied."""
+        if (collection in self.filled) is not filled:
+            self.filled = self.filled ^ {collection}  # a new one: the file is written by another thread
+            await self.async_write()
+
+    async def async_write(self) -> None:
+        """Write it down now."""
+        if self._file is not None:
+            await self._file.async_write()
+
+    async def async_remove(self) -> None:
+        """Forget everything, for ever: what an action adds that still runs is not kept."""
+        if self._file is None:
+            self.open(_tell_nobody)
+        if self._file is not None:
+            await self._file.async_remove()
+
+    def follow(self, follow: Follow) -> None:
+        """Have this called when a document was added through an entry that is no longer loaded."""
+        self._follow = follow
+
+    async def async_tell(self, by: Follow) -> None:
+        """Let who looks after the documents know that something was added, unless it was done by them."""
+        if self._follow is not None and self._follow != by:
+            await self._follow()
+
+    def _data(self) -> dict[str, Any]:
+        documents = [asdict(entry) for entry in list((self._entries or {}).values())]
+        return {"documents": documents, "collections": sorted(self.filled)}
+
+
+ADDED: HassKey[AddedDocuments] = HassKey("home_agent_added_documents")
+
+
+def added_to(hass: HomeAssistant) -> AddedDocuments:
+    """Return what was added."""
+    return hass.data.setdefault(ADDED, AddedDocuments(hass))
+
+
+async def async_filled(hass: HomeAssistant) -> set[str]:
+    """Return the collections of the store that hold something of ours, as they were kept. Never raises."""
+    file = StoredFile(hass, FILE, dict, _tell_nobody)
+    return await file.async_load(_collections_of) or set()
+
+
+async def async_remove_added(hass: HomeAssistant) -> None:
+    """Forget what was added, in memory and on the disk."""
+    await added_to(hass).async_remove()
+    hass.data.pop(ADDED)
+
+
+def _tell_nobody(_trouble: object, _name: str, _holds: bool) -> None:
+    """Do nothing."""
+
+
+def _collections_of(content: Mapping[str, Any]) -> set[str]:
+    """Return the collections that were filled, as they were kept."""
+    kept = content.get("collections")
+    return {name for name in kept if isinstance(name, str)} if isinstance(kept, list) else set()
+
+
+class Knowledge:
+    """Keeps the owner's documents current and finds passages in them; owned by the config entry."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry: ConfigEntry,
+        vectors: Vectors,
+        settings: RetrievalSettings,
+        languages: Languages,
+        report: Report,
+    ) -> None:
+        """Start empty. `report` is told of a file that cannot be used."""
+        self._hass = hass
+        self._entry = entry
+        self._vectors = vectors
+        self._settings = settings
+        self._languages = languages
+        self._added = added_to(hass)
+        self._file = self._added.open(report)
+        self._is_read = False
+        """Whether what actions added was read."""
+        self._marks: dict[str, str] = {}
+        """What each document looked like when it was read, by key; of those that cannot be used as well."""
+        self._documents: dict[str, tuple[Document, ...]] = {}
+        self._left_out = 0
+        """Files beyond those that are read."""
+        self._failed: dict[str, KnowledgeError] = {}
+        """Why documents cannot be used, by key."""
+        self._collections: dict[str, dict[str, Document]] = {}
+        """All passages by collection and id."""
+        self._synced: dict[str, Mapping[str, Document]] = {}
+        """What the store has, by collection."""
+        self._compared = time.monotonic()
+        """When it was last asked what a server has."""
+        self._refreshing = asyncio.Lock()
+        self._sync_task: asyncio.Task[None] | None = None
+        self.search = PassageSearch(hass, vectors, settings)
+        self.folder = Path(hass.config.path(*FOLDER))
+
+    def async_start(self) -> None:
+        """Read the documents once Home Assistant has started, and look for changes until the entry is unloaded."""
+
+        @callback
+        def look(_now: datetime | HomeAssistant) -> None:
+            self._entry.async_create_background_task(self._hass, self.async_refresh(), "home_agent knowledge")
+
+        self._entry.async_on_unload(async_at_started(self._hass, look))
+        self._entry.async_on_unload(async_track_time_interval(self._hass, look, RESCAN))
+        self._entry.async_on_unload(self._file.async_close)
+        self._added.follow(self.async_refresh)
+
+    @property
+    def filled(self) -> set[str]:
+        """Return the collections of the store that hold, or may hold, something of ours."""
+        return self._added.filled
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many documents and passages there are, and how many documents cannot be used."""
+        passages = sum(len(documents) for documents in self._documents.values())
+        return {"documents": len(self._documents), "passages": passages, "failed": len(self._failed)}
+
+    async def async_find(
+        self, text: str, limit: int | None = None, *, language: str = "en", previous: str = ""
+    ) -> list[Passage]:
+        """Return what is nearest to the text, nearest first, at most `limit` (default: the owner's setting).
+
+        A short text that finds nothing is read together with what was said before (`previous`). Never raises for a store
+        or an endpoint that is away: passages are then found by their words.
+        """
+        if self.search.is_empty:
+            return []
+        fillers = (await self._languages.async_get(language)).fillers
+        most = limit or self._settings.additional_top_k
+        found = await self.search.async_find(text, most, fillers)
+        if not found and previous and len(text) <= FOLLOW_UP:
+            found = await self.search.async_find(f"{previous} {text}", most, fillers)
+        doubts = self.search.take_doubts()  # answers that do not fit what was written: it is compared again
+        for name in doubts:
+            self._synced.pop(name, None)
+        if None in doubts.values():  # gone; a store that is away is asked with a later refresh
+            self._start_sync()
+        return found
+
+    async def async_add(self, entry: Entry) -> tuple[Document, ...]:
+        """Add a document, or replace the one with its key; return its passages.
+
+        Raises `KnowledgeError` when it cannot be used; what was there under its key stays then.
+        """
+        if entry.collection == self._settings.collection or not is_collection_name(entry.collection):
+            raise KnowledgeError("knowledge_collection", path=entry.collection)
+        with self._added.changing():
+            entries = await self._async_entries()
+            before = entries.get(entry.key)
+            entries[entry.key] = entry
+            passages: tuple[Document, ...] = ()
+            try:
+                await self.async_refresh()
+                passages = self._documents.get(entry.key, ())
+            finally:
+                if not passages:
+                    entries.pop(entry.key, None)
+                    if before is not None:
+                        entries[entry.key] = before
+            if not passages:
+                error = self._failed.get(entry.key) or KnowledgeError("knowledge_empty", path=entry.title)
+                await self.async_refresh()
+                raise error
+            await self._added.async_write()
+        await self._added.async_tell(self.async_refresh)  # the entry may have been loaded anew meanwhile
+        return passages
+
+    async def async_remove(self, key: str) -> int:
+        """Remove a document that an action added; return how many passages it had. Raises `KnowledgeError`."""
+        with self._added.changing():
+            entries = await self._async_entries()
+            if key not in entries:
+                raise KnowledgeError("knowledge_no_document", path=key)
+            del entries[key]
+            await self._added.async_write()
+        passages = len(self._documents.get(key, ()))
+        await self.async_refresh()
+        await self._added.async_tell(self.async_refresh)
+        return passages
+
+    async def async_refresh(self) -> Counts:
+        """Read what is new or has changed, and let go of what is gone; return what became of the documents.
+
+        They can be found by their words then. The store gets its copies in the background; one that is away, with a later
+        refresh.
+        """
+        async with self._refreshing:
+            wanted = await self._async_wanted()
+            marks = {key: mark for key, (_, mark) in wanted.items()}
+            before = dict(self._marks)
+            for key in before.keys() - marks.keys():
+                self._forget(key)
+            changed = {key: wanted[key] for key, mark in marks.items() if before.get(key) != mark}
+            if changed:
+                await self._async_read(changed, await self._async_kept() if not before else {})
+            own = {wanted[key][0].collection for key in self._documents}
+            if await self.search.async_read_external(own) or changed or before.keys() - marks.keys():
+                await self._async_renew({key: entry for key, (entry, _) in wanted.items()})
+        if self._settings.store == CHROMA and time.monotonic() - self._compared > COMPARE:  # others may change it
+            self._compared = time.monotonic()
+            self._synced = {name: {} for name in self.filled}
+        self._start_sync()
+        return Counts.between(before, marks)
+
+    @callback
+    def _start_sync(self) -> None:
+        if self._collections != self._synced and (self._sync_task is None or self._sync_task.done()):
+            self._sync_task = self._entry.async_create_background_task(
+                self._hass, self._async_sync(), "home_agent vectors of documents"
+            )
+
+    async def _async_wanted(self) -> dict[str, tuple[Entry, str]]:
+        """Return all documents there should be, with what they look like now."""
+        entries = await self._async_entries()
+        files = await self._hass.async_add_executor_job(files_in, self.folder)
+        wanted: dict[str, tuple[Entry, str]] = {}
+        left_out = max(0, len(files) - MAX_FILES)
+        if left_out and left_out != self._left_out:
+            LOGGER.warning("%s documents are left out: no more than %s files are read", left_out, MAX_FILES)
+        self._left_out = left_out
+        for path, stamp in islice(files.items(), MAX_FILES):
+            entry = entries.get(file_key(path)) or entry_of_file(path)
+            wanted[entry.key] = entry, mark_of(entry, str(stamp))
+        return wanted | {key: (entry, mark_of(entry, "")) for key, entry in entries.items() if not entry.path}
+
+    async def _async_read(
+        self, documents: Mapping[str, tuple[Entry, str]], kept: Mapping[str, Sequence[Document]]
+    ) -> None:
+        for key, (entry, mark) in documents.items():
+            self._forget(key)
+            try:
+                self._documents[key] = await self._async_passages(entry, mark, kept.get(key, ()))
+            except KnowledgeError as err:
+                self._failed[key] = err
+                LOGGER.warning("A document cannot be used: %s", readable(str(err)))
+            self._marks[key] = mark  # only now: what is broken off here is read with the next refresh
+
+    def _forget(self, key: str) -> None:
+        self._marks.pop(key, None)
+        self._documents.pop(key, None)
+        self._failed.pop(key, None)
+
+    async def _async_passages(self, entry: Entry, mark: str, known: Sequence[Document]) -> tuple[Document, ...]:
+        """Return the passages of a document: those that are kept if it still looks like that. Raises `KnowledgeError`."""
+        kept = tuple(sorted(known, key=lambda item: int(item.id.rpartition("-")[2])))
+        whole = all(item.metadata.get(STAMP) == mark and item.metadata.get(COUNT) == len(kept) for item in kept)
+        if not kept or not whole:
+            sections = await self._async_sections(entry)
+            kept = await self._hass.async_add_executor_job(documents_of, entry, sections, mark)
+        if not kept:
+            raise KnowledgeError("knowledge_empty", path=entry.path or entry.title)
+        if len(kept) + sum(map(len, self._documents.values())) > MAX_PASSAGES:
+            raise KnowledgeError("knowledge_full", path=entry.path or entry.title, limit=str(MAX_PASSAGES))
+        return kept
+
+    async def _async_sections(self, entry: Entry) -> list[Section]:
+        if not entry.path:
+            return [Section(entry.text)]
+        if entry.path.casefold().endswith(PDF):
+            await files.async_load_pdf_library(self._hass)
+        try:
+            async with asyncio.timeout(READ_TIMEOUT):
+                language = self._hass.config.language
+                return await self._hass.async_add_executor_job(sections_of, self.folder, entry.path, language)
+        except TimeoutError as err:
+            raise KnowledgeError("knowledge_unreadable", path=entry.path, detail=type(err).__name__) from err
+
+    async def _async_kept(self) -> dict[str, list[Document]]:
+        """Return the passages by document as the embedded store has them; no other program writes that one."""
+        kept: dict[str, list[Document]] = {}
+        if self._settings.store != EMBEDDED:
+            return kept
+        try:
+            store = await self._vectors.async_open()
+            for name in await store.async_collections():
+                if name != self._settings.collection:
+                    for document in await store.async_documents(name):
+                        kept.setdefault(str(document.metadata.get(ORIGIN)), []).append(document)
+        except RetrievalError:
+            return {}
+        return kept
+
+    async def _async_renew(self, entries: Mapping[str, Entry]) -> None:
+        """Let searches find what there is now."""
+        self._collections = {}
+        for key, documents in self._documents.items():
+            own = self._collections.setdefault(entries[key].collection, {})
+            own.update((document.id, document) for document in documents)
+        pairs = [(entries[key], documents) for key, documents in self._documents.items()]
+        found = await self._hass.async_add_executor_job(passages_of, pairs)
+        await self.search.async_renew(found, self._collections)
+
+    async def _async_sync(self) -> None:
+        """Give the store what it does not have, until nothing has changed meanwhile."""
+        while due := [
+            name for name in self._collections | self._synced if self._synced.get(name) != self._collections.get(name)
+        ]:
+            for name in due:
+                documents = self._collections.get(name, {})
+                progress = events.IndexProgress(self._hass, name)
+                if documents:
+                    await self._added.async_note(name, filled=True)
+                try:
+                    await self._vectors.async_sync(name, documents, progress.async_advance)
+                except RetrievalError:  # reported where it was raised
+                    progress.async_end("failed")
+                    return
+                progress.async_end("completed")
+                self._synced[name] = documents
+                if not documents:
+                    del self._synced[name]
+                    await self._added.async_note(name, filled=False)
+
+    async def _async_entries(self) -> dict[str, Entry]:
+        entries = await self._added.async_entries()
+        if not self._is_read:
+            self._is_read = True
+            self._synced = {name: {} for name in self.filled} | self._synced  # it is not known with what
+        return entries

@@ -1,0 +1,305 @@
+"""The words of all entities in memory: which entities have a word, or one like it, in their name, area, device, ...
+
+Adding an entity costs microseconds; the arrays that questions are answered from are made again with the first question
+after a change.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..languages.inflection import forms_of
+from ..support.text import fold, grams, likeness, words
+from .entity_documents import EntityDocument
+
+type Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
+type Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
+type Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]
+type Alike = Mapping[int, float]
+"""Numbers of words with how alike they are to a spoken one, 0 to 1."""
+
+MAX_NAMES = 40  # of one entity; more are not searched
+MAX_WORDS = 24  # of one name
+MAX_ALIKE = 64  # words of the home that one spoken word may stand for
+MAX_REMEMBERED = 2000  # spoken words
+
+READ_ONLY = frozenset(
+    {"binary_sensor", "event", "image", "person", "sensor", "sun", "update", "weather", "zone", "device_tracker"}
+)
+SETTINGS = frozenset(
+    {"button", "event", "number", "select", "text", "update", "input_number", "input_select", "input_text"}
+)
+
+# How much a word says by where it stands; names and places are matched on their own.
+_PRODUCT = 0.75
+_LABEL = 0.7
+_DEVICE = 0.6
+_ENTITY_ID = 0.3
+_ABILITY = 0.2
+
+_DECLINED = 0.9  # likeness of a word to one that it is a form of
+
+
+class Lexicon:
+    """All words that the home has or had, numbered, and which of those that it has are like another."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._numbers: dict[str, int] = {}
+        self._folded: list[str] = []
+        self._by_folded: dict[str, int] = {}
+        self._by_gram: dict[str, list[int]] = {}
+        self._alike: dict[str, Alike] = {}
+        self._used: Flags = np.zeros(0, dtype=np.bool_)
+        """By number; what came later is used."""
+
+    def use(self, used: Flags) -> None:
+        """Let only these words be found: a word that no entity has any more would still count as something that was said."""
+        if np.array_equal(self._used, used):
+            return
+        self._used = used
+        self._alike.clear()
+        self._by_folded = {}
+        for number in map(int, np.flatnonzero(used)):
+            self._by_folded.setdefault(self._folded[number], number)
+
+    def _is_used(self, number: int) -> bool:
+        return number >= len(self._used) or bool(self._used[number])
+
+    def __len__(self) -> int:
+        """Return how many words there are."""
+        return len(self._folded)
+
+    def number(self, word: str) -> int:
+        """Return the number of a word, a new one for a new word."""
+        known = self._numbers.get(word)
+        if known is not None:
+            return known
+        number = self._numbers[word] = len(self._folded)
+        folded = fold(word)
+        self._folded.append(folded)
+        self._by_folded.setdefault(folded, number)
+        for gram in grams(folded):
+            self._by_gram.setdefault(gram, []).append(number)
+        self._alike.clear()
+        return number
+
+    def folded(self, number: int) -> str:
+        """Return a word by its number, folded."""
+        return self._folded[number]
+
+    def find(self, folded: str) -> int | None:
+        """Return the number of a word of the home that is written like this folded one."""
+        return self._by_folded.get(folded)
+
+    def alike(self, word: str) -> Alike:
+        """Return the words of the home that a spoken word may stand for."""
+        if (found := self._alike.get(word)) is None:
+            if len(self._alike) >= MAX_REMEMBERED:
+                self._alike.clear()
+            found = self._alike[word] = self._look(word)
+        return found
+
+    def forms(self, base: str, folded: str) -> Alike:
+        """Return the words of the home that a folded one is a form of, in the language with this code."""
+        key = f"{base} {folded}"
+        if (found := self._alike.get(key)) is None:
+            numbers = (self._by_folded.get(form) for form in forms_of(base, folded))
+            found = self._alike[key] = {number: _DECLINED for number in numbers if number is not None}
+        return found
+
+    def _look(self, word: str) -> Alike:
+        folded = fold(word)
+        shared = Counter[int]()
+        for gram in sorted(grams(folded)):  # in any order, words that are equally near would differ from run to run
+            shared.update(self._by_gram.get(gram, ()))
+        near: dict[int, float] = {}
+        used = Counter({number: count for number, count in shared.items() if self._is_used(number)})
+        for number, _ in used.most_common(MAX_ALIKE):
+            if how_much := likeness(folded, self._folded[number]):
+                near[number] = how_much
+        exact = self._numbers.get(word)
+        if exact is not None and self._is_used(exact):
+            near = {number: how_much if how_much < 1 else 0.97 for number, how_much in near.items()} | {exact: 1.0}
+        return near
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entity as numbers of words."""
+
+    document: EntityDocument
+    names: tuple[tuple[int, ...], ...]
+    other: Mapping[int, float]
+    """Words besides names, area and floor, with what they count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Which rows (entities, names or places) have a word, and how much it counts there."""
+
+    offsets: Numbers
+    rows: Numbers
+    weights: Floats
+    size: int
+
+    @classmethod
+    def of(
+        cls, numbers: Sequence[int], rows: Sequence[int], weights: Sequence[float], count: int, size: int
+    ) -> Postings:
+        """Build from parallel lists; `count` words and `size` rows."""
+        ids = np.array(numbers, dtype=np.int32)
+        order = np.argsort(ids, kind="stable")
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(ids, minlength=count)))).astype(np.int32)
+        return cls(offsets, np.array(rows, np.int32)[order], np.array(weights, np.float32)[order], size)
+
+    def best(self, alike: Alike) -> Floats:
+        """Return for every row the best of its words among those given."""
+        found = np.zeros(self.size, dtype=np.float32)
+        for word, how_much in alike.items():
+            if word + 1 < len(self.offsets) and (start := self.offsets[word]) != (end := self.offsets[word + 1]):
+                rows = self.rows[start:end]
+                found[rows] = np.maximum(found[rows], self.weights[start:end] * np.float32(how_much))
+        return found
+
+    def add(self, into: Floats, scores: Mapping[int, float]) -> None:
+        """Add the scores of words to the rows that have them."""
+        for word, score in scores.items():
+            if word + 1 < len(self.offsets) and (start := self.offsets[word]) != (end := self.offsets[word + 1]):
+                into[self.rows[start:end]] += self.weights[start:end] * np.float32(score)
+
+
+class LexicalIndex:
+    """The words of all entities; cheap to change."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.lexicon = Lexicon()
+        self._entries: dict[str, Entry] = {}
+        self._table: Table | None = None
+
+    def __len__(self) -> int:
+        """Return the number of entities."""
+        return len(self._entries)
+
+    def add(self, document: EntityDocument) -> None:
+        """Add an entity, or replace it."""
+        self._entries[document.entity_id] = self._entry(document)
+        self._table = None
+
+    def remove(self, entity_id: str) -> None:
+        """Forget an entity; nothing happens when it is not there."""
+        if self._entries.pop(entity_id, None) is not None:
+            self._table = None
+
+    def document(self, entity_id: str) -> EntityDocument | None:
+        """Return what is indexed about an entity."""
+        entry = self._entries.get(entity_id)
+        return entry.document if entry else None
+
+    @property
+    def table(self) -> Table:
+        """Return the arrays, made again when something changed: some 30 ms for 5,000 entities."""
+        if self._table is None:
+            self._table = Table(list(self._entries.values()), self.lexicon)
+        return self._table
+
+    def _entry(self, document: EntityDocument) -> Entry:
+        number = self.lexicon.number
+        names = (tuple(number(word) for word in words(name)[:MAX_WORDS]) for name in document.names[:MAX_NAMES])
+        other: dict[int, float] = {}
+        fields = (
+            (_ABILITY, document.abilities),
+            (_ENTITY_ID, (document.entity_id.partition(".")[2],)),
+            (_DEVICE, (document.device_name,)),
+            (_LABEL, document.labels),
+            (_PRODUCT, document.product),
+        )
+        for weight, texts in fields:
+            for text in texts:
+                other.update((number(word), weight) for word in words(text)[:MAX_WORDS])
+        for place in (*document.area_names, *document.floor_names):
+            for word in words(place)[:MAX_WORDS]:
+                number(word)
+        return Entry(document, tuple(dict.fromkeys(filter(None, names))), other)
+
+
+class Table:
+    """All entities as arrays, one row each. Never changes once it is made."""
+
+    def __init__(self, entries: Sequence[Entry], lexicon: Lexicon) -> None:
+        """Note which entity has which words, where it is, and of what kind it is."""
+        self.documents = [entry.document for entry in entries]
+        self.size = len(entries)
+        self.lexicon = lexicon
+        self.count = len(lexicon)
+        self.row_of = {document.entity_id: row for row, document in enumerate(self.documents)}
+        self.read_only = np.array([document.domain in READ_ONLY for document in self.documents], dtype=np.bool_)
+        self.settings = np.array([document.domain in SETTINGS for document in self.documents], dtype=np.bool_)
+        self.primary = np.array([document.is_primary for document in self.documents], dtype=np.bool_)
+        names = [(row, name) for row, entry in enumerate(entries) for name in entry.names]
+        self.name_rows = np.array([row for row, _ in names], dtype=np.int32)
+        self.name_words = self._postings([name for _, name in names])
+        self.other_words = Postings.of(
+            [number for entry in entries for number in entry.other],
+            [row for row, entry in enumerate(entries) for _ in entry.other],
+            [weight for entry in entries for weight in entry.other.values()],
+            self.count,
+            self.size,
+        )
+        self._number_places()
+        self._number_kinds()
+        used = np.zeros(self.count, dtype=np.bool_)
+        for table in (self.name_words, self.other_words, self.place_words):
+            used |= np.diff(table.offsets)[: self.count] > 0
+        lexicon.use(used)
+        in_names = np.diff(self.name_words.offsets)[: self.count]
+        self.in_names = in_names > 0
+        self.weights = np.log1p(self.size / (1.0 + in_names)).astype(np.float32)
+        """Of each word: the rarer in names, the more it says."""
+        weights = np.repeat(self.weights, in_names)
+        totals = np.bincount(self.name_words.rows, weights=weights, minlength=self.name_words.size)
+        self.name_totals = totals.astype(np.float32)
+        self.place_lengths = np.bincount(self.place_words.rows, minlength=self.place_words.size)
+
+    def in_area(self, area_id: str) -> Flags:
+        """Return which entities are in an area."""
+        return np.array([document.area_id == area_id for document in self.documents], dtype=np.bool_)
+
+    def _postings(self, texts: Sequence[Sequence[int]]) -> Postings:
+        rows = [(number, row) for row, text in enumerate(texts) for number in dict.fromkeys(text)]
+        return Postings.of([n for n, _ in rows], [row for _, row in rows], [1.0] * len(rows), self.count, len(texts))
+
+    def _number_places(self) -> None:
+        """Give every distinct area and floor a number; 0 is nowhere."""
+        places: dict[tuple[str, tuple[str, ...]], int] = {("", ()): 0}
+
+        def number_of(kind: str, names: tuple[str, ...]) -> int:
+            return places.setdefault((kind, names) if names else ("", ()), len(places))
+
+        numbers = [(number_of("area", one.area_names), number_of("floor", one.floor_names)) for one in self.documents]
+        self.areas, self.floors = np.array(numbers, dtype=np.int32).reshape(-1, 2).T
+        self.place_count = len(places)
+        names = [
+            (place, tuple(self.lexicon.number(word) for word in words(name)[:MAX_WORDS]))
+            for (_, names), place in places.items()
+            for name in names[:MAX_NAMES]
+        ]
+        self.place_of = np.array([place for place, _ in names], dtype=np.int32)  # of each name of a place
+        self.place_texts = [name for _, name in names]
+        self.place_words = self._postings(self.place_texts)
+
+    def _number_kinds(self) -> None:
+        """Give every domain, device class and pair of them a number, and every sort of entity the three that it is."""
+        sorts: dict[tuple[str, str], int] = {}
+        self.sort_of = np.array(
+            [sorts.setdefault((item.domain, item.device_class), len(sorts)) for item in self.documents], dtype=np.int32
+        )
+        self.kinds: dict[str, int] = {}
+        numbers = [
+            [self.kinds.setdefault(kind, len(self.kinds)) for kind in (domain, f".{class_}", f"{domain}.{class_}")]
+            for domain, class_ in sorts
+        ]
+        self.sorts = np.array(numbers, dtype=np.int32).reshape(-1, 3)

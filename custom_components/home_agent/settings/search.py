@@ -1,0 +1,109 @@
+"""What the owner set about looking things up, read once from the options of the entry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+import re
+from typing import Any, Self
+
+from .endpoint import is_public, normalize_base_url, preset_for
+
+CONF_RETRIEVAL = "retrieval"
+"""Key of the settings within the options."""
+EMBEDDED, CHROMA = "embedded", "chroma"
+LEXICAL, ENDPOINT = "lexical", "endpoint"
+OLLAMA = "ollama"
+LEXICAL_SIMILARITY = 0.15
+"""From which on two texts have something in common, when letters are compared instead of meanings."""
+
+_COLLECTION = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalSettings:
+    """Store, embedding and thresholds. The names of the fields are the keys under which they are stored."""
+
+    store: str = EMBEDDED
+    chroma_host: str = "localhost"
+    chroma_port: int = 8000
+    chroma_tls: bool = False
+    chroma_verify_ssl: bool = True
+    chroma_token: str = field(default="", repr=False)
+    chroma_tenant: str = "default_tenant"
+    chroma_database: str = "default_database"
+    collection: str = "home_entities"
+    """Where the entities of the home are kept."""
+    top_k: int = 5
+    """How many entities a request is told about, besides the groups that it names."""
+    similarity_threshold: float = 0.7
+    """Least cosine of what is near, with vectors of a model."""
+    l2_threshold: float = 250.0
+    """Greatest distance of what is near, in collections that measure it so."""
+    embedding: str = LEXICAL
+    embedding_preset: str = "openai"
+    embedding_url: str = "https://api.openai.com/v1"
+    embedding_key: str = field(default="", repr=False)
+    embedding_verify_ssl: bool = True
+    embedding_model: str = "text-embedding-3-small"
+    embedding_keep_alive: str = "5m"
+    """Of Ollama: a duration, seconds, or `-1` for ever."""
+    embedding_batch: int = 64
+    """How many texts go into one request."""
+    additional_collections: tuple[str, ...] = ()
+    additional_top_k: int = 5
+    """Of the merged pool of all additional collections."""
+    additional_l2_threshold: float = 250.0
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """Return the settings; what is not stored, or is of a newer version, keeps or gets its default."""
+        stored = options.get(CONF_RETRIEVAL) or {}
+        known = {item.name: stored[item.name] for item in fields(cls) if stored.get(item.name) is not None}
+        names = known.get("additional_collections")
+        if names is not None:
+            known["additional_collections"] = collection_names(names) if isinstance(names, str) else tuple(names)
+        return cls(**known)
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Where the store is: settings that differ in this have different ones."""
+        where = (self.chroma_host, self.chroma_port, self.chroma_tenant, self.chroma_database)
+        return (self.store, *(where if self.store == CHROMA else ()))
+
+    @property
+    def embedding_leaves_the_house(self) -> bool:
+        """Whether what is embedded goes to a computer outside."""
+        address = normalize_base_url(self.embedding_url, self.embedding_preset)
+        return preset_for(self.embedding_preset).remote or is_public(address)
+
+    def is_near(self, match: Match, *, additional: bool = False) -> bool:
+        """Return whether a match says something: by the space of its own collection."""
+        if match.similarity is not None:
+            least = self.similarity_threshold if self.embedding == ENDPOINT else LEXICAL_SIMILARITY
+            return match.similarity >= least
+        return match.distance <= (self.additional_l2_threshold if additional else self.l2_threshold)
+
+
+def collection_names(text: str) -> tuple[str, ...]:
+    """Return the names in a list with commas, each once."""
+    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+
+
+def is_collection_name(name: str) -> bool:
+    """Return whether every store takes the name: 3 to 512 of `a-z A-Z 0-9 . _ -`, a letter or digit at both ends."""
+    return _COLLECTION.fullmatch(name) is not None
+
+
+type Metadata = Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A document that a store found."""
+
+    id: str
+    text: str
+    metadata: Metadata
+    distance: float
+    """In the collection's own space: the smaller, the nearer."""
+    similarity: float | None
+    """Cosine, at most 1; None where the collection's space has none (`l2`, `ip`)."""

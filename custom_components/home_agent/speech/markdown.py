@@ -1,0 +1,552 @@
+"""Markdown read aloud: which characters are spoken, how words are put together, what lines and signs mean."""
+
+from collections.abc import Callable
+from enum import Enum, IntEnum, auto
+import html
+import re
+
+# Which characters are read aloud, which are pictures, and which end a clause.
+
+_PICTURE_CHARS = (
+    "\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa"  # clocks, keyboard, player keys
+    "\u25a0-\u25ff"  # geometric shapes
+    "\u2600-\u266c\u2670-\u2775\u2794-\u27bf"  # symbols and dingbats; sharps, flats and circled digits stay
+    "\u2b00-\u2bff"  # arrows, stars
+    "\U0001f000-\U0001faff"  # emoji proper: flags, skin tones
+    "\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f"  # how the character before is drawn
+)
+_INVISIBLE_CHARS = "\x00-\x08\x0e-\x1f\x7f\u00ad\ufeff\ufffc"
+# Text unless U+FE0F follows.
+_STYLED_CHARS = "\u2139\u2194-\u2199\u21a9\u21aa\u24c2\u3030\u303d\u3297\u3299"
+_SEPARATOR_CHARS = "\u2192\u21d2\u27f6\u2794\u279c\u279e\u27a1"  # arrows between two things
+_UNSPACED_CHARS = (  # Thai and Lao, Tibetan, Burmese, Khmer, Chinese and Japanese
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+)
+
+_ZERO_WIDTH_JOINER = "\u200d"
+"""Glues emoji together, and is spelling in Indic scripts."""
+_PICTURE_STYLE = "\ufe0f"
+
+_PICTURE = re.compile(f"[{_PICTURE_CHARS}]")
+_INVISIBLE = re.compile(f"[{_INVISIBLE_CHARS}]")
+_STYLED = re.compile(f"[{_STYLED_CHARS}]")
+_SEPARATOR = re.compile(f"[{_SEPARATOR_CHARS}]")
+_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
+"""A character of a script that puts no spaces between words."""
+_WORD_END = re.compile(rf"\s|(?![{_STYLED_CHARS}])[{_UNSPACED_CHARS}]")
+_WHOLE_WORDS = re.compile(rf"[\s\S]*(?:{_WORD_END.pattern})")
+_TEXT = re.compile(
+    rf"(?:(?![{_STYLED_CHARS}])[{_UNSPACED_CHARS}])+"
+    rf"|[^\s!-/:-@\[-`{{-~{_ZERO_WIDTH_JOINER}{_INVISIBLE_CHARS}{_PICTURE_CHARS}{_STYLED_CHARS}{_SEPARATOR_CHARS}{_UNSPACED_CHARS}]+"
+)
+"""Letters, digits and combining marks of any script: always read."""
+
+_CLAUSE_ENDS = frozenset(".!?:;,…。．！？：；，、।॥؟؛،۔-–—")
+_SENTENCE_ENDS = _CLAUSE_ENDS - frozenset(",，、،-–—")
+_CLOSERS = frozenset(")]}\"'”’»«›」』）")
+
+_FIRST_LENGTH = 12  # characters; the first piece decides when the voice starts
+_LENGTH = 32  # characters
+_SENTENCE_LENGTH = 8  # characters; an abbreviation is not worth a piece of its own
+
+
+def _is_word(char: str) -> bool:
+    """Return whether a character, "" being the edge of the line, belongs to a word."""
+    return char != "" and _TEXT.match(char) is not None
+
+
+def _is_spaced_word(char: str) -> bool:
+    """Return whether a character belongs to a word of a script that puts spaces between words."""
+    return _is_word(char) and not _UNSPACED.match(char)
+
+
+class Gap(IntEnum):
+    """What separates two pieces of text; the stronger wins."""
+
+    NONE = 0
+    SPACE = 1
+    COMMA = 2
+    """Cells of a table."""
+    LINE = 3
+    """Lines of code."""
+    SOFT = 4
+    """A line ended inside a paragraph."""
+    BLOCK = 5
+    """A paragraph, heading or item ended."""
+
+
+class Writer:
+    """Puts words one after another: one space, a comma or a full stop where the layout made a pause.
+
+    What separates words is written only when something follows. What is handed on is whole words, as many as a voice
+    needs not to stutter.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing said."""
+        self._parts: list[str] = []
+        self._wanted = _FIRST_LENGTH
+        self._last = ""
+        self._last_word = ""
+        """The last character that is not a closing bracket or quote."""
+        self._gap = Gap.NONE
+        self._cut = False
+
+    def text(self, text: str) -> None:
+        """Add text that holds no ordinary space."""
+        self._parts.append(self._separator(text[0]) + text)
+        self._gap, self._cut = Gap.NONE, False
+        self._last = text[-1]
+        self._last_word = next((char for char in reversed(text) if char not in _CLOSERS), self._last_word)
+
+    def gap(self, gap: Gap) -> None:
+        """Separate what was said from what follows."""
+        self._gap = max(self._gap, gap)
+
+    def cut(self) -> None:
+        """Note that something was left out here."""
+        self._cut = True
+
+    def end_block(self) -> None:
+        """Close the last item or heading."""
+        if self._last and self._last_word not in _CLAUSE_ENDS:
+            self._parts.append(self._full_stop())
+
+    def take(self, *, rest: bool = False) -> str:
+        """Return the next piece, or "" to go on collecting; `rest` asks for all there is."""
+        if not rest and self._gap is Gap.NONE and not _UNSPACED.match(self._last):
+            return ""  # the last word goes on
+        text = "".join(self._parts)
+        wanted = _SENTENCE_LENGTH if text[-1:] in _SENTENCE_ENDS else self._wanted
+        if not rest and len(text) < wanted:
+            self._parts = [text]
+            return ""
+        self._parts, self._wanted = [], _LENGTH
+        return text
+
+    def _separator(self, follows: str) -> str:
+        """Return what stands between the last text and the next."""
+        if not self._last:
+            return ""
+        ended = self._last_word in _CLAUSE_ENDS
+        match self._gap:
+            case Gap.NONE:
+                merges = self._last.isalnum() and follows.isalnum() and not _UNSPACED.match(self._last)
+                return " " if self._cut and merges else ""
+            case Gap.SPACE:
+                return "" if self._cut and follows in _CLAUSE_ENDS else " "
+            case Gap.COMMA:
+                return " " if ended else ", "
+            case Gap.LINE:
+                return "\n"
+            case Gap.SOFT:
+                return " " if ended or follows.islower() else ", "
+            case Gap.BLOCK:
+                return "\n" if ended else f"{self._full_stop()}\n"
+
+    def _full_stop(self) -> str:
+        """Return the full stop of the script that was written last."""
+        return "。" if _UNSPACED.match(self._last_word) else "."
+
+
+class Kind(Enum):
+    """What a line is."""
+
+    TEXT = auto()
+    HEADING = auto()
+    ITEM = auto()
+    ROW = auto()
+    """A line of a table."""
+    CODE = auto()
+    """A line between fences."""
+    MARK = auto()
+    """A rule, a fence, an empty line: not read."""
+
+
+# What a line begins with decides how it is read.
+
+_BULLETS = "-*+•‣◦●○▪■–—·"
+_UNDECIDED = re.compile(
+    r"(?:[-*_=|:+ \t]*"  # a rule, a bullet, the line under a table's head
+    rf"|\#{{1,6}}[ \t]*|\d{{1,9}}(?:[.)][ \t]*)?|[{_BULLETS}][ \t]*(?:\[[ xX]?\]?[ \t]*)?|`{{3,}}[^`]*|~{{3,}}.*)\Z"
+)
+_RULE = re.compile(r"[:+ \t]*[-*_=|][-*_=|:+ \t]*\Z|\+[ \t]*\Z")
+_FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
+_QUOTE = re.compile(r">(?!=)[ \t]?")
+_BULLET = re.compile(rf"[{_BULLETS}](?:[ \t]+|\Z)(?:\[[ xX]\](?:[ \t]+|\Z))?")
+_HEADING = re.compile(r"#{1,6}(?:[ \t]+|\Z)|#{2,6}(?=\S)")
+_NUMBER = re.compile(r"\d{1,9}[.)][ \t]+")
+_DEEPEST = 100  # lists and quotes within one another; what is deeper is text
+
+# Within a line: emphasis, code, links, tags, entities.
+
+_LINK_LIMIT = 300  # characters; a bracket that is not closed by then is a bracket
+_URL_LIMIT = 2048  # characters
+
+_KEYCAP = (_PICTURE_STYLE, "\u20e3")  # after `#` or `*`: a picture of the key
+_ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_OPENERS = frozenset("([{\"'“„«‹¿¡*_~")
+_RUN = re.compile(r"(.)\1*")
+_CLOSES = {"[": "]", "(": ")"}
+_DESTINATION = re.compile(r"\s*<?[^\s<>]*>?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*")
+_CUT_OFF = re.compile(rf"[^\n]{{0,{_URL_LIMIT - 1}}}(?=\n|\Z)")
+_URL = re.compile(r"(?:https?://|www\.)[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~À-ɏ]{1,2000}", re.IGNORECASE)
+_HOST = re.compile(r"(?:https?://(?=[^/])|(?!https?:))(?:[^/@?#]*@)?(?:www\.)?([^/:?#]+)", re.IGNORECASE)
+_TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]{0,30})(?:\s[^<>\n]{0,250})?/?>")
+_ADDRESS = re.compile(r"<((?:https?://|[\w.+-]{1,64}@)[^\s<>]{1,250})>", re.IGNORECASE)
+_TAG_OPEN = re.compile(
+    r"<(?:/?[A-Za-z][A-Za-z0-9-]{0,30}\s[^<>\n]{0,250}/?|https?://[^\s<>]{0,250}|[\w.+-]{1,64}(?:@[^\s<>]{0,250})?)\Z",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_HIDDEN_TAGS = frozenset({"think", "thinking", "thought", "script", "style"})
+_BREAKING_TAGS = frozenset(
+    {"br", "p", "div", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "hr"}
+)
+
+
+class SpeechFilter:
+    """Makes one message speakable while it arrives.
+
+    It is read word by word: what follows a sign inside a whole word is known, and so is what the sign means.
+    """
+
+    def __init__(self) -> None:
+        """Start a message."""
+        self._start()
+
+    def _start(self) -> None:
+        self._writer = Writer()
+        self._held: list[str] = []
+        self._length = self._enough = 0
+        """How much is held, and how much is worth another look: what is long is not read anew with every word."""
+        self._return = ""
+        """A carriage return at the end, which may be the first half of a line's."""
+        self._complete = False
+        """Whether the text ends where what is being read ends."""
+        self._hidden = ""
+        """The text that ends what is being left out (thinking, comments)."""
+        self._fence = ""
+        self._line_open = False
+        self._kind = self._read_as = Kind.MARK
+        self._prev = ""
+        self._code = 0
+        """The number of backticks that end the code."""
+        self._emphasised: set[str] = set()
+        self._rules: dict[str, Callable[[str, int], int]] = {
+            **dict.fromkeys("*_~", self._emphasis),
+            **dict.fromkeys("[!", self._bracket),
+            "\\": self._escape,
+            "`": self._backticks,
+            "<": self._tag,
+            "&": self._entity,
+        }
+        """Get the text and a position; return how much they read, 0 to see more first."""
+
+    def feed(self, text: str) -> str:
+        """Return the speakable text that is certain now, "" when more has to come first."""
+        text = (self._return + text).replace("\r\n", "\n")
+        self._return = "\r" if text.endswith("\r") else ""
+        text = text.removesuffix("\r").replace("\r", " ")
+        self._held.append(text)
+        self._length += len(text)
+        if "\n" not in text and (self._length < self._enough or not _WORD_END.search(text)):
+            return ""
+        self._read()
+        return self._writer.take()
+
+    def flush(self) -> str:
+        """Return what was held back and start a new message."""
+        self._complete = True
+        self._read()
+        if self._read_as in (Kind.HEADING, Kind.ITEM, Kind.ROW):
+            self._writer.end_block()
+        text = self._writer.take(rest=True)
+        self._start()
+        return text
+
+    def _read(self) -> None:
+        """Read as far as can be decided and keep the rest."""
+        held = "".join(self._held)
+        text, pos, before = held, 0, None
+        if not self._complete:
+            whole = _WHOLE_WORDS.match(held)
+            text = whole.group() if whole else ""
+        while pos < len(text) and before != (before := (pos, self._line_open, self._hidden)):
+            if self._hidden:  # its end holds no blank, so it is not cut in two
+                end = re.compile(re.escape(self._hidden), re.IGNORECASE | re.ASCII).search(text, pos)
+                self._hidden = "" if end else self._hidden
+                pos = end.end() if end else len(text)
+            elif not self._line_open:
+                pos = self._start_line(text, pos)
+            elif text[pos] == "\n":
+                self._writer.gap(Gap.SPACE)
+                self._line_open = False
+                pos += 1
+            else:
+                pos = self._read_line(text, pos)
+        self._held = [held[pos:]]
+        self._length = len(held) - pos
+        self._enough = 0 if pos else self._length + self._length // 8
+
+    def _start_line(self, text: str, pos: int) -> int:
+        """Recognise a line by its beginning and return where its text starts, `pos` while that is open."""
+        newline = text.find("\n", pos)
+        end = newline if newline >= 0 else len(text)
+        complete = self._complete or newline >= 0
+        line = text[pos:end]
+        body = line.lstrip(" \t\r")
+        if not self._fence:
+            recognised = self._recognise(body.rstrip(" \t\r") if complete else body, complete)
+            if recognised is None:
+                return pos
+            kind, length = recognised
+            self._open_line(kind, indented=len(body) < len(line))
+            return end - len(body) + length
+        if not complete:
+            return pos
+        if body.startswith(self._fence) and not body.strip().strip(self._fence[0]):
+            self._fence = ""
+            self._open_line(Kind.MARK)
+            return end
+        self._open_line(Kind.CODE)
+        for word in body.split():
+            for run in filter(None, _PICTURE.split(word)):
+                self._writer.text(run)
+            self._writer.gap(Gap.SPACE)
+        return end
+
+    def _recognise(self, body: str, complete: bool) -> tuple[Kind, int] | None:
+        """Return what a line is and how much of it is layout, None while that is open.
+
+        The number of an item is not layout: it is read.
+        """
+        kind, pos = Kind.TEXT, 0
+        for _ in range(_DEEPEST):
+            rest = body[pos:]
+            if not complete and _UNDECIDED.match(rest):
+                return None
+            if not rest or _RULE.match(rest):
+                return (Kind.MARK if kind is Kind.TEXT else kind), len(body)
+            if fence := _FENCE.match(rest):
+                self._fence = fence.group(1) or fence.group(2)
+                return Kind.MARK, len(body)
+            if marker := _QUOTE.match(rest):
+                pos += marker.end()
+            elif marker := _BULLET.match(rest):
+                kind, pos = Kind.ITEM, pos + marker.end()
+            elif marker := _HEADING.match(rest):
+                return Kind.HEADING, pos + marker.end()
+            elif rest.startswith("|"):
+                return Kind.ROW, pos + 1
+            else:
+                return (Kind.ITEM if _NUMBER.match(rest) else kind), pos
+        return kind, pos
+
+    def _open_line(self, kind: Kind, *, indented: bool = False) -> None:
+        """Separate the line from the one before it; emphasis ends with its block, code with its line."""
+        gap = Gap.BLOCK
+        if kind is Kind.TEXT and (self._kind is Kind.TEXT or (self._kind is Kind.ITEM and indented)):
+            kind, gap = self._kind, Gap.SOFT
+        elif kind is self._kind is Kind.CODE:
+            gap = Gap.LINE
+        self._writer.gap(gap)
+        self._kind, self._line_open = kind, True
+        if kind is not Kind.MARK:
+            self._read_as = kind
+        self._prev, self._code = "", 0
+        if gap is Gap.BLOCK:
+            self._emphasised.clear()
+
+    def _read_line(self, text: str, pos: int) -> int:
+        """Read to the end of the line, or as far as it can be decided; return where that is."""
+        while pos < len(text) and (char := text[pos]) != "\n" and not self._hidden:
+            length = 1
+            if char in " \t\r\v\f":
+                self._writer.gap(Gap.SPACE)
+            elif (rule := self._rules.get(char)) and (not self._code or char == "`"):
+                length = rule(text, pos)
+            elif char in "hHwW" and (url := _URL.match(text, pos)) and not _is_spaced_word(self._prev):
+                length = self._url(url.group())
+            elif run := _TEXT.match(text, pos):
+                self._writer.text(run.group())
+                length = run.end() - pos
+            else:
+                self._symbol(char, text[pos + 1 : pos + 2])
+            if not length:
+                break
+            pos += length
+            self._prev = text[pos - 1]
+        return pos
+
+    def _symbol(self, char: str, follows: str) -> None:
+        """Leave pictures out; arrows between words and bars between cells or words are a pause.
+
+        `C#` and `#1` stay; what closes a heading, and the keycap, do not.
+        """
+        if (char == "|" and not self._code and self._separates(follows)) or _SEPARATOR.match(char):
+            self._writer.gap(Gap.COMMA)
+        elif (
+            _PICTURE.match(char)
+            or (char == _ZERO_WIDTH_JOINER and _PICTURE.match(self._prev))
+            or (follows == _PICTURE_STYLE and _STYLED.match(char))
+            or (char == "#" and not self._code and (follows in _KEYCAP or self._closes_heading(follows)))
+        ):
+            self._writer.cut()
+        elif not _INVISIBLE.match(char):
+            self._writer.text(char)
+
+    def _separates(self, follows: str) -> bool:
+        return self._kind is Kind.ROW or (self._prev.isspace() and (not follows or follows.isspace()))
+
+    def _closes_heading(self, follows: str) -> bool:
+        return self._kind is Kind.HEADING and not _is_word(self._prev) and follows in ("", *"# \t\n")
+
+    def _escape(self, text: str, pos: int) -> int:
+        follows = text[pos + 1 : pos + 2]
+        if follows in _ESCAPABLE:
+            self._writer.text(follows)
+            return 2
+        if follows != "\n":
+            self._writer.text("\\")
+        return 1
+
+    def _backticks(self, text: str, pos: int) -> int:
+        """Code is read as it stands; what opens and closes it is not."""
+        marks, follows = _run(text, pos)
+        length = len(marks)
+        if self._code and length != self._code:
+            self._writer.text(marks)
+        elif not self._code and length == 1 and _is_word(self._prev) and _is_word(follows):
+            self._writer.text("'")
+        else:
+            self._code = 0 if self._code else length
+        return length
+
+    def _emphasis(self, text: str, pos: int) -> int:
+        """Drop a run of `*`, `_` or `~`, keep what is arithmetic, a name or a footnote."""
+        marks, follows = _run(text, pos)
+        if follows not in _KEYCAP and self._is_spoken(marks[0], len(marks), follows):
+            self._writer.text(marks)
+        return len(marks)
+
+    def _is_spoken(self, mark: str, length: int, follows: str) -> bool:
+        before = self._prev
+        after_blank = not before or before.isspace()
+        before_blank = not follows or follows.isspace()
+        if after_blank and before_blank:
+            return length < 3  # more than two on their own are a blank to fill in
+        if mark == "~":
+            return length == 1
+        if _is_word(before) and _is_word(follows):
+            if mark == "_":
+                return True
+            if length > 1:
+                return before.isdigit() and follows.isdigit()
+            return _is_spaced_word(before) and _is_spaced_word(follows)
+        if mark == "*" and length > 1:
+            return False
+        if (after_blank or before in _OPENERS) and not before_blank:
+            self._emphasised.add(mark)
+            return False
+        if mark in self._emphasised and not _is_word(follows):
+            self._emphasised.discard(mark)
+            return False
+        return True
+
+    def _bracket(self, text: str, pos: int) -> int:
+        """Read the text of a link or an image; a bracket without an address, and a `!`, stand for themselves."""
+        char = text[pos]
+        start = pos + 1 if char == "!" else pos
+        end = self._linked(text, start) if text[start : start + 1] == "[" else -1
+        if end is None:
+            return 0
+        if end < 0:
+            self._writer.text(char)
+            return 1
+        return end - pos
+
+    def _linked(self, text: str, pos: int) -> int | None:
+        """Write the text of the link at `pos` and return where the link ends; -1 when there is none, None: see more."""
+        close = self._closing(text, pos, _LINK_LIMIT)
+        if close is None or close < 0:
+            return close
+        label, follows = text[pos + 1 : close], text[close + 1 : close + 2]
+        if label.startswith("^"):
+            self._writer.cut()
+            return close + 1
+        if follows not in ("(", "["):
+            return -1
+        end = self._closing(text, close + 1, _URL_LIMIT)
+        if end is None:
+            return None
+        if end < 0:
+            if not (cut_off := _CUT_OFF.match(text, close + 1)):
+                return -1
+            end = cut_off.end() - 1  # the answer or its line ended inside the address
+        if not _DESTINATION.fullmatch(text[close + 2 : end]):
+            return -1
+        state = self._prev, self._complete
+        self._prev, self._complete = "", True
+        self._read_line(label, 0)  # it may hold emphasis or an image
+        self._prev, self._complete = state
+        self._hidden = ""  # what a label leaves out ends with it
+        return end + 1
+
+    def _closing(self, text: str, pos: int, limit: int) -> int | None:
+        """Return where the bracket at `pos` closes, -1 when it does not, None when that is still open."""
+        opens, depth = text[pos], 0
+        closes = _CLOSES[opens]
+        line, newline, _ = text[pos : pos + limit].partition("\n")
+        for index, char in enumerate(line[: line.rfind(closes) + 1]):
+            depth += (char == opens) - (char == closes)
+            if not depth:
+                return pos + index
+        return -1 if newline or self._complete or pos + limit <= len(text) else None
+
+    def _url(self, address: str) -> int:
+        """Name the host; an address nobody can listen to is left out."""
+        address = address.rstrip(".,;:!?*_~'")
+        while address.endswith(")") and address.count(")") > address.count("("):
+            address = address[:-1].rstrip(".,;:!?*_~'")
+        if host := _HOST.match(address):
+            self._writer.text(host.group(1))
+        return len(address)
+
+    def _tag(self, text: str, pos: int) -> int:
+        """Leave HTML out, and everything inside thinking and comments."""
+        if text.startswith("<!--", pos):
+            self._hidden = "-->"
+            return 4
+        if tag := _TAG.match(text, pos):
+            name = tag.group(1).lower()
+            if name in _HIDDEN_TAGS and not tag.group().startswith("</"):
+                self._hidden = f"</{name}>"
+            if name in _BREAKING_TAGS:
+                self._writer.gap(Gap.SOFT)
+            return tag.end() - pos
+        if address := _ADDRESS.match(text, pos):
+            host = _HOST.match(address.group(1)) if "://" in address.group() else address
+            if host:
+                self._writer.text(host.group(1))
+            return address.end() - pos
+        if not self._complete and _TAG_OPEN.match(text, pos):
+            return 0
+        self._writer.text("<")
+        return 1
+
+    def _entity(self, text: str, pos: int) -> int:
+        entity = _ENTITY.match(text, pos)
+        char = html.unescape(entity.group()) if entity else "&"
+        if char.isspace():
+            self._writer.gap(Gap.SPACE)
+        else:
+            self._writer.text(char)
+        return len(entity.group()) if entity else 1
+
+
+def _run(text: str, pos: int) -> tuple[str, str]:
+    """Return the character at `pos` as often as it is repeated, and the one that follows, "" at the end."""
+    run = _RUN.match(text, pos)
+    assert run is not None
+    return run.group(), text[run.end() : run.end() + 1]

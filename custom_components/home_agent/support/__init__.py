@@ -1,0 +1,1 @@
+"""What every room stands on: errors, texts, files, requests to other computers."""

@@ -1,0 +1,164 @@
+"""How a tool proves to a server who it is: a token, a name with its password, or OAuth 2.0 client credentials (S1-206)."""
+
+import asyncio
+import base64
+from dataclasses import dataclass, field
+from http import HTTPStatus
+import time
+from typing import Protocol, override
+from urllib.parse import quote_plus
+
+from aiohttp import hdrs
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads
+from yarl import URL
+
+from .encoding import query_string
+from .http import Http, HttpRequest, HttpResponse, RequestFailed
+
+MARGIN = 30  # seconds before its end from which a token is not used any more
+DEFAULT_LIFE = 300  # seconds of a token whose server does not say
+_FORM = "application/x-www-form-urlencoded"
+
+
+class Auth(Protocol):
+    """Provides the header `Authorization`."""
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Texts that must not be seen anywhere."""
+        ...
+
+    async def async_header(self, request: HttpRequest) -> str:
+        """Return the header's value. Raises `ToolRefusal`."""
+        ...
+
+    def refused(self, header: str) -> bool:
+        """Take note that a server refused a header; return whether another one can be had."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedHeader:
+    """A header that is always the same."""
+
+    value: str = field(repr=False)
+    hidden: tuple[str, ...] = field(repr=False)
+
+    async def async_header(self, request: HttpRequest) -> str:
+        """Return it."""
+        return self.value
+
+    def refused(self, header: str) -> bool:
+        """There is no other."""
+        return False
+
+
+def bearer(token: str) -> FixedHeader:
+    """Return the header of a token."""
+    return FixedHeader(f"Bearer {token}", (token,))
+
+
+def basic(username: str, password: str) -> FixedHeader:
+    """Return the header of a name and its password."""
+    encoded = base64.b64encode(f"{username}:{password}".encode()).decode()
+    return FixedHeader(f"Basic {encoded}", (password, encoded))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthClient:
+    """A client as its authorization server knows it (RFC 6749, 4.4)."""
+
+    token_url: URL
+    client_id: str
+    client_secret: str = field(repr=False)
+    scope: str = ""
+    audience: str = ""
+    in_body: bool = False
+    """Send id and secret in the form, not as a header."""
+
+
+class ClientCredentials:
+    """Gets a token and keeps it until its end."""
+
+    def __init__(self, http: Http, client: OAuthClient) -> None:
+        """Prepare; nothing is asked."""
+        self._http = http
+        self._client = client
+        self._token = ""
+        self._valid_until = 0.0
+        """Of `time.monotonic`."""
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Return the secret, in both its forms, and the token of now."""
+        return (self._client.client_secret, self._basic().value.partition(" ")[2], self._token)
+
+    async def async_header(self, request: HttpRequest) -> str:
+        """Return the token of now, or a new one. Raises `ToolRefusal`."""
+        async with self._one_at_a_time:
+            if time.monotonic() >= self._valid_until:
+                await self._async_renew(request)
+            return f"Bearer {self._token}"
+
+    def refused(self, header: str) -> bool:
+        """Throw the token away, unless it was replaced meanwhile."""
+        if header == f"Bearer {self._token}":
+            self._valid_until = 0.0
+        return True
+
+    async def _async_renew(self, request: HttpRequest) -> None:
+        client = self._client
+        form: dict[str, object] = {"grant_type": "client_credentials"}
+        form |= {key: value for key in ("scope", "audience") if (value := getattr(client, key))}
+        headers: dict[str, str] = {hdrs.CONTENT_TYPE: _FORM, hdrs.ACCEPT: "application/json"}
+        if client.in_body:
+            form |= {"client_id": client.client_id, "client_secret": client.client_secret}
+        else:
+            headers[hdrs.AUTHORIZATION] = self._basic().value
+        asked = HttpRequest(
+            method=hdrs.METH_POST,
+            url=client.token_url,
+            headers=headers,
+            body=query_string(form).encode(),
+            timeout=request.timeout,
+            verify_ssl=request.verify_ssl,
+            tool=request.tool,
+        )
+        response = await self._http.async_send(asked)
+        self._token, life = _read(asked, response)
+        self._valid_until = time.monotonic() + max(life - MARGIN, 0)
+
+    def _basic(self) -> FixedHeader:
+        # Both are encoded as in a form first (RFC 6749, 2.3.1).
+        return basic(quote_plus(self._client.client_id), quote_plus(self._client.client_secret))
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same client asks the same server."""
+        return isinstance(other, ClientCredentials) and other._client == self._client
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self._client)
+
+    @override
+    def __repr__(self) -> str:
+        """Return no secret."""
+        return f"<{type(self).__name__} {self._client.token_url.host}>"
+
+
+def _read(request: HttpRequest, response: HttpResponse) -> tuple[str, float]:
+    """Return token and seconds of its life. Raises `RequestFailed`, without what the server wrote."""
+    if response.status != HTTPStatus.OK:
+        raise RequestFailed(f"{request.host} gave no access token: {response.reason}.")
+    try:
+        answer = json_loads(response.body)
+    except JSON_DECODE_EXCEPTIONS as err:
+        raise RequestFailed(f"{request.host} gave no access token, but something else.") from err
+    token = answer.get("access_token") if isinstance(answer, dict) else None
+    if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
+        raise RequestFailed(f"{request.host} gave no access token, but something else.")
+    assert isinstance(answer, dict)
+    life = answer.get("expires_in")
+    return token, float(life) if isinstance(life, (int, float)) else DEFAULT_LIFE

@@ -1,0 +1,43 @@
+"""Work and bodies of any size in bounds: nobody waits long for the event loop, and nothing from outside fills the memory."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
+import math
+import time
+
+SLICE = 0.002  # seconds of work before the event loop gets its turn
+
+
+async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
+    """Yield the items, letting the event loop run whenever `SLICE` is used up."""
+    deadline = time.perf_counter() + SLICE
+    for item in items:
+        yield item
+        if time.perf_counter() > deadline:
+            await asyncio.sleep(0)
+            deadline = time.perf_counter() + SLICE
+
+
+class BodyTooLong(Exception):
+    """A body has more bytes, or takes longer, than any may."""
+
+
+async def bounded(
+    chunks: AsyncIterable[bytes], most: int, seconds: float = math.inf, *, renewed: bool = False
+) -> AsyncGenerator[bytes]:
+    """Yield a body as it arrives: at most so many bytes, for at most so many seconds.
+
+    Raises `BodyTooLong` behind the last byte that was allowed. `renewed`: of a stream that stays open, the bytes are counted
+    anew each time the seconds are over.
+    """
+    left, ends = most, time.monotonic() + seconds
+    async for chunk in chunks:
+        if (now := time.monotonic()) > ends:
+            if not renewed:
+                raise BodyTooLong
+            left, ends = most, now + seconds
+        if len(chunk) > left:
+            yield chunk[:left]
+            raise BodyTooLong
+        left -= len(chunk)
+        yield chunk

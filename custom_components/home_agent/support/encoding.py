@@ -1,0 +1,115 @@
+"""Values on their way out, encoded for the place they go into, so that none of them is more than a value there.
+
+Whatever a template prints is a value, with whichever filter; only what the owner wrote around it is structure.
+"""
+
+from collections.abc import Callable, Mapping
+import html
+import json
+import re
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+from homeassistant.helpers.json import json_encoder_default
+import orjson
+
+from .errors import ToolRefusal
+
+type Encode = Callable[[object], str]
+"""Turns what a template prints into the text that is sent; raises `ToolRefusal` for what cannot stand there."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_DOTS = frozenset({".", ".."})
+_MAX_UNQUOTE = 5  # times; deeper than any server goes
+_URL_SAFE = "/?=&+%:@!$'()*,;~"
+"""What may stand unquoted in what the owner wrote of a URL."""
+
+
+def dump(value: Any) -> bytes:
+    """Return JSON of anything: what JSON does not know becomes what Home Assistant makes of it, else its text."""
+    try:
+        return orjson.dumps(value, default=_default, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError, orjson.JSONEncodeError:
+        # Halves of surrogate pairs, numbers above 64 bits: orjson refuses them, and people do paste them.
+        return json.dumps(value, default=_default, separators=(",", ":")).encode()
+
+
+def _default(value: Any) -> Any:
+    try:
+        return json_encoder_default(value)
+    except TypeError:
+        return str(value)
+
+
+def plain(value: object) -> str:
+    """Return the text of a value as JSON would have it: `true`, not `True`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def for_path(value: object) -> str:
+    """Encode a part of a path: it stays within its segment."""
+    text = plain(value)
+    if not text:
+        raise ToolRefusal("A value that is part of the address is missing or empty.")
+    if _climbs(text):
+        raise ToolRefusal("A value that is part of the address may not consist of dots.")
+    return _quoted(text)
+
+
+def for_query(value: object) -> str:
+    """Encode a part of a query or of a form."""
+    return _quoted(plain(value))
+
+
+def for_header(value: object) -> str:
+    """Refuse what could end a header."""
+    text = plain(value)
+    if _CONTROL.search(text):
+        raise ToolRefusal("A value that is part of a header may not contain line breaks or control characters.")
+    return text
+
+
+def for_xml(value: object) -> str:
+    """Encode for XML and HTML."""
+    return html.escape(plain(value))
+
+
+def check_path(path: str) -> str:
+    """Return a rendered path. Raises `ToolRefusal` for one that climbs: values side by side can make dots, too."""
+    if any(_climbs(segment) for segment in path.split("/")):
+        raise ToolRefusal("The values do not make a valid address.")
+    return path
+
+
+def owners_text(text: str) -> str:
+    """Quote blanks and letters in what the owner wrote of a URL; what was encoded before stays."""
+    return quote(text, safe=_URL_SAFE)
+
+
+def query_string(parameters: Mapping[str, object]) -> str:
+    """Return parameters as a query or a form; lists repeat their name, nothing leaves it out."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in parameters.items():
+        items = value if isinstance(value, list) else [value]
+        pairs += [(name, plain(item)) for item in items if item is not None]
+    return urlencode(pairs, quote_via=quote, safe="")
+
+
+def _quoted(text: str) -> str:
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError as err:  # half of a surrogate pair
+        raise ToolRefusal("A value is not valid text.") from err
+
+
+def _climbs(text: str) -> bool:
+    """Return whether some server may read `.` or `..` in it, even one that decodes too often."""
+    for _ in range(_MAX_UNQUOTE):
+        if any(part.strip() in _DOTS for part in re.split(r"[/\\;]", text)):
+            return True
+        if (decoded := unquote(text)) == text:
+            return False
+        text = decoded
+    return True

@@ -1,0 +1,254 @@
+"""One request to another computer, guarded: where it goes, how long it takes, how much comes back.
+
+Nothing of aiohttp's own error texts leaves here: they name addresses with everything that is in them.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import override
+
+import aiohttp
+from aiohttp import hdrs
+from homeassistant.core import HomeAssistant
+from homeassistant.util.ssl import client_context, client_context_no_verify
+from yarl import URL
+
+from .bounds import BodyTooLong, bounded
+from .errors import ToolRefusal
+from .network import AddressRefused, EgressPolicy, GuardedResolver, Resolve, resolve_by
+from .outages import Hosts
+
+MAX_RESPONSE = 64 * 1024  # bytes, unless a tool says otherwise
+MAX_REDIRECTS = 3
+RETRY_DELAY = 1.0  # seconds (C-3)
+_REFUSALS = frozenset({401, 402, 403, 429})
+"""A key, credit or patience that has run out: no fault of what the model asked."""
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_KEEP_METHOD = frozenset({307, 308})
+_OF_A_BODY = frozenset({hdrs.CONTENT_TYPE, hdrs.CONTENT_LENGTH})
+
+
+class RequestFailed(ToolRefusal):
+    """A request that failed for a reason that lies with the other side, or on the way to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """What is sent."""
+
+    method: str
+    url: URL
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    timeout: float
+    """Seconds for everything, waiting for other requests and redirects included."""
+    max_response: int = MAX_RESPONSE
+    """Bytes of the answer's body."""
+    interval: float = 0
+    """Seconds from one request to this host to the next."""
+    verify_ssl: bool = True
+    tool: str = ""
+    """For the owner, when the host fails."""
+    renewable: bool = False
+    """What authorises it can be renewed: a 401 is then no failure of the host yet."""
+
+    @property
+    def host(self) -> str:
+        """Host and port, as the owner is told and requests are counted."""
+        return self.url.raw_authority
+
+    @override
+    def __repr__(self) -> str:
+        """Return what may stand in a log."""
+        return f"<{self.method} {self.host}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpResponse:
+    """What came back, whatever its status."""
+
+    status: int
+    content_type: str
+    charset: str | None
+    body: bytes = field(repr=False)
+
+    @property
+    def reason(self) -> str:
+        """The status in words; not the server's own, which are text from outside."""
+        try:
+            return f"{self.status} {HTTPStatus(self.status).phrase}"
+        except ValueError:
+            return str(self.status)
+
+
+class _NoConnection(aiohttp.ClientError):
+    """No connection came about, or it was lost before an answer."""
+
+    def __init__(self, reason: Exception) -> None:
+        """Keep aiohttp's own error."""
+        super().__init__()
+        self.reason = reason
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Give a lost connection another name: aiohttp would send PUT and DELETE again by itself."""
+    try:
+        return await handler(request)
+    except (aiohttp.ClientConnectionError, OSError) as err:
+        raise _NoConnection(err) from err
+
+
+class Http:
+    """Requests to other computers for one config entry."""
+
+    def __init__(self, hass: HomeAssistant, egress: EgressPolicy, resolve: Resolve | None = None) -> None:
+        """Prepare; nothing is opened."""
+        self._hass = hass
+        self.egress = egress
+        self.resolver = GuardedResolver(egress, resolve or resolve_by(hass))
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self.hosts = Hosts(hass)
+
+    async def async_close(self) -> None:
+        """Close every connection."""
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            await session.close()
+
+    async def async_send(self, request: HttpRequest) -> HttpResponse:
+        """Return the answer to a request. Raises `ToolRefusal`; `RequestFailed` is counted against the host."""
+        try:
+            response = await self._async_send(request)
+        except RequestFailed as err:
+            self.hosts.async_failed(request.host, request.tool, err.sentence)
+            raise
+        if request.renewable and response.status == HTTPStatus.UNAUTHORIZED:
+            return response
+        if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR or response.status in _REFUSALS:
+            self.hosts.async_failed(request.host, request.tool, f"HTTP {response.status}")
+        else:
+            self.hosts.async_worked(request.host)
+        return response
+
+    async def _async_send(self, request: HttpRequest) -> HttpResponse:
+        self.egress.check(request.url.host or "")
+        try:
+            async with (
+                asyncio.timeout(request.timeout),
+                self.hosts.turn(request.host, interval=request.interval, patience=request.timeout),
+            ):
+                return await self._async_follow(request)
+        except TimeoutError as err:
+            raise RequestFailed(
+                f"{request.host} did not answer within {request.timeout:g} seconds.{_doubt(request)}"
+            ) from err
+
+    async def _async_follow(self, request: HttpRequest) -> HttpResponse:
+        """Send, and follow redirects as long as they stay on the host."""
+        for _ in range(MAX_REDIRECTS + 1):
+            async with await self._async_open(request) as response:
+                if response.status not in _REDIRECTS:
+                    return await _async_read(request, response)
+                request = _redirected(request, response)
+        raise RequestFailed(f"{request.host} redirects too often.")
+
+    async def _async_open(self, request: HttpRequest) -> aiohttp.ClientResponse:
+        """Return the open response; a request that only reads is made twice when no connection comes about."""
+        attempts = 2 if request.method == hdrs.METH_GET else 1
+        while True:
+            attempts -= 1
+            try:
+                return await self._session(verify_ssl=request.verify_ssl).request(
+                    request.method,
+                    request.url,
+                    headers=request.headers,
+                    data=request.body,
+                    allow_redirects=False,
+                )
+            except _NoConnection as err:
+                if _was_refused(err.reason) or not attempts:
+                    raise _failure(request, err.reason) from None
+                await asyncio.sleep(RETRY_DELAY)
+            except (aiohttp.ClientError, ValueError) as err:
+                raise _failure(request, err) from None
+
+    def _session(self, *, verify_ssl: bool) -> aiohttp.ClientSession:
+        """Return a session of our own: Home Assistant's shared one connects anywhere and keeps cookies."""
+        if verify_ssl not in self._sessions:
+            self._sessions[verify_ssl] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    resolver=self.resolver, ssl=client_context() if verify_ssl else client_context_no_verify()
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                middlewares=(_once,),
+                timeout=aiohttp.ClientTimeout(),  # every request has its own
+                headers={hdrs.ACCEPT_ENCODING: "identity"},
+            )
+        return self._sessions[verify_ssl]
+
+
+async def _async_read(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpResponse:
+    """Read the body up to its limit; what is longer is cut off at the connection."""
+    limit, body = request.max_response, None
+    try:
+        if (response.content_length or 0) <= limit:
+            body = b"".join([chunk async for chunk in bounded(response.content.iter_any(), limit)])
+    except BodyTooLong:
+        body = None
+    except (aiohttp.ClientError, OSError) as err:
+        raise _failure(request, err) from None
+    if body is None:
+        response.close()
+        raise ToolRefusal(
+            f"The answer of {request.host} is longer than {limit} bytes; it was not read.{_doubt(request)}"
+        )
+    return HttpResponse(status=response.status, content_type=response.content_type, charset=response.charset, body=body)
+
+
+def _redirected(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpRequest:
+    """Return the request that a redirect asks for. Raises `ToolRefusal` when it leads elsewhere."""
+    try:
+        url = request.url.join(URL(response.headers.get(hdrs.LOCATION, ""), encoded=True))
+    except ValueError as err:
+        raise RequestFailed(f"{request.host} redirects to no valid address.") from err
+    if not _same_place(request.url, url):
+        raise ToolRefusal(f"{request.host} redirects to another place; that is not followed.")
+    if response.status in _KEEP_METHOD or request.method in (hdrs.METH_GET, hdrs.METH_HEAD):
+        return replace(request, url=url)
+    headers = {name: value for name, value in request.headers.items() if name.title() not in _OF_A_BODY}
+    return replace(request, url=url, method=hdrs.METH_GET, headers=headers, body=None)
+
+
+def _same_place(one: URL, other: URL) -> bool:
+    """Return whether a redirect stays on host and port; it may become encrypted, never the reverse."""
+    if other.host is None or one.host != other.host or other.user or other.password:
+        return False
+    if one.scheme == other.scheme:
+        return one.port == other.port
+    return (one.scheme, other.scheme) == ("http", "https") and one.is_default_port() and other.is_default_port()
+
+
+def _was_refused(err: BaseException) -> bool:
+    return isinstance(err, AddressRefused) or isinstance(getattr(err, "os_error", None), AddressRefused)
+
+
+def _failure(request: HttpRequest, err: Exception) -> ToolRefusal:
+    """Return what a failed request is told as."""
+    if _was_refused(err):
+        return ToolRefusal(f"{request.host} leads to an address at home, which the owner does not allow.")
+    match err:
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+            return RequestFailed(f"The certificate of {request.host} is not trusted.")
+        case aiohttp.ClientConnectorDNSError():
+            return RequestFailed(f"The name {request.host} is not known.")
+        case aiohttp.ClientConnectorError():
+            return RequestFailed(f"{request.host} cannot be reached.")
+        case aiohttp.ClientConnectionError() | OSError():
+            return RequestFailed(f"The connection to {request.host} was lost.{_doubt(request)}")
+    return RequestFailed(f"{request.host} did not answer as a web server does.{_doubt(request)}")
+
+
+def _doubt(request: HttpRequest) -> str:
+    return "" if request.method == hdrs.METH_GET else " It is not known whether it did what it was asked."

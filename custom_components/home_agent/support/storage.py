@@ -1,0 +1,235 @@
+"""Files in Home Assistant's storage: read without ever failing, written whole or not at all, and troubles are reported.
+
+What people said and added is in them. So a file that cannot be used is kept, what was deleted is written at once, and what
+cannot be written is tried again.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE
+from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.event import async_call_later
+from homeassistant.helpers.json import json_bytes
+from homeassistant.helpers.storage import Store, UnsupportedStorageVersionError
+from homeassistant.util import dt as dt_util
+
+from .const import DOMAIN, LOGGER
+
+VERSION = 1
+SAVE_DELAY = 10  # seconds
+RETRY_DELAY = 300  # seconds until a file that could not be written is tried again
+
+type Content = dict[str, Any]
+type Stamp = tuple[int, int]
+
+
+class Trouble(StrEnum):
+    """What is wrong with a file; the key of the Repairs issue that says so."""
+
+    BROKEN = "file_broken"
+    """It was set aside, and there is a new one."""
+    NEWER = "file_newer"
+    """A newer version of Home Agent wrote it: it stays as it is, and nothing is written."""
+    UNREADABLE = "file_unreadable"
+    """The disk does not give it: nothing is written until the next start."""
+    UNWRITABLE = "file_unwritable"
+    """The disk does not take it: it is tried again."""
+
+
+type Report = Callable[[Trouble, str, bool], None]
+"""Is told of a trouble, with the name of the file, and whether it is there (True) or over."""
+
+
+class StoredFile:
+    """One file of JSON; `content` returns what is written, and is called in a worker thread."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        name: str,
+        content: Callable[[], Content],
+        report: Report,
+        *,
+        delay: float = SAVE_DELAY,
+    ) -> None:
+        """Take what the file is called after the domain, and how many seconds later a change is written."""
+        self._hass = hass
+        self._store = _store_of(hass, name)
+        self._content = content
+        self._report = report
+        self._delay = delay
+        self._timer: CALLBACK_TYPE | None = None
+        self._forget_end: CALLBACK_TYPE | None = None
+        self._writing = asyncio.Lock()
+        self._changes = self._written = 0
+        self._usable = True
+        self._failing = False
+
+    async def async_load[Found](self, read: Callable[[Content], Found]) -> Found | None:
+        """Return what `read` makes of the file in a worker thread; None when there is nothing that can be read.
+
+        Never raises. Whatever `read` raises says that the file is none of ours. JSON that is broken is set aside and
+        reported by Home Assistant itself.
+        """
+        if not self._usable:  # that was said
+            return None
+        try:
+            content = await self._store.async_load()
+            return None if content is None else await self._hass.async_add_executor_job(read, content)
+        except UnsupportedStorageVersionError:
+            self._give_up(Trouble.NEWER)
+        except HomeAssistantError, OSError:
+            self._give_up(Trouble.UNREADABLE)
+        except Exception as err:  # noqa: BLE001 - JSON, but not what we write
+            await self._async_set_aside(type(err).__name__)  # not its text, which can be what a user said
+        return None
+
+    async def async_load_items[Item](self, key: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
+        """Return the items of the list under a key; one that cannot be read is left out. Never raises.
+
+        `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for what is none.
+        """
+
+        def read_all(content: Content) -> list[Item]:
+            if not isinstance(items := content[key], list):
+                raise TypeError(key)
+            found: list[Item] = []
+            for item in items:
+                try:
+                    found.append(read(item))
+                except KeyError, TypeError, ValueError, AttributeError:
+                    continue
+            if lost := len(items) - len(found):
+                LOGGER.warning("%d items of %s cannot be read and are left out", lost, self._store.key)
+            return found
+
+        return await self.async_load(read_all) or []
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it could be read, so that it is written as well."""
+        return self._usable
+
+    @property
+    def is_written(self) -> bool:
+        """Whether nothing is left to write."""
+        return self._written == self._changes
+
+    @callback
+    def async_changed(self) -> None:
+        """Write soon."""
+        self._changes += 1
+        if self._usable and self._timer is None:
+            self._write_in(self._delay)
+
+    async def async_write(self) -> None:
+        """Write now: what was deleted is gone then. Never raises for a disk that is full."""
+        self._changes += 1
+        await self._async_write()
+
+    async def async_close(self) -> None:
+        """Write what is not yet written: nothing may be left to do when the entry is gone."""
+        self._cancel()
+        if not self.is_written:
+            await self._async_write()
+        self._cancel()
+
+    async def async_remove(self) -> None:
+        """Delete it for ever: nothing is written any more."""
+        self._usable = False
+        async with self._writing:  # what is being written is gone, too
+            self._cancel()
+            await self._store.async_remove()
+
+    async def _async_write(self, _now: datetime | None = None) -> None:
+        """Write, and look whether the disk has it: the store tells of most troubles in the log only."""
+        async with self._writing:
+            if self._timer is not None:
+                self._timer()
+                self._timer = None
+            if not self._usable:
+                return
+            changes = self._changes
+            content, before = await self._hass.async_add_executor_job(lambda: (self._content(), self._stamp()))
+            stopping = self._hass.is_stopping  # the store writes it at the end then, or there is no time to look at it
+            try:
+                await self._store.async_save(content)
+            except OSError as err:
+                LOGGER.error("%s cannot be written: %s", self._store.key, err)
+            failing = not stopping and not await self._async_is_written(content, before)
+            if failing != self._failing:
+                self._failing = failing
+                self._report(Trouble.UNWRITABLE, self._store.key, failing)
+            if failing:
+                self._write_in(RETRY_DELAY)
+            else:
+                self._written = changes
+
+    async def _async_is_written(self, content: Content, before: Stamp | None) -> bool:
+        """Return whether the disk has the content; a file that was written is another one than before."""
+        if await self._hass.async_add_executor_job(self._stamp) != before:
+            return True
+        try:  # a file system that does not tell one from the next
+            found = await _store_of(self._hass, self._store.key.removeprefix(f"{DOMAIN}.")).async_load()
+            return found is not None and json_bytes(found) == json_bytes(content)
+        except HomeAssistantError, OSError, TypeError, ValueError:
+            return False
+
+    def _stamp(self) -> Stamp | None:
+        """Return what tells the file from the next one; None: there is none."""
+        try:
+            found = Path(self._store.path).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    def _write_in(self, seconds: float) -> None:
+        """Write later, or when Home Assistant stops: the store itself gives up what it could not write once."""
+
+        async def write_at_the_end(_event: Event) -> None:
+            self._forget_end = None
+            if not self.is_written:
+                await self._async_write()
+
+        job = HassJob(self._async_write, f"write {self._store.key}", cancel_on_shutdown=True)
+        self._timer = async_call_later(self._hass, seconds, job)
+        if self._forget_end is None:
+            self._forget_end = self._hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write_at_the_end)
+
+    def _cancel(self) -> None:
+        for cancel in (self._timer, self._forget_end):
+            if cancel is not None:
+                cancel()
+        self._timer = self._forget_end = None
+
+    def _give_up(self, trouble: Trouble, name: str | None = None) -> None:
+        """Tell of a file that cannot be read, and write none in its place unless it was set aside."""
+        self._usable = trouble is Trouble.BROKEN
+        name = name or self._store.key
+        LOGGER.warning("What was stored cannot be used (%s): %s", trouble.value, name)
+        self._report(trouble, name, True)
+
+    async def _async_set_aside(self, error: str) -> None:
+        aside = f"{self._store.path}.corrupt.{dt_util.utcnow().isoformat()}"
+        try:
+            await self._hass.async_add_executor_job(Path(self._store.path).rename, aside)
+        except OSError:
+            self._give_up(Trouble.UNREADABLE)
+            return
+        LOGGER.debug("%s is not what was written: %s", self._store.key, error)
+        self._give_up(Trouble.BROKEN, Path(aside).name)
+
+
+async def async_remove_file(hass: HomeAssistant, name: str) -> None:
+    """Delete a file."""
+    await _store_of(hass, name).async_remove()
+
+
+def _store_of(hass: HomeAssistant, name: str) -> Store[Content]:
+    return Store(hass, VERSION, f"{DOMAIN}.{name}", private=True, atomic_writes=True, serialize_in_event_loop=False)

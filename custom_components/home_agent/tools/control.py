@@ -1,0 +1,134 @@
+"""`ha_control`: change something in the house (S1-37)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant, split_entity_id
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType
+import probatio
+
+from ..home.actions import GROUP, is_controllable, reached_members, refuse_targets, service_calls
+from ..home.name_index import HomeSource, Names
+from ..home.targets import Targets, refuse_broad_ids, variables_name
+from ..policy.tool import HomeAgentTool, PendingResult
+from ..policy.write import PlanBuilder, async_execute
+from ..support.bounds import in_slices
+from ..support.errors import ToolRefusal
+from ..turn.plan import Plan
+from ..turn.turn import Turn
+from .arguments import LenientSchema, action, entity_ids, json_object
+
+WIRE: JsonObjectType = {
+    "type": "object",
+    "properties": {
+        "action": {
+            "type": "string",
+            "description": "The action to perform (e.g., 'turn_on', 'turn_off', 'set_temperature')",
+            "enum": ["turn_on", "turn_off", "toggle", "set_value"],
+        },
+        "entity_id": {
+            "type": "string",
+            "description": "The entity ID to control (e.g., 'light.living_room')",
+        },
+        "parameters": {
+            "type": "object",
+            "description": "Additional parameters for the action (e.g., brightness, temperature)",
+        },
+    },
+    "required": ["action", "entity_id"],
+}
+
+
+WIRE_KEYS = ("action", "entity_id", "parameters")
+
+
+def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Move parameters that stand beside `parameters` into it."""
+    known = {key: value for key, value in data.items() if key in ("action", "entity_id")}
+    beside = {key: value for key, value in data.items() if key not in WIRE_KEYS}
+    try:
+        refuse_targets(beside)
+    except ToolRefusal as err:
+        raise probatio.Invalid(str(err)) from err
+    return {**known, "parameters": {**beside, **json_object(data.get("parameters"))}}
+
+
+class HaControl(HomeAgentTool):
+    """Turns things on and off and sets them."""
+
+    name = "ha_control"
+    title = "Control the house"
+    description = "Control Home Assistant devices and services. Use this to turn on/off lights, adjust thermostats, lock doors, etc."
+    guide = (
+        "ha_control changes things: turn_on, turn_off, toggle, set_value (with parameters such as brightness_pct, temperature, "
+        "position, percentage, option, volume_level).\nLocks: turn_on locks, turn_off unlocks. Covers and valves: turn_on opens, "
+        "turn_off closes."
+    )
+    guide_is_default = True
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    judges_calls = True
+    parameters = LenientSchema(
+        {
+            probatio.Required("action"): action,
+            probatio.Required("entity_id"): entity_ids,
+            probatio.Optional("parameters", default=dict): json_object,
+        },
+        _tidy,
+        WIRE_KEYS,
+    )
+    wire_parameters = WIRE
+
+    def __init__(self, home: HomeSource) -> None:
+        """Take where the exposed home is read."""
+        self._names = Names(home)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the service calls; raises `ToolRefusal` for unknown targets and what they cannot do."""
+        wanted, given = args["action"], args["parameters"]
+
+        def able(entity_id: str) -> bool:
+            try:
+                return bool(service_calls(hass, wanted, entity_id, given))
+            except ToolRefusal:
+                return False
+
+        targets = Targets(
+            hass=hass,
+            names=self._names,
+            area_id=turn.area_id,
+            able=able,
+            user=turn.user,
+            plain_only=wanted != "set_value",
+        )
+        builder = PlanBuilder(hass)
+        for text in args["entity_id"]:
+            found = await targets.async_find(text)
+            can = False
+            refused: ToolRefusal | None = None
+            async for entity_id in in_slices(found.entity_ids):
+                try:
+                    if split_entity_id(entity_id)[0] == GROUP:  # the calls tell only of its members
+                        reached_members(hass, entity_id)
+                    for call in service_calls(hass, wanted, entity_id, given):
+                        builder.add(call)
+                        can = True
+                except ToolRefusal as err:
+                    if not found.broad:
+                        raise
+                    refused = refused or (err if is_controllable(entity_id) else None)
+            if not can:
+                raise refused or ToolRefusal(f"Nothing that matches '{found.text}' can be controlled.")
+        plan = builder.plan()
+        variables = [effect.data["variables"] for effect in plan.effects if "variables" in effect.data]
+        if not variables:
+            return plan
+        refuse_broad_ids(hass, variables)  # a script may not be sent to what is not exposed
+        return replace(plan, targets=tuple(dict.fromkeys((*plan.targets, *variables_name(hass, variables)))))
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> PendingResult:
+        """Make the calls; the result tells the states they led to. Raises when not one of them worked."""
+        return await async_execute(hass, plan.effects, turn.context)

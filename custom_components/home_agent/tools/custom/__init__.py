@@ -1,0 +1,1 @@
+"""Tools that an administrator wrote."""

@@ -1,0 +1,159 @@
+"""What stands under `home_agent:` in configuration.yaml: tools and secrets, each checked by itself, with its line."""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.reload import async_integration_yaml_config
+from homeassistant.helpers.typing import ConfigType
+from homeassistant.util.hass_dict import HassKey
+import probatio
+
+from ...support.const import DOMAIN
+from ...support.errors import CustomToolError
+from ...support.secrets import MIN_LENGTH
+
+CONF_CUSTOM_TOOLS = "custom_tools"
+CONF_SECRETS = "secrets"
+
+
+@dataclass(frozen=True, slots=True)
+class AsWritten:
+    """The section with its line numbers, which Home Assistant takes off what it can look into."""
+
+    raw: object = None
+
+
+DATA_YAML: HassKey[AsWritten] = HassKey(f"{DOMAIN}_yaml")
+"""The section as it was read last."""
+
+
+def _as_written(section: object) -> AsWritten:
+    return AsWritten(section)
+
+
+CONFIG_SCHEMA = probatio.Schema({probatio.Optional(DOMAIN): _as_written}, extra=probatio.ALLOW_EXTRA)
+"""Takes anything: what is wrong in the section is said in Repairs, and takes nothing else down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands."""
+
+    file: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong, with its place."""
+
+    error: CustomToolError | probatio.Invalid
+    place: Place
+    name: str = ""
+    """The tool's, as far as it has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenTool:
+    """One tool as it stands in the file."""
+
+    data: object
+    path: tuple[Hashable, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name, as far as it has one."""
+        return str(self.data.get("name", "")) if isinstance(self.data, Mapping) else ""
+
+
+@dataclass(slots=True, kw_only=True)
+class YamlSection:
+    """The whole section."""
+
+    raw: Any
+    config_dir: str
+    tools: list[WrittenTool] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def place(self, path: tuple[Hashable, ...]) -> Place:
+        """Return file and line of what a path leads to, or of the last thing on the way that is there."""
+        found: tuple[str, object] = ("configuration.yaml", "?")
+        for node in _nodes({DOMAIN: self.raw}, (DOMAIN, *path)):
+            if (file := getattr(node, "__config_file__", None)) is not None:
+                found = (file, getattr(node, "__line__", "?"))
+        file, line = Path(found[0]), str(found[1])
+        return Place(str(file.relative_to(self.config_dir) if file.is_relative_to(self.config_dir) else file), line)
+
+    def find(self, error: CustomToolError | probatio.Invalid, path: tuple[Hashable, ...] = (), name: str = "") -> None:
+        """Add what is wrong; `path` leads to where the error's own path begins."""
+        first = error.errors[0] if isinstance(error, probatio.MultipleInvalid) else error
+        self.findings.append(Finding(first, self.place((*path, *first.path)), name))
+
+
+def section_from(hass: HomeAssistant) -> YamlSection:
+    """Read the section as it is known now."""
+    raw = hass.data.get(DATA_YAML, AsWritten()).raw
+    section = YamlSection(raw=raw, config_dir=hass.config.config_dir)
+    if raw is None:
+        return section
+    if not isinstance(raw, Mapping):
+        section.find(CustomToolError("custom_yaml_mapping"))
+        return section
+    for key in raw:
+        if key not in (CONF_CUSTOM_TOOLS, CONF_SECRETS):
+            section.find(CustomToolError("custom_yaml_key", (key,), name=str(key)))
+    _read_secrets(section, raw.get(CONF_SECRETS))
+    tools = raw.get(CONF_CUSTOM_TOOLS)
+    if isinstance(tools, list):
+        section.tools = [WrittenTool(data=data, path=(CONF_CUSTOM_TOOLS, index)) for index, data in enumerate(tools)]
+    elif tools is not None:
+        section.find(CustomToolError("custom_yaml_list", (CONF_CUSTOM_TOOLS,)))
+    return section
+
+
+def _read_secrets(section: YamlSection, values: object) -> None:
+    if values is None:
+        return
+    if not isinstance(values, Mapping):
+        section.find(CustomToolError("custom_yaml_secrets", (CONF_SECRETS,)))
+        return
+    for name, value in values.items():
+        usable = isinstance(value, (str, int, float)) and not isinstance(value, bool) and len(str(value)) >= MIN_LENGTH
+        if not str(name).isidentifier() or not usable:
+            section.find(CustomToolError("custom_secret", (CONF_SECRETS, name), name=str(name), length=str(MIN_LENGTH)))
+        else:
+            section.secrets[str(name)] = str(value)
+
+
+def _nodes(node: object, path: Iterable[Hashable]) -> Iterator[object]:
+    """Yield what carries file and line along a path: the keys themselves, and what begins in another file or line."""
+    for step in path:
+        if isinstance(node, Mapping):
+            key = next((key for key in node if key == step), None)
+            if key is None:
+                return
+            yield key
+            node = node[key]
+            if getattr(node, "__config_file__", None) != getattr(key, "__config_file__", None):
+                yield node
+        elif isinstance(node, list) and isinstance(step, int) and step < len(node):
+            node = node[step]
+            yield node
+        else:
+            return
+
+
+async def async_read_again(hass: HomeAssistant) -> None:
+    """Read the file anew. Raises `HomeAssistantError` when it is not YAML."""
+    keep(hass, await async_integration_yaml_config(hass, DOMAIN))
+
+
+@callback
+def keep(hass: HomeAssistant, config: ConfigType | None) -> None:
+    """Keep the section of a configuration that `CONFIG_SCHEMA` has seen."""
+    section = (config or {}).get(DOMAIN)
+    hass.data[DATA_YAML] = section if isinstance(section, AsWritten) else AsWritten()

@@ -1,0 +1,346 @@
+"""A tool as its owner writes it, in YAML or in the form: one schema for both (C-32), checked as far as it is the same for all.
+
+What a handler needs besides is checked by the schema of its kind (`CustomTool.schema`).
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+import re
+from typing import Any, ClassVar, override
+
+from homeassistant.const import CONF_DESCRIPTION, CONF_NAME
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType
+import probatio
+from yarl import URL
+
+from ...policy.tool import HomeAgentTool
+from ...support.auth import Auth, ClientCredentials, OAuthClient, basic, bearer
+from ...support.errors import CustomToolError, ToolRefusal
+from ...support.http import Http
+from ...support.secrets import Secrets
+from ...turn.plan import DESTRUCTIVE, ActionClass, Plan
+from ..mcp.server import SharedServers
+from ..sanitize import is_reserved
+from .templates import SECRETS, Templates, Values
+
+CONF_TITLE = "title"
+CONF_PARAMETERS = "parameters"
+CONF_HANDLER = "handler"
+CONF_TYPE = "type"
+CONF_READ_ONLY = "read_only"
+CONF_DESTRUCTIVE = "destructive"
+
+SCRIPTS = frozenset({"script", "python", "shell", "command", "exec"})
+"""Handler types that would run a program (C-1)."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+SCHEMA = probatio.Schema(
+    {
+        probatio.Required(CONF_NAME): str,
+        probatio.Required(CONF_DESCRIPTION): probatio.All(str, probatio.Length(min=1, max=2000)),
+        probatio.Optional(CONF_TITLE): str,
+        probatio.Optional(CONF_PARAMETERS): dict,
+        probatio.Optional(CONF_READ_ONLY): bool,
+        probatio.Optional(CONF_DESTRUCTIVE): bool,
+        probatio.Required(CONF_HANDLER): dict,
+    }
+)
+
+_AUTH = {
+    "bearer": probatio.Schema({probatio.Required("type"): "bearer", probatio.Required("token"): str}),
+    "basic": probatio.Schema(
+        {
+            probatio.Required("type"): "basic",
+            probatio.Required("username"): str,
+            probatio.Required("password"): str,
+        }
+    ),
+    "oauth2": probatio.Schema(
+        {
+            probatio.Required("type"): "oauth2",
+            probatio.Required("token_url"): str,
+            probatio.Required("client_id"): str,
+            probatio.Required("client_secret"): str,
+            probatio.Optional("scope", default=""): str,
+            probatio.Optional("audience", default=""): str,
+            probatio.Optional("credentials_in", default="header"): probatio.In(["header", "body"]),
+        }
+    ),
+    "none": probatio.Schema({probatio.Required("type"): "none"}),
+}
+"""How a tool proves to a server who it is: the key `auth` of a handler (S1-203, S1-206)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """What is the same for all tools of the owner's."""
+
+    name: str
+    title: str
+    description: str
+    parameters: JsonObjectType
+    """The JSON schema that models are shown."""
+    read_only: bool | None
+    """What the owner says; None: the handler decides."""
+    destructive: bool | None
+    type: str
+    handler: Mapping[str, Any] = field(repr=False)
+    """As its handler's schema has validated it."""
+
+    @cached_property
+    def version(self) -> str:
+        """The same as long as its owner changes nothing of it."""
+        return sha256(repr((self, self.handler)).encode(errors="replace")).hexdigest()[:16]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters: what templates may use."""
+        properties = self.parameters["properties"]
+        assert isinstance(properties, dict)
+        return frozenset(properties)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What tools are made with."""
+
+    secrets: Secrets
+    templates: Templates
+    http: Http
+    servers: SharedServers
+
+
+class CustomTool(HomeAgentTool):
+    """A tool of the owner's. Each kind is a subclass, made of a definition."""
+
+    schema: ClassVar[probatio.Schema]
+    """Of the mapping `handler`, its `type` included."""
+    judges_calls = True
+    retired = False
+    """It was changed or removed; conversations that began before may still hold it."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        tool_context: ToolContext,
+        *,
+        reads: bool = False,
+        destroys: bool = False,
+        idempotent: bool = False,
+        open_world: bool = False,
+    ) -> None:
+        """Take what models are shown. It behaves as the owner says, else as its kind assumes. Raises `CustomToolError`."""
+        read_only = reads if definition.read_only is None else definition.read_only
+        destructive = destroys if definition.destructive is None else definition.destructive
+        self.name = definition.name
+        self.title = definition.title
+        self.version = definition.version
+        self.description = definition.description
+        self.annotations = llm.ToolAnnotations(
+            read_only=read_only and not destructive,
+            destructive=destructive,
+            idempotent=idempotent or read_only,
+            open_world=open_world,
+        )
+        self.wire_parameters = definition.parameters
+        self.parameters = _Arguments(definition.parameters)
+        self._tool_context = tool_context
+
+    @property
+    def action(self) -> ActionClass:
+        """What it does when nothing else makes it more than that."""
+        if self.annotations.destructive:
+            return ActionClass.SENSITIVE
+        return ActionClass.READ if self.annotations.read_only else ActionClass.WRITE
+
+    async def async_retire(self) -> None:
+        """Let go of what it holds: it was changed or removed."""
+        self.retired = True
+
+    def check_current(self) -> None:
+        """Raise `ToolRefusal` when the owner took the tool back."""
+        if self.retired:
+            raise ToolRefusal(f"{self.name} was changed or removed. Do without it in this conversation.")
+
+    def plan_for(self, values: Values, action: ActionClass | None = None, **fields: Any) -> Plan:
+        """Return the plan of a call whose templates looked at entities."""
+        action = action or self.action
+        return Plan(
+            action=action,
+            targets=tuple(sorted(values.entities)),
+            reason=DESTRUCTIVE if action is ActionClass.SENSITIVE else None,
+            **{"version": self.version, **fields},
+        )
+
+    @staticmethod
+    @contextmanager
+    def led_astray(values: Values) -> Iterator[None]:
+        """Let a template of a plan fail when it was led to an entity: the run will fail in the same way.
+
+        What that entity is must not show before the policy has looked at it.
+        """
+        try:
+            yield
+        except ToolRefusal:
+            if not values.entities:
+                raise
+
+    @staticmethod
+    def check_reached(values: Values, plan: Plan) -> None:
+        """Raise `ToolRefusal` when templates now look at entities that were not in the plan."""
+        if not values.entities.issubset(plan.targets):
+            raise ToolRefusal("What the tool's template looks at has just changed. Try again.")
+
+
+class _Arguments(probatio.Schema):
+    """Arguments by the owner's JSON schema: nothing that it does not name gets to a template."""
+
+    def __init__(self, schema: JsonObjectType) -> None:
+        """Keep the names there are."""
+        properties = schema["properties"]
+        assert isinstance(properties, dict)
+        self._known = properties
+        super().__init__(probatio.from_json_schema(schema).schema)
+
+    @override
+    def __call__(self, data: Any, **kwargs: Any) -> Any:
+        """Return the validated arguments; what stands empty for a parameter counts as left out."""
+        if not isinstance(data, Mapping):
+            raise probatio.Invalid("the arguments have to be an object")
+        if unknown := sorted(str(key) for key in data if key not in self._known):
+            known = ", ".join(self._known) or "none"
+            raise probatio.Invalid(f"unknown parameters: {', '.join(unknown)}; there are: {known}")
+        given = {key: _as_number(value, self._known[key]) for key, value in data.items() if value is not None}
+        return super().__call__(given, **kwargs)
+
+
+def _as_number(value: Any, schema: Any) -> Any:
+    """Read `"5"` where the owner wants a number: small models write numbers as text."""
+    wanted = schema.get("type") if isinstance(schema, Mapping) else None
+    if wanted in ("integer", "number") and isinstance(value, str):
+        try:
+            return int(value) if wanted == "integer" else float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def definition_from_data(
+    data: object, handlers: Mapping[str, type[CustomTool]], secrets: Collection[str]
+) -> Definition:
+    """Return a tool as its owner wrote it. Raises `CustomToolError` or `probatio.Invalid`, with the path to what is wrong."""
+    valid = SCHEMA(data)
+    if not _NAME.fullmatch(valid[CONF_NAME]):
+        raise CustomToolError("custom_tool_name", (CONF_NAME,), name=valid[CONF_NAME])
+    if is_reserved(valid[CONF_NAME]):
+        raise CustomToolError("custom_tool_reserved", (CONF_NAME,), name=valid[CONF_NAME])
+    kind = str(valid[CONF_HANDLER].get(CONF_TYPE, ""))
+    if kind in SCRIPTS:
+        raise CustomToolError("custom_tool_script", (CONF_HANDLER, CONF_TYPE), type=kind)
+    if kind not in handlers:
+        known = ", ".join(sorted(handlers))
+        raise CustomToolError("custom_tool_type", (CONF_HANDLER, CONF_TYPE), type=kind or "-", types=known)
+    try:
+        handler = handlers[kind].schema(valid[CONF_HANDLER])
+    except probatio.Invalid as err:
+        err.prepend([CONF_HANDLER])
+        raise
+    return Definition(
+        name=str(valid[CONF_NAME]),
+        title=str(valid.get(CONF_TITLE) or valid[CONF_NAME]),
+        description=str(valid[CONF_DESCRIPTION]),
+        parameters=_parameters(valid.get(CONF_PARAMETERS) or {}, secrets),
+        read_only=valid.get(CONF_READ_ONLY),
+        destructive=valid.get(CONF_DESTRUCTIVE),
+        type=kind,
+        handler=handler,
+    )
+
+
+def _parameters(schema: Mapping[str, Any], secrets: Collection[str]) -> JsonObjectType:
+    """Return a JSON schema that is an object's; `properties` alone are understood as well."""
+    whole: JsonObjectType = {"type": "object", "properties": {}, **_plain(schema)}
+    properties = whole["properties"]
+    if whole["type"] != "object" or not isinstance(properties, dict):
+        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS,), detail="type: object, properties")
+    for name in properties:
+        at = (CONF_PARAMETERS, "properties", name)
+        if not _PARAMETER.fullmatch(name) or name == SECRETS:
+            raise CustomToolError("custom_tool_parameter_name", at, name=name)
+        if name in secrets:
+            raise CustomToolError("custom_tool_shadows_secret", at, name=name)
+    try:
+        probatio.from_json_schema(whole)
+    except probatio.SchemaError as err:
+        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS,), detail=str(err)) from err
+    required = whole.get("required")
+    if missing := [str(name) for name in (required if isinstance(required, list) else ()) if name not in properties]:
+        raise CustomToolError("custom_tool_parameters", (CONF_PARAMETERS, "required"), detail=f"required: {missing[0]}")
+    return whole
+
+
+def _plain(value: Any) -> Any:
+    """Return YAML as JSON: its texts, lists and mappings carry line numbers, and JSON writers want plain ones."""
+    match value:
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+        case str():
+            return str(value)
+    return value
+
+
+def check_host(address: str, tool_context: ToolContext, at: tuple[str, ...]) -> URL:
+    """Return an address whose host the owner allows."""
+    try:
+        url = URL(address)
+    except ValueError as err:
+        raise CustomToolError("custom_tool_url", at) from err
+    if not url.host or url.scheme not in ("http", "https"):
+        raise CustomToolError("custom_tool_url", at)
+    if not tool_context.http.egress.allows(url.host):
+        raise CustomToolError("custom_tool_host", at, host=url.host)
+    return url
+
+
+def auth_schema(data: Any) -> Mapping[str, Any]:
+    """Check how a tool proves who it is, by the schema of its type."""
+    kind = data.get("type") if isinstance(data, Mapping) else None
+    if kind not in _AUTH:
+        raise probatio.Invalid(f"type has to be one of {', '.join(_AUTH)}", path=["type"])
+    valid: Mapping[str, Any] = _AUTH[kind](data)
+    return valid
+
+
+def auth_from(data: Mapping[str, Any], tool_context: ToolContext) -> Auth | None:
+    """Return how a tool proves who it is, by its key `auth`. Raises `CustomToolError`."""
+    match data["type"]:
+        case "bearer":
+            return bearer(_credential(data, "token", tool_context))
+        case "basic":
+            return basic(_credential(data, "username", tool_context), _credential(data, "password", tool_context))
+        case "oauth2":
+            client = OAuthClient(
+                token_url=check_host(data["token_url"], tool_context, ("handler", "auth", "token_url")),
+                client_id=_credential(data, "client_id", tool_context),
+                client_secret=_credential(data, "client_secret", tool_context),
+                scope=data["scope"],
+                audience=data["audience"],
+                in_body=data["credentials_in"] == "body",
+            )
+            return ClientCredentials(tool_context.http, client)
+    return None
+
+
+def _credential(data: Mapping[str, Any], key: str, tool_context: ToolContext) -> str:
+    """Return a credential; it may be a template with secrets, never with arguments."""
+    text = tool_context.templates.compile(data[key], (), ("handler", "auth", key)).text(Values({}))
+    if not text or not text.isprintable():
+        raise CustomToolError("custom_tool_credential", ("handler", "auth", key))
+    return text

@@ -1,0 +1,175 @@
+"""Handler `mcp`: one tool of a server that speaks the Model Context Protocol (S1-201)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+import re
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.util.json import JsonValueType
+import probatio
+from yarl import URL
+
+from ...support.encoding import dump
+from ...support.errors import CustomToolError, McpAddressError, McpError, ToolRefusal
+from ...support.secrets import Mask
+from ...turn.plan import ActionClass, Plan
+from ...turn.turn import Turn
+from ..mcp.provider import refusal_of, said_by
+from ..mcp.sdk import RemoteTool
+from ..mcp.wire import AUTO, SSE, STREAMABLE_HTTP, Address
+from ..sanitize import MAX_RESULT, content_from
+from .definition import CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host
+from .outcome import OUTCOME, outcome_from
+from .rest import LIMITS
+from .templates import Tree, Values, as_json, compile_tree, render_tree
+
+MARGIN = 0.25  # seconds before the policy would give up: we can say more about what happened
+OK = 200  # what `status` is in a template of the answer, as for any other answer that is none of an error
+_NO_WORD = re.compile(r"[\W_]+")
+_AT = ("handler", "server_url")
+
+
+class McpCallTool(CustomTool):
+    """Calls one tool of a server."""
+
+    schema = probatio.Schema(
+        {
+            probatio.Required("type"): "mcp",
+            probatio.Required("server_url"): str,
+            probatio.Required("method"): probatio.All(str, probatio.Length(min=1, max=200)),
+            probatio.Optional("arguments"): dict,
+            probatio.Optional("transport", default=AUTO): probatio.In([AUTO, STREAMABLE_HTTP, SSE]),
+            probatio.Optional("auth", default={"type": "none"}): auth_schema,
+            **LIMITS,
+            **OUTCOME,
+        }
+    )
+
+    def __init__(self, definition: Definition, tool_context: ToolContext) -> None:
+        """Compile where it is, what is sent and what is made of the answer."""
+        super().__init__(definition, tool_context, destroys=not definition.read_only, open_world=True)
+        handler = definition.handler
+        url = _server_url(handler["server_url"].strip(), tool_context)
+        self._sent: Tree = None
+        """None: the arguments as they are."""
+        if "arguments" in handler:
+            at = ("handler", "arguments")
+            self._sent = compile_tree(tool_context.templates, handler["arguments"], definition.names, at)
+        self._address = Address(
+            url=str(url),
+            transport=handler["transport"],
+            verify_ssl=handler["verify_ssl"],
+            auth=auth_from(handler["auth"], tool_context),
+            resolver=tool_context.http.resolver,
+            name=definition.title,
+        )
+        self._outcome = outcome_from(handler, tool_context, definition.names)
+        self._handler = handler
+        self._server_decides = not definition.read_only and definition.destructive is None
+        self._host = url.raw_authority
+
+    @override
+    async def async_retire(self) -> None:
+        """Leave the server, unless another tool uses it."""
+        await super().async_retire()
+        await self._tool_context.servers.async_release(self._address, self)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return whether it only reads. What the owner says holds; otherwise the server is asked (C-26).
+
+        Raises `ToolRefusal` when the server cannot be asked or has no such tool.
+        """
+        self.check_current()
+        values = Values(args)
+        with self.led_astray(values):
+            self._arguments(values)
+        try:
+            async with asyncio.timeout(self._seconds(turn)):
+                remote = await self._async_remote()
+        except McpError as err:
+            raise self._unusable(err) from err
+        except TimeoutError as err:
+            raise ToolRefusal(f"{self._host} did not answer in time.") from err
+        action = ActionClass.READ if self._server_decides and remote.read_only else self.action
+        return self.plan_for(
+            values, action, subject=self._host, version=f"{self.version} {remote.version}", outside=True
+        )
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Call it; return the answer without any secret."""
+        values = Values(args)
+        arguments = self._arguments(values)
+        self.check_reached(values, plan)
+        seconds, interval = self._seconds(turn), self._handler["min_interval"]
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._tool_context.http.hosts.turn(self._host, interval=interval, patience=seconds),
+            ):
+                remote = await self._async_remote()
+                server = self._tool_context.servers.async_get(self._address, self)
+                answer = await server.async_call(remote.name, arguments, repeatable=plan.action is ActionClass.READ)
+        except McpError as err:
+            raise refusal_of(err, self._host, self._mask) from err
+        except TimeoutError as err:
+            raise ToolRefusal(
+                f"{self._host} did not answer within {seconds:g} seconds. It is not known whether it did what it was asked."
+            ) from err
+        mask = self._mask
+        return self._outcome.of(hass, turn, args, content_from(said_by(answer, mask)), OK, mask)
+
+    @property
+    def _mask(self) -> Mask:
+        """What takes secrets and the key of now out of texts; a call may have renewed it."""
+        auth = self._address.auth
+        return self._tool_context.secrets.mask.also(*(auth.hidden if auth else ()))
+
+    def _arguments(self, values: Values) -> Mapping[str, JsonValueType]:
+        """Return what is sent. Raises `ToolRefusal` when it is too long."""
+        rendered = as_json(values.arguments) if self._sent is None else render_tree(self._sent, values)
+        assert isinstance(rendered, dict)  # a mapping stays one
+        if len(dump(rendered)) > MAX_RESULT:
+            raise ToolRefusal("The arguments are too long.")
+        return rendered
+
+    async def _async_remote(self) -> RemoteTool:
+        """Return the tool as its server has it now. Raises `McpError`, or `ToolRefusal` when there is none."""
+        server = self._tool_context.servers.async_get(self._address, self)
+        await server.async_ready()
+        if (remote := named(server.tools, self._handler["method"])) is None:
+            raise ToolRefusal(f"{self._host} has no tool {self._handler['method']}.")
+        return remote
+
+    def _seconds(self, turn: Turn) -> float:
+        return float(min(self._handler["timeout"], turn.profile.tool_timeout - MARGIN))
+
+    def _unusable(self, err: McpError) -> ToolRefusal:
+        """Return what a model is told before anything of the server's own words may reach it."""
+        if isinstance(err, McpAddressError):
+            return ToolRefusal(f"{self._host} leads to an address at home, which the owner does not allow.")
+        return ToolRefusal(f"{self._host} cannot be used now ({type(err).__name__.removeprefix('Mcp')}).")
+
+
+def named(tools: Sequence[RemoteTool], method: str) -> RemoteTool | None:
+    """Return the tool of a name; one that differs only in signs and case when no other does: `a/b` is `a_b` as well."""
+    exact = [tool for tool in tools if tool.name == method]
+    like = [tool for tool in tools if _words(tool.name) == _words(method)]
+    return next(iter(exact), like[0] if len(like) == 1 else None)
+
+
+def _words(name: str) -> str:
+    return _NO_WORD.sub("_", name).strip("_").casefold()
+
+
+def _server_url(text: str, tool_context: ToolContext) -> URL:
+    """Return the address of a server; no part of it comes from a template."""
+    try:
+        url = URL(text)
+    except ValueError as err:
+        raise CustomToolError("custom_tool_mcp_url", _AT) from err
+    if url.scheme not in ("http", "https") or not url.host or url.user or url.password or "{" in text:
+        raise CustomToolError("custom_tool_mcp_url", _AT)
+    return check_host(text, tool_context, _AT)

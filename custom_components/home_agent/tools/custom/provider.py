@@ -1,0 +1,165 @@
+"""The owner's tools, from YAML and from the UI, in one registry: names are unique and YAML wins (C-32)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from homeassistant.config_entries import ConfigEntry, ConfigSubentry
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+import probatio
+
+from ...settings.profile import Profile
+from ...support import issues
+from ...support.const import SUBENTRY_CUSTOM_TOOL
+from ...support.errors import CustomToolError
+from ...support.http import Http
+from ...support.localize import async_error_text
+from ...support.network import EgressPolicy
+from ...support.secrets import Secrets
+from ..mcp.server import SharedServers
+from .configuration import YamlSection, section_from
+from .definition import CustomTool, Definition, ToolContext, definition_from_data
+from .mcp import McpCallTool
+from .rest import RestTool
+from .service import ServiceTool
+from .template import TemplateTool
+from .templates import Templates
+
+HANDLERS: Mapping[str, type[CustomTool]] = {
+    "rest": RestTool,
+    "service": ServiceTool,
+    "template": TemplateTool,
+    "mcp": McpCallTool,
+}
+"""The kinds of tools that an owner can write. A new kind is a subclass of `CustomTool`, and a line here."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A tool and what it was made from."""
+
+    definition: Definition
+    secrets: Mapping[str, str]
+    tool: CustomTool
+
+
+class CustomTools:
+    """Offers the owner's tools."""
+
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry) -> None:
+        """Prepare; `async_load` reads the tools."""
+        self._hass = hass
+        self._entry = entry
+        self._http = Http(hass, EgressPolicy.from_options(entry.options))
+        self._servers = SharedServers(hass, entry)
+        self._known: dict[str, _Known] = {}
+        self._loading = asyncio.Lock()
+        self.revision = 0
+
+    async def async_load(self) -> None:
+        """Read all tools anew; what is wrong is said in Repairs, and everything else works.
+
+        A tool that has not changed stays the same object; until all are read, those from before are offered.
+        """
+        async with self._loading:
+            section = section_from(self._hass)
+            tool_context = self._tool_context(section)
+            found: dict[str, _Known] = {}
+            for written in section.tools:
+                try:
+                    self._add(written.data, tool_context, found)
+                except (CustomToolError, probatio.Invalid) as err:
+                    section.find(err, written.path, written.name)
+            issues.async_clear_custom_tools(self._hass)
+            for finding in section.findings:
+                reason = await async_reason(self._hass, finding.error)
+                issues.async_custom_yaml_wrong(self._hass, finding.name, reason, finding.place.file, finding.place.line)
+            for subentry in self._entry.get_subentries_of_type(SUBENTRY_CUSTOM_TOOL):
+                await self._async_load_subentry(subentry, section, tool_context, found)
+            before, self._known = self._known, found
+            self.revision += 1
+            for name, known in before.items():
+                if found.get(name) is not known:
+                    await known.tool.async_retire()
+
+    def check(self, data: Mapping[str, object]) -> None:
+        """Raise `CustomToolError` or `probatio.Invalid` when a tool of the UI could not be used."""
+        section = section_from(self._hass)
+        tool_context = self._tool_context(section)
+        definition = definition_from_data(data, HANDLERS, tool_context.secrets.values)
+        if any(written.name == definition.name for written in section.tools):
+            raise CustomToolError("custom_tool_twice", ("name",), name=definition.name)
+        build(definition, tool_context)
+
+    async def async_close(self) -> None:
+        """Close connections."""
+        await self._servers.async_close()
+        await self._http.async_close()
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all tools."""
+        return sorted(self._known)
+
+    @property
+    def definitions(self) -> list[Definition]:
+        """Return what all tools were made from."""
+        return [self._known[name].definition for name in self.names]
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[CustomTool]:
+        """Return the tools that a profile may use."""
+        return [
+            known.tool
+            for name, known in self._known.items()
+            if profile.custom_tools is None or name in profile.custom_tools
+        ]
+
+    def _tool_context(self, section: YamlSection) -> ToolContext:
+        secrets = Secrets(section.secrets)
+        templates = Templates(self._hass, secrets)
+        return ToolContext(secrets=secrets, templates=templates, http=self._http, servers=self._servers)
+
+    async def _async_load_subentry(
+        self, subentry: ConfigSubentry, section: YamlSection, tool_context: ToolContext, found: dict[str, _Known]
+    ) -> None:
+        if written := next((item for item in section.tools if item.name == subentry.data.get("name")), None):
+            place = section.place(written.path)
+            issues.async_custom_tool_clash(self._hass, subentry.subentry_id, subentry.title, place.file, place.line)
+            return
+        try:
+            self._add(subentry.data, tool_context, found)
+        except (CustomToolError, probatio.Invalid) as err:
+            reason = await async_reason(self._hass, err)
+            issues.async_custom_tool_wrong(self._hass, subentry.subentry_id, subentry.title, reason)
+
+    def _add(self, data: object, tool_context: ToolContext, found: dict[str, _Known]) -> None:
+        """Add a tool to those that were found. Raises `CustomToolError` or `probatio.Invalid`."""
+        definition = definition_from_data(data, HANDLERS, tool_context.secrets.values)
+        name = definition.name
+        if name in found:
+            raise CustomToolError("custom_tool_twice", ("name",), name=name)
+        known = self._known.get(name)
+        if known is None or known.definition != definition or known.secrets != tool_context.secrets.values:
+            known = _Known(definition, tool_context.secrets.values, build(definition, tool_context))
+        found[name] = known
+
+
+def build(definition: Definition, tool_context: ToolContext) -> CustomTool:
+    """Make a tool. Raises `CustomToolError`."""
+    try:
+        return HANDLERS[definition.type](definition, tool_context)
+    except CustomToolError:
+        raise
+    except HomeAssistantError as err:  # a template that is rendered once, for a credential
+        raise CustomToolError("custom_tool_template", ("handler",), detail=str(err)) from err
+
+
+async def async_reason(hass: HomeAssistant, error: CustomToolError | probatio.Invalid) -> str:
+    """Return why a tool cannot be used, in the home's language."""
+    if isinstance(error, probatio.Invalid):
+        first = error.errors[0] if isinstance(error, probatio.MultipleInvalid) else error
+        where = ".".join(map(str, first.path)) or "-"
+        error = CustomToolError("custom_tool_invalid", where=where, detail=first.msg)
+    return await async_error_text(hass, hass.config.language, error)

@@ -1,0 +1,370 @@
+"""Handler `rest`: a request to another computer (S1-50, S1-206)."""
+
+import codecs
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+import re
+from typing import Any, override
+from urllib.parse import parse_qsl
+
+from aiohttp import hdrs
+from homeassistant.core import HomeAssistant
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonValueType, json_loads
+import probatio
+from yarl import URL
+
+from ...support.auth import FixedHeader
+from ...support.encoding import (
+    Encode,
+    check_path,
+    dump,
+    for_header,
+    for_path,
+    for_query,
+    for_xml,
+    owners_text,
+    plain,
+    query_string,
+)
+from ...support.errors import CustomToolError, ToolRefusal
+from ...support.http import MAX_RESPONSE, HttpRequest, HttpResponse
+from ...turn.plan import Plan
+from ...turn.turn import Turn
+from ..sanitize import content_from
+from .definition import CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host
+from .outcome import OUTCOME, outcome_from
+from .templates import Text, Tree, Values, compile_tree, render_tree
+
+DEFAULT_TIMEOUT = 30.0  # seconds (S1-42)
+MAX_EXCERPT = 300  # characters of an error page that a model is told
+MARGIN = 0.25  # seconds before the policy would give up: we can say more about what happened
+_READING = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
+_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+_SERVER = re.compile(r"(https?://[^/?#{}\s\\]+)(?:$|(?=[/?#]))", re.IGNORECASE)
+_OUTSIDE_MARKS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|([?#])", re.DOTALL)
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding"})
+_SECRET = re.compile(r"pass|secret|token|api_?-?key|appid|key$|credential|authorization|cookie", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_TEXT = re.compile(r"text/.*|application/(.*[+.])?(json|xml|yaml|javascript|x-www-form-urlencoded|x-ndjson|csv)")
+_NO_TEXTS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
+"""Encodings that no server writes its answers in; of names, whose time grows with the square of their length."""
+_UNKNOWN = "application/octet-stream"  # what aiohttp says when the server says nothing
+
+LIMITS = {
+    probatio.Optional("timeout", default=DEFAULT_TIMEOUT): probatio.All(
+        probatio.Coerce(float), probatio.Range(min=1, max=300)
+    ),
+    probatio.Optional("min_interval", default=0): probatio.All(
+        probatio.Coerce(float), probatio.Range(min=0, max=86400)
+    ),
+    probatio.Optional("verify_ssl", default=True): bool,
+}
+"""Of every request to another computer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTemplate:
+    """A request with templates in it.
+
+    Scheme, host, port, the shape of the path and the names of headers, parameters and keys are the owner's text. What a model
+    passes becomes values in them, each encoded for its place (encoding.py).
+    """
+
+    method: str
+    server: str
+    """Scheme, host and port as the owner wrote them."""
+    path: Text
+    query_in_url: Text
+    query: dict[str, Tree]
+    headers: dict[str, Text]
+    body: Tree
+    content_type: str
+    frame: HttpRequest
+    """Everything that is the same for each call."""
+
+    def request(self, values: Values) -> HttpRequest:
+        """Return the request of one call. Raises `ToolRefusal` for values that cannot be sent."""
+        path = check_path(owners_text(self.path.text(values, for_path)))
+        parameters = render_tree(self.query, values)
+        assert isinstance(parameters, dict)  # a mapping stays one
+        query = [owners_text(self.query_in_url.text(values, for_query)), query_string(parameters)]
+        headers = {name: for_header(text.text(values, for_header)) for name, text in self.headers.items()}
+        body = self._body(values)
+        if body is not None:
+            headers.setdefault(hdrs.CONTENT_TYPE, self.content_type)
+        address = f"{self.server}{path or '/'}?{'&'.join(part for part in query if part)}".removesuffix("?")
+        url = URL(address, encoded=True)
+        return replace(
+            self.frame, url=url, headers={name: value for name, value in headers.items() if value}, body=body
+        )
+
+    @property
+    def written_out(self) -> set[str]:
+        """Return what the owner wrote out where a name says that it is secret."""
+        in_url = parse_qsl("" if self.query_in_url.template else self.query_in_url.source)
+        named = {**self.query, **self.headers, "": self.body}
+        return {
+            *(text for name, item in named.items() for text in _literals(name, item)),
+            *(value for name, value in in_url if _SECRET.search(name)),
+        }
+
+    def _body(self, values: Values) -> bytes | None:
+        if self.body is None:
+            return None
+        if isinstance(self.body, Text) and not _is_json(self.content_type):
+            return self.body.text(values, _encoder(self.content_type)).encode()
+        rendered = render_tree(self.body, values)
+        if self.content_type == _FORM and isinstance(rendered, dict):
+            return query_string(rendered).encode()
+        return dump(rendered)
+
+
+def request_template_from(definition: Definition, tool_context: ToolContext) -> RequestTemplate:
+    """Compile what the owner wrote. Raises `CustomToolError`."""
+    handler = definition.handler
+    server, path, query = _split(handler["url"], ("handler", "url"))
+    origin = check_host(server, tool_context, ("handler", "url")).origin()
+    content_type = _content_type(handler)
+    query_key = "params" if "params" in handler else "query"
+
+    def compiled(value: object, *at: str) -> Tree:
+        return compile_tree(tool_context.templates, value, definition.names, ("handler", *at))
+
+    query_tree = compiled(handler.get(query_key) or {}, query_key)
+    assert isinstance(query_tree, dict)
+    parts = RequestTemplate(
+        method=handler["method"],
+        server=str(origin),
+        path=tool_context.templates.compile(path, definition.names, ("handler", "url")),
+        query_in_url=tool_context.templates.compile(query, definition.names, ("handler", "url")),
+        query=query_tree,
+        headers={
+            str(name): tool_context.templates.compile(str(value), definition.names, ("handler", "headers", name))
+            for name, value in _headers(handler)
+        },
+        body=compiled(_structured(handler.get("body"), content_type), "body"),
+        content_type=content_type,
+        frame=HttpRequest(
+            method=handler["method"],
+            url=origin,
+            timeout=handler["timeout"],
+            max_response=handler["max_response_bytes"],
+            interval=handler["min_interval"],
+            verify_ssl=handler["verify_ssl"],
+            tool=definition.title,
+        ),
+    )
+    if isinstance(parts.body, Text) and _is_json(content_type) and not parts.body.native:
+        raise CustomToolError("custom_tool_body", ("handler", "body"))
+    return parts
+
+
+def _split(url: str, at: tuple[str, ...]) -> tuple[str, str, str]:
+    """Return server, path and query of the owner's text; the server has to be written out."""
+    if not (match := _SERVER.match(url.strip())) or "@" in match[1]:
+        raise CustomToolError("custom_tool_url", at)
+    rest = url.strip()[match.end() :]
+    marks = {found[1]: found.start() for found in reversed([*_OUTSIDE_MARKS.finditer(rest)]) if found[1]}
+    rest = rest[: marks.get("#")]
+    query_at = min(marks.get("?", len(rest)), len(rest))
+    path = rest[:query_at]
+    if any(segment in (".", "..") for segment in path.split("/")):
+        raise CustomToolError("custom_tool_url", at)
+    return match[1], path, rest[query_at + 1 :]
+
+
+def _headers(handler: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield the headers that the owner sets himself, the content type apart."""
+    for name, value in handler["headers"].items():
+        if not _HEADER.fullmatch(name) or name.casefold() in _OURS:
+            raise CustomToolError("custom_tool_header", ("handler", "headers", name), name=name)
+        if name.casefold() == "authorization" and handler["auth"]["type"] != "none":
+            raise CustomToolError("custom_tool_two_auths", ("handler", "auth"))
+        if name.casefold() != "content-type":
+            yield name, value
+
+
+def _content_type(handler: Mapping[str, Any]) -> str:
+    """Return the type of the body: what the owner says, else what the body looks like."""
+    said: dict[tuple[str, ...], object] = {("handler", "content_type"): handler.get("content_type")}
+    said |= {
+        ("handler", "headers", name): value
+        for name, value in handler["headers"].items()
+        if name.casefold() == "content-type"
+    }
+    for at, content_type in said.items():
+        if content_type is None:
+            continue
+        if "{" in str(content_type) or not str(content_type).isprintable():
+            raise CustomToolError("custom_tool_header", at, name=hdrs.CONTENT_TYPE)
+        return str(content_type)
+    body = handler.get("body")
+    return _JSON if not isinstance(body, str) or _looks_like_json(body) else "text/plain; charset=utf-8"
+
+
+def _looks_like_json(text: str) -> bool:
+    return text.lstrip().startswith(("{", "[")) and not text.lstrip().startswith(("{{", "{%", "{#"))
+
+
+def _is_json(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().casefold().endswith("json")
+
+
+def _structured(body: object, content_type: str) -> object:
+    """Return JSON in a text as what it says, so that values get into it as values."""
+    if isinstance(body, str) and _is_json(content_type):
+        try:
+            return json_loads(body)
+        except JSON_DECODE_EXCEPTIONS:
+            return body
+    return body
+
+
+def _encoder(content_type: str) -> Encode:
+    if content_type == _FORM:
+        return for_query
+    return for_xml if content_type.partition(";")[0].endswith(("xml", "html")) else plain
+
+
+def _literals(name: str, tree: Tree) -> Iterator[str]:
+    """Yield what the owner wrote out where a name says that it is secret."""
+    match tree:
+        case dict():
+            for key, item in tree.items():
+                yield from _literals(key, item)
+        case list():
+            for item in tree:
+                yield from _literals(name, item)
+        case Text() if tree.template is None and _SECRET.search(name):
+            yield tree.source
+            yield from tree.source.split()
+
+
+class RestTool(CustomTool):
+    """Asks another computer."""
+
+    schema = probatio.Schema(
+        {
+            probatio.Required("type"): "rest",
+            probatio.Required("url"): str,
+            probatio.Optional("method", default="GET"): probatio.All(
+                str, probatio.Upper, probatio.In(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
+            ),
+            probatio.Optional("headers", default=dict): {str: probatio.Any(str, int, float)},
+            probatio.Exclusive("query", "query"): dict,
+            probatio.Exclusive("params", "query"): dict,
+            probatio.Optional("body"): probatio.Any(dict, list, str),
+            probatio.Optional("content_type"): str,
+            probatio.Optional("auth", default={"type": "none"}): auth_schema,
+            probatio.Optional("max_response_bytes", default=MAX_RESPONSE): probatio.All(
+                probatio.Coerce(int), probatio.Range(min=1024, max=1024 * 1024)
+            ),
+            **LIMITS,
+            **OUTCOME,
+        }
+    )
+
+    def __init__(self, definition: Definition, tool_context: ToolContext) -> None:
+        """Compile what is sent and what is made of the answer."""
+        handler = definition.handler
+        method = handler["method"]
+        super().__init__(
+            definition,
+            tool_context,
+            reads=method in _READING,
+            destroys=method == hdrs.METH_DELETE,
+            idempotent=method in (*_READING, hdrs.METH_PUT, hdrs.METH_DELETE),
+            open_world=True,
+        )
+        self._request = request_template_from(definition, tool_context)
+        self._auth = auth_from(handler["auth"], tool_context)
+        self._outcome = outcome_from(handler, tool_context, definition.names)
+        self._hidden = self._request.written_out
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return which computer is asked, and whose states are sent along."""
+        self.check_current()
+        values = Values(args)
+        with self.led_astray(values):
+            self._request.request(values)
+        return self.plan_for(values, subject=self._request.frame.host, outside=True)
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Send the request; return the answer without any secret."""
+        values = Values(args)
+        request = self._request.request(values)
+        self.check_reached(values, plan)
+        request = replace(request, timeout=min(request.timeout, turn.profile.tool_timeout - MARGIN))
+        response = await self._async_send(request)
+        turn.record.taints.add(self.name)  # the text of an error is from outside, too
+        mask = self._tool_context.secrets.mask.also(*self._hidden, *(self._auth.hidden if self._auth else ()))
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise ToolRefusal(mask.text(_error(request, response)))
+        return self._outcome.of(hass, turn, args, content_of(request.host, response), response.status, mask)
+
+    async def _async_send(self, request: HttpRequest) -> HttpResponse:
+        """Return the answer; a token that was refused is renewed once."""
+        http, auth = self._tool_context.http, self._auth
+        if auth is None:
+            return await http.async_send(request)
+
+        async def send(header: str, *, renewable: bool = False) -> HttpResponse:
+            headers = {**request.headers, hdrs.AUTHORIZATION: header}
+            return await http.async_send(replace(request, headers=headers, renewable=renewable))
+
+        header = await auth.async_header(request)
+        response = await send(header, renewable=not isinstance(auth, FixedHeader))
+        if response.status == HTTPStatus.UNAUTHORIZED and auth.refused(header):
+            response = await send(await auth.async_header(request))
+        return response
+
+
+def _error(request: HttpRequest, response: HttpResponse) -> str:
+    """Return what an error is told as: its status, and the beginning of what the server says of it."""
+    said = f"{request.host} answered {response.reason}."
+    try:
+        content = content_of(request.host, response)
+    except ToolRefusal:
+        return said
+    if content is None:
+        return said
+    text = content if isinstance(content, str) else dump(content).decode()
+    return f"{said} It says: {' '.join(text.split())[:MAX_EXCERPT]}"
+
+
+def content_of(host: str, response: HttpResponse) -> JsonValueType:
+    """Return an answer's JSON, or its text. Raises `ToolRefusal` for what is neither."""
+    if not response.body.strip():
+        return None
+    text = _decoded(response)
+    if text is None or not (_TEXT.fullmatch(response.content_type) or response.content_type == _UNKNOWN):
+        raise ToolRefusal(f"{host} answered with something that is not text ({_type_of(response)}).")
+    return content_from(text, is_json=response.content_type.endswith("json"))
+
+
+def _decoded(response: HttpResponse) -> str | None:
+    """Return the text of an answer, None when it is none."""
+    try:
+        text = response.body.decode(_charset(response.charset) or "utf-8-sig")
+    except UnicodeDecodeError, LookupError:
+        if response.charset is not None:
+            return None
+        text = response.body.decode("latin-1")
+        return None if _CONTROL.search(text) else text
+    return None if "\x00" in text else text.removeprefix("\ufeff")
+
+
+def _charset(name: str | None) -> str | None:
+    """Return the name of an encoding. Raises `LookupError` for one that is none of texts, or takes minutes to read."""
+    if name is not None and (known := codecs.lookup(name).name) in _NO_TEXTS:
+        raise LookupError(known)
+    return name
+
+
+def _type_of(response: HttpResponse) -> str:
+    """Return the content type as far as it is one: it is text from outside."""
+    return response.content_type if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", response.content_type) else "?"

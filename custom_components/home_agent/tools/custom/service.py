@@ -1,0 +1,266 @@
+"""Handler `service`: an action of Home Assistant (S1-51).
+
+Which action it is stands in the owner's text; what a model passes becomes its data and its targets. Every entity in them
+has to be exposed and one that the user may control (lesson: `automation.trigger`, scripts and scenes reach far).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, override
+
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.const import (
+    ATTR_AREA_ID,
+    ATTR_DEVICE_ID,
+    ATTR_ENTITY_ID,
+    ATTR_FLOOR_ID,
+    ATTR_LABEL_ID,
+    ENTITY_MATCH_ALL,
+    ENTITY_MATCH_NONE,
+)
+from homeassistant.core import (
+    DOMAIN as HOMEASSISTANT_DOMAIN,
+    HomeAssistant,
+    SupportsResponse,
+    split_entity_id,
+    valid_entity_id,
+)
+from homeassistant.exceptions import HomeAssistantError, Unauthorized
+from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
+from homeassistant.util.json import JsonValueType
+import probatio
+
+from ...home.actions import TARGET_KEYS, is_open, is_sensitive_service, reached_members, sensitivities
+from ...home.exposure import is_exposed
+from ...home.targets import entity_ids_in, refuse_broad_ids, variables_name
+from ...policy.tool import PendingResult
+from ...policy.write import async_execute
+from ...support.errors import CustomToolError, ToolError, ToolRefusal
+from ...turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
+from ...turn.turn import Turn
+from ..sanitize import cleaned_json
+from .definition import CustomTool, Definition, ToolContext
+from .outcome import OUTCOME, outcome_from
+from .templates import Values, as_json, compile_tree, render_tree
+
+PLACES = (ATTR_AREA_ID, ATTR_DEVICE_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
+KEYS = frozenset({ATTR_ENTITY_ID, *PLACES})
+"""What names the targets of a service, in `target` and at the top of `data`."""
+
+SCRIPT = "script"
+PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
+"""Domains whose services run a program (S1-52)."""
+_SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
+"""Services of `script` that are not scripts."""
+
+_EVERYTHING = frozenset({ENTITY_MATCH_ALL, ENTITY_MATCH_NONE, "*"})
+_ANY_DOMAIN = frozenset({"homeassistant"})
+"""Domains whose services take entities of every kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """The entities of a call."""
+
+    called: tuple[str, ...] = ()
+    """On which the service is called."""
+    behind: tuple[str, ...] = ()
+    """Members of groups among them."""
+    named: tuple[str, ...] = ()
+    """Named anywhere else in the data."""
+
+
+def reached(
+    hass: HomeAssistant, user: User | None, domain: str, wanted: Mapping[str, Any], data: Mapping[str, Any]
+) -> Reached:
+    """Return what a call reaches, all of it by name. `wanted` are the target keys, `data` is the rest.
+
+    Areas, floors, devices and labels are resolved here and now, so that what is checked is what is called.
+
+    Raises `ToolError` for what is not there or not exposed; single entities are left to the policy, which gives the same
+    answer.
+    """
+    _check_inside(data)
+    if domain == "script" and ENTITY_MATCH_ALL in variables_name(hass, data):
+        raise ToolRefusal("Targets have to be named one by one.")
+    called = dict.fromkeys(_entity_ids(wanted.get(ATTR_ENTITY_ID)))
+    places = {key: _texts(wanted[key]) for key in PLACES if wanted.get(key) is not None}
+    if places:
+        called |= dict.fromkeys(_inside(hass, user, domain, places))
+    return Reached(
+        called=tuple(called),
+        behind=tuple(member for entity_id in called for member in reached_members(hass, entity_id)),
+        named=tuple(dict.fromkeys(entity_ids_in(hass, data))),
+    )
+
+
+def _entity_ids(value: object) -> Iterator[str]:
+    for text in _texts(value):
+        if not valid_entity_id(entity_id := text.casefold()):
+            raise ToolError("entity_not_found", target=text)
+        yield entity_id
+
+
+def _texts(value: object) -> list[str]:
+    """Return the ids in a text with commas or a list. Raises `ToolRefusal` for `all`."""
+    parts = value.split(",") if isinstance(value, str) else [] if value is None else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise ToolRefusal("A target is not text.")
+    found = [part.strip() for part in parts if part.strip()]
+    if any(text.casefold() in _EVERYTHING for text in found):
+        raise ToolRefusal("Targets have to be named one by one.")
+    return found
+
+
+def _inside(hass: HomeAssistant, user: User | None, domain: str, places: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the entities in areas, floors, devices and labels that are exposed and fit the service."""
+    selected = async_extract_referenced_entity_ids(hass, TargetSelection(dict(places)), expand_group=False)
+    found = [
+        entity_id
+        for entity_id in sorted(selected.indirectly_referenced)
+        if domain in (*_ANY_DOMAIN, split_entity_id(entity_id)[0])
+        and is_exposed(hass, entity_id)
+        and is_open(hass, entity_id)
+        and (user is None or user.permissions.check_entity(entity_id, POLICY_CONTROL))
+    ]
+    if not found:
+        raise ToolError("entity_not_found", target=", ".join(text for texts in places.values() for text in texts))
+    return found
+
+
+def _check_inside(value: object, key: str = "") -> None:
+    """Raise `ToolRefusal` when data has targets inside that are not entities one by one."""
+    match value:
+        case str() if key in TARGET_KEYS and value.strip().casefold() in _EVERYTHING:
+            raise ToolRefusal("Targets have to be named one by one.")
+        case Mapping():
+            for name, item in value.items():
+                if str(name).casefold() in PLACES:
+                    raise ToolRefusal(f"{name} is not allowed inside of data.")
+                _check_inside(item, str(name).casefold())
+        case list():
+            for item in value:
+                _check_inside(item, key)
+
+
+class ServiceTool(CustomTool):
+    """Calls one service."""
+
+    schema = probatio.Schema(
+        {
+            probatio.Required("type"): "service",
+            probatio.Required("service"): str,
+            probatio.Optional("data", default=dict): dict,
+            probatio.Optional("target", default=dict): {probatio.In(KEYS): probatio.Any(str, [str])},
+            probatio.Optional("return_response", default=False): bool,
+            **OUTCOME,
+        }
+    )
+
+    def __init__(self, definition: Definition, tool_context: ToolContext) -> None:
+        """Compile what it is called with."""
+        handler = definition.handler
+        self._domain, _, self._service = handler["service"].partition(".")
+        if self._domain in PROGRAMS:
+            raise CustomToolError("custom_tool_script", ("handler", "service"), type=self._domain)
+        if not self._domain.isidentifier() or not self._service.isidentifier():
+            raise CustomToolError("custom_tool_service", ("handler", "service"), service=handler["service"])
+        super().__init__(definition, tool_context, destroys=is_sensitive_service(self._domain, self._service))
+        self._spared = definition.destructive is False
+        self._names_targets = bool(handler["target"] or handler["data"].keys() & KEYS)
+        self._data, self._target = (
+            compile_tree(tool_context.templates, handler[key], definition.names, ("handler", key))
+            for key in ("data", "target")
+        )
+        self._outcome = outcome_from(handler, tool_context, definition.names)
+        self._wants_response = bool(handler["return_response"] or handler.keys() & {"response", "response_path"})
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the call on its final targets. Raises `ToolError` when there are none, or some that must not be."""
+        self.check_current()
+        returns_response = self._returns_response(hass)
+        if self._domain == SCRIPT:
+            refuse_broad_ids(hass, args)
+        values = Values(args)
+        data, target = render_tree(self._data, values), render_tree(self._target, values)
+        assert isinstance(data, dict)  # mappings stay such
+        assert isinstance(target, dict)
+        wanted = {key: value for key, value in data.items() if key in KEYS} | target
+        data = {key: value for key, value in data.items() if key not in KEYS}
+        found = reached(hass, turn.user, self._domain, wanted, data)
+        if self._names_targets and not found.called:
+            raise ToolRefusal("No target was named.")
+        call = ServiceCall(
+            domain=self._domain,
+            service=self._service,
+            entity_ids=found.called,
+            data=data,
+            returns_response=returns_response,
+        )
+        reasons = tuple(dict.fromkeys(self._reasons(hass, call, found)))
+        return Plan(
+            action=ActionClass.SENSITIVE if reasons else self.action,
+            targets=tuple(
+                dict.fromkeys((*found.called, *found.behind, *found.named, *self._itself(), *sorted(values.entities)))
+            ),
+            effects=(call,),
+            reason=next(iter(reasons), None),
+            reasons=reasons,
+            version=self.version,
+            outside=returns_response,
+        )
+
+    def _reasons(self, hass: HomeAssistant, call: ServiceCall, found: Reached) -> Iterator[str]:
+        """Yield why the call needs the owner's yes. What unlocks or opens always does, even when the tool is said to be harmless."""
+        # What an action does with entities in its data is not known (a scene may unlock): it counts as the most it can be.
+        named = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service="toggle", entity_ids=found.named)
+        for reason in (*sensitivities(hass, call), *sensitivities(hass, named)):
+            if reason != DESTRUCTIVE or not self._spared:
+                yield reason
+        if self.annotations.destructive:
+            yield DESTRUCTIVE
+
+    def _itself(self) -> tuple[str, ...]:
+        """Return the script that is called by its own name."""
+        is_script = self._domain == SCRIPT and self._service not in _SCRIPT_SERVICES
+        return (f"script.{self._service}",) if is_script else ()
+
+    def _returns_response(self, hass: HomeAssistant) -> bool:
+        if not hass.services.has_service(self._domain, self._service):
+            raise ToolRefusal(f"{self._domain}.{self._service} does not exist at the moment.")
+        match hass.services.supports_response(self._domain, self._service):
+            case SupportsResponse.ONLY:
+                return True
+            case SupportsResponse.OPTIONAL:
+                return self._wants_response
+        return False
+
+    @override
+    async def run(
+        self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
+    ) -> JsonValueType | PendingResult:
+        """Make the call; return the new states, or the response."""
+        [call] = plan.effects
+        mask = self._tool_context.secrets.mask
+        try:
+            if call.entity_ids and not call.returns_response:
+                pending = await async_execute(hass, plan.effects, turn.context)
+                return replace(pending, render=lambda outcomes: mask.json(pending.render(outcomes)))
+            response = await hass.services.async_call(
+                call.domain,
+                call.service,
+                dict(call.data),
+                blocking=True,
+                context=turn.context,
+                target={ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else None,
+                return_response=call.returns_response,
+            )
+        except Unauthorized:
+            raise
+        except (HomeAssistantError, probatio.Invalid) as err:
+            raise ToolRefusal(mask.text(str(err))) from None
+        if not call.returns_response:
+            return {"done": f"{call.domain}.{call.service}"}
+        return self._outcome.of(hass, turn, args, cleaned_json(as_json(response)), 200, mask)

@@ -1,0 +1,236 @@
+"""The owner's templates, rendered with a model's arguments as data.
+
+A value is never a template. What a template prints is encoded for its place (encoding.py); where it is nothing but one
+expression and stands alone, the value keeps its type. Secrets win over arguments of the same name (C-31).
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+import math
+import re
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.template import Template, TemplateEnvironment
+from homeassistant.helpers.template.render_info import RenderInfo, render_info_cv
+from homeassistant.util.json import JsonValueType
+from jinja2 import (
+    ChainableUndefined,
+    Template as JinjaTemplate,
+    TemplateSyntaxError,
+    Undefined,
+    meta,
+    nodes,
+    pass_context,
+)
+from jinja2.runtime import Context
+
+from ...support.encoding import Encode, plain
+from ...support.errors import CustomToolError, ToolRefusal
+from ...support.secrets import Secrets
+from .sandbox import MAX_OUTPUT, guard, limit
+
+SECRETS = "secrets"
+MAX_WHOLE = 2**63  # beyond it no whole number is sent; it becomes one of about this size
+_MARKS = ("{{", "{%", "{#")
+
+
+@dataclass(slots=True)
+class Values:
+    """What one call renders its templates with, and what the templates looked at."""
+
+    arguments: Mapping[str, object]
+    entities: set[str] = field(default_factory=set)
+    """Entities that a template was led to; those that the owner wrote into it are not among them."""
+
+
+class Templates:
+    """Compiles and renders templates, which know the owner's secrets."""
+
+    def __init__(self, hass: HomeAssistant, secrets: Secrets) -> None:
+        """Take what every template knows."""
+        self._hass = hass
+        self._secrets = secrets
+        self._environment = TemplateEnvironment(hass, limited=False, strict=False, log_fn=None)
+        self._environment.undefined = ChainableUndefined  # an argument that was left out is no reason for a warning
+        self._environment.finalize = self._finalize
+        self._encode: Callable[[object], object] = plain
+        self._source = ""
+        """Of the template that is rendered now."""
+        limit(self._environment)
+        guard(hass, self._environment, lambda text: _names(self._source, text))
+
+    def compile(self, source: str, names: Collection[str], at: tuple[str | int, ...]) -> Text:
+        """Return a template that may use `names`. Raises `CustomToolError`, whose path is `at`."""
+        if not any(mark in source for mark in _MARKS):
+            return Text(self, source, None, native=False)
+        try:
+            parsed = self._environment.parse(source)
+            template = self._environment.from_string(source)
+        except TemplateSyntaxError as err:
+            raise CustomToolError("custom_tool_template", at, detail=err.message or "") from None
+        known = {*names, *self._secrets.values, SECRETS}
+        unknown = (meta.find_undeclared_variables(parsed) - self._environment.globals.keys()) | self._misspelt(parsed)
+        if unknown - known:
+            raise CustomToolError("custom_tool_unknown_name", at, name=min(unknown - known))
+        return Text(self, source, template, native=_is_one_expression(parsed))
+
+    def _misspelt(self, parsed: nodes.Template) -> set[str]:
+        """Return what a template takes from `secrets` that is not there."""
+        taken: list[nodes.Getattr | nodes.Getitem] = [*parsed.find_all(nodes.Getattr), *parsed.find_all(nodes.Getitem)]
+        wanted = {
+            str(name)
+            for node in taken
+            if isinstance(node.node, nodes.Name) and node.node.name == SECRETS and (name := _name_in(node))
+        }
+        return {f"{SECRETS}.{name}" for name in wanted - self._secrets.values.keys()}
+
+    def render(self, text: Text, values: Values, encode: Callable[[object], object]) -> str:
+        """Return what a template prints. Raises `ToolRefusal`, without any secret."""
+        assert text.template is not None
+        variables = {**values.arguments, **self._secrets.values, SECRETS: self._secrets.values}
+        before, self._encode, self._source = self._encode, encode, text.source
+        try:
+            with self._watched(text, values):
+                rendered = text.template.render(variables)
+        except ToolRefusal:
+            raise
+        except Exception as err:  # noqa: BLE001 - a template can raise anything
+            raise ToolRefusal(self._secrets.mask.text(f"The tool's template failed: {err}")) from None
+        finally:
+            self._encode = before
+        if len(rendered) > MAX_OUTPUT:
+            raise ToolRefusal("The tool's template made too long a text.")
+        return rendered.strip()
+
+    @pass_context  # without it Jinja would encode constants at compile time, for the place that was last
+    def _finalize(self, _context: Context, value: object) -> object:
+        return self._encode(None if isinstance(value, Undefined) else value)
+
+    @contextmanager
+    def _watched(self, text: Text, values: Values) -> Iterator[None]:
+        """Note which entities a template looks at without the owner having named them."""
+        info = RenderInfo(Template(text.source, self._hass))
+        token = render_info_cv.set(info)
+        try:
+            yield
+        finally:
+            info.collecting = False
+            render_info_cv.reset(token)
+            if led_to := {domain for domain in info.domains if not _names(text.source, domain)}:
+                raise ToolRefusal(f"The tool's template may not list all of {', '.join(sorted(led_to))}.")
+            values.entities |= {entity_id for entity_id in info.entities if not _names(text.source, entity_id)}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One template of a tool, or plain text."""
+
+    templates: Templates
+    source: str
+    template: JinjaTemplate | None
+    """The compiled template; None: plain text."""
+    native: bool
+    """It is one expression and nothing else."""
+
+    def text(self, values: Values, encode: Encode = plain) -> str:
+        """Return it as text."""
+        return self.templates.render(self, values, encode) if self.template else self.source
+
+    def value(self, values: Values) -> JsonValueType:
+        """Return it as JSON: the value itself when it is one expression, None when that is not there."""
+        if not self.template or not self.native:
+            return self.text(values)
+        printed: list[object] = []
+
+        def keep(value: object) -> str:
+            printed.append(value)
+            return ""
+
+        self.templates.render(self, values, keep)
+        return as_json(printed[-1])
+
+
+type Tree = Text | dict[str, Tree] | list[Tree] | int | float | bool | None
+"""A value with templates in it, however deep."""
+
+
+def compile_tree(templates: Templates, value: object, names: Collection[str], at: tuple[str | int, ...]) -> Tree:
+    """Compile every text in a value; names of keys are the owner's alone. Raises `CustomToolError`."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return templates.compile(value, names, at)
+        case Mapping():
+            for key in value:
+                if any(mark in str(key) for mark in _MARKS):
+                    raise CustomToolError("custom_tool_template_key", (*at, key), name=str(key))
+            return {str(key): compile_tree(templates, item, names, (*at, key)) for key, item in value.items()}
+        case list():
+            return [compile_tree(templates, item, names, (*at, index)) for index, item in enumerate(value)]
+    raise CustomToolError("custom_tool_value", at, detail=type(value).__name__)
+
+
+def render_tree(tree: Tree, values: Values) -> JsonValueType:
+    """Return a value with its templates rendered; keys whose value is not there are left out."""
+    match tree:
+        case Text():
+            return tree.value(values)
+        case dict():
+            rendered = {key: (item, render_tree(item, values)) for key, item in tree.items()}
+            return {key: value for key, (item, value) in rendered.items() if value is not None or item is None}
+        case list():
+            return [render_tree(item, values) for item in tree]
+    return tree
+
+
+def as_json(value: object, depth: int = 20) -> JsonValueType:
+    """Return what a template made as JSON. Raises `ToolRefusal` when it is nested without end."""
+    if not depth:
+        raise ToolRefusal("A value of the tool's template is nested too deeply.")
+    match value:
+        case Undefined():
+            return None
+        case None | bool():
+            return value
+        case str():
+            return str(value)  # without a class of its own around it
+        case int() | float():
+            if isinstance(value, int) and abs(value) < MAX_WHOLE:
+                return int(value)
+            try:
+                return float(value) if math.isfinite(value) else None
+            except OverflowError:
+                return None
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Mapping():
+            return {str(key): as_json(item, depth - 1) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [as_json(item, depth - 1) for item in value]
+    return str(value)
+
+
+def _is_one_expression(parsed: nodes.Template) -> bool:
+    printed = [
+        child
+        for output in parsed.body
+        for child in (output.nodes if isinstance(output, nodes.Output) else [output])
+        if not (isinstance(child, nodes.TemplateData) and not child.data.strip())
+    ]
+    return len(printed) == 1 and isinstance(printed[0], nodes.Expr) and not isinstance(printed[0], nodes.TemplateData)
+
+
+def _name_in(node: nodes.Getattr | nodes.Getitem) -> object:
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    return node.arg.value if isinstance(node.arg, nodes.Const) else None
+
+
+def _names(source: str, name: str) -> bool:
+    """Return whether the owner wrote an entity or a domain into a template."""
+    return re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", source) is not None

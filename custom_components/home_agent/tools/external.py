@@ -1,0 +1,141 @@
+"""`query_external_llm`: ask a second model (S1-26 to S1-36).
+
+It sees the prompt and the context that the first one writes, nothing else: neither history nor home.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+
+from ..client.endpoint import Endpoint, mask_for
+from ..client.model import ChatRequest, Message, Reply
+from ..policy.tool import HomeAgentTool
+from ..settings.profile import Profile
+from ..support.errors import LLMError, LLMTimeoutError, ToolRefusal
+from ..support.masking import masked_values
+from ..turn.plan import ActionClass, Plan
+from ..turn.turn import Turn
+from .arguments import json_object
+
+NAME = "query_external_llm"
+WHAT = "Query a more capable external LLM for complex analysis, detailed explanations, or comprehensive answers."
+DEFAULT_DESCRIPTION = (
+    "Use this when you need help with complex analysis, detailed explanations, or comprehensive recommendations beyond "
+    "simple home control."
+)
+FAILED = "Failed to query external LLM: {detail}"
+MAX_ANSWER = 16_000  # characters
+
+WIRE: JsonObjectType = {
+    "type": "object",
+    "properties": {
+        "prompt": {"type": "string", "description": "The question or prompt to send to the external LLM"},
+        "context": {
+            "type": "object",
+            "description": "Additional explicit context to provide (e.g., sensor data, previous tool results). Note: Full "
+            "conversation history is NOT automatically included.",
+        },
+    },
+    "required": ["prompt"],
+}
+
+
+class QueryExternalLLM(HomeAgentTool):
+    """Asks another endpoint."""
+
+    name = NAME
+    title = "Ask another model"
+    guide = (
+        "query_external_llm asks a more capable model, for complex analysis or long explanations. It sees only the prompt and "
+        "context you pass: put in what it needs, such as sensor readings."
+    )
+    guide_is_default = True
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=True)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("prompt"): probatio.All(str, probatio.Length(min=1)),
+            probatio.Optional("context"): json_object,
+        },
+        extra=probatio.REMOVE_EXTRA,
+    )
+    wire_parameters = WIRE
+    timed_out = FAILED.format(detail="Connection timeout after {seconds}s")
+
+    def __init__(self, model: Endpoint, description: str) -> None:
+        """Ask `model`; `description` tells the first model when to (empty: the default)."""
+        self._model = model
+        self.description = f"{WHAT} {description or DEFAULT_DESCRIPTION}"
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return that nothing of the home is touched. What it answers may repeat what it has read elsewhere."""
+        return Plan(action=ActionClass.READ, subject=self._model.client.config.title, outside=True)
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Return the answer as text; its tokens count for the turn. Raises `ToolRefusal` with what went wrong."""
+        turn.record.used_external_llm = True
+        reply = Reply()
+        started = turn.record.duration_ms
+        request = ChatRequest(messages=self._messages(args, turn.profile), stream=turn.profile.streaming)
+        try:
+            answer = await self._async_answer(request, reply)
+        except asyncio.CancelledError:
+            # Its time was up, it was not the user who left.
+            if turn.record.duration_ms - started >= 500 * turn.profile.tool_timeout:
+                self._model.async_failed(LLMTimeoutError(endpoint=self._model.client.config.title, detail=""))
+            raise
+        except LLMError as err:
+            self._model.async_failed(err)
+            raise ToolRefusal(FAILED.format(detail=err)) from err
+        self._model.async_succeeded(reply, turn.record.duration_ms - started)
+        if reply.usage is not None:
+            turn.record.usage += reply.usage
+        if not answer:
+            raise ToolRefusal(FAILED.format(detail="it gave no answer"))
+        return answer
+
+    async def _async_answer(self, request: ChatRequest, reply: Reply) -> str:
+        """Return what is said, as far as the first model gets it; the rest is not waited for."""
+        answer = ""
+        async with aclosing(self._model.client.stream(request, reply)) as deltas:
+            async for delta in deltas:
+                answer += delta.get("content") or ""
+                if len(answer) > MAX_ANSWER:
+                    break
+        return answer[:MAX_ANSWER].strip()
+
+    def _messages(self, args: Mapping[str, Any], profile: Profile) -> list[Message]:
+        """Return what the first model wrote, without personal data where that must not leave the home."""
+        prompt, context = args["prompt"], args.get("context")
+        if mask := mask_for(profile.mask_personal_data, remote=self._model.client.config.remote):
+            prompt, context = mask(prompt), masked_values(context, mask)
+        text = f"{prompt}\n\nContext:\n{json_dumps(context)}" if context else prompt
+        return [{"role": "user", "content": text}]
+
+
+class ExternalModels:
+    """Offers the tool to profiles that name an endpoint for it."""
+
+    revision = 0
+
+    def __init__(self, models: Mapping[str, Endpoint]) -> None:
+        """Take the endpoints by subentry id."""
+        self._models = models
+        self._tools: dict[tuple[str, str], QueryExternalLLM] = {}
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
+        """Return the tool; nothing when the profile names none, or one that was removed."""
+        if (model := self._models.get(profile.external_llm)) is None:
+            return ()
+        key = (profile.external_llm, profile.external_llm_description)
+        if (tool := self._tools.get(key)) is None:
+            tool = self._tools[key] = QueryExternalLLM(model, profile.external_llm_description)
+        return (tool,)

@@ -1,0 +1,1 @@
+"""Tools of Home Assistant's own LLM APIs."""

@@ -1,0 +1,301 @@
+"""Tools of Home Assistant's LLM APIs in our form: intents, lists, scripts and actions are planned, others judged by what they say."""
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, override
+
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.const import (
+    ATTR_AREA_ID,
+    ATTR_DEVICE_ID,
+    ATTR_ENTITY_ID,
+    ATTR_FLOOR_ID,
+    ATTR_LABEL_ID,
+    ENTITY_MATCH_ALL,
+)
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import intent, llm
+from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
+from homeassistant.helpers.template import is_template_string
+from homeassistant.util.json import JsonValueType
+import probatio
+
+from ...home.actions import sensitivities
+from ...home.exposure import is_exposed, is_narrowed, may_know
+from ...home.targets import entity_ids_in, refuse_broad_ids, variables_name
+from ...policy.intents import COMMAND, Mismatch, Recognised, plan_of
+from ...policy.tool import HomeAgentTool
+from ...support.const import ASSISTANT, DOMAIN
+from ...support.errors import ToolPermissionError, ToolRefusal
+from ...turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
+from ...turn.turn import Turn
+from ..sanitize import cleaned, plain_result
+
+MAX_DESCRIPTION = 2000  # characters
+RESTART = "restart"
+DELAYED = "delayed"
+"""What happens later is not known now, and no user is there to be asked then."""
+NO_MATCH = "No exposed entity matches {what}. Nothing was done."
+PARAMETERS = {"calendar__get_events": ("calendar", "calendar"), "todo__get_items": ("todo_list", "todo")}
+"""Where each tool takes the name, and the kind of entity that has it."""
+SCRIPT = "script"
+PREFIX = f"{SCRIPT}__"
+CALL_ACTION = "homeassistant__call_action"
+TEMPLATES = "Templates are not allowed here: render them first, and call the action with the values."
+ALL = "Name the entities: 'all' is not allowed."
+_TARGETS = (ATTR_ENTITY_ID, ATTR_DEVICE_ID, ATTR_AREA_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
+
+_RESTARTS = frozenset({"config__reload_config_entry"})
+"""Tools that stop a part of the home for a moment without calling that destructive."""
+_WHOLE_HOUSE = frozenset({"homeassistant__GetLiveContext"})
+"""Tools that tell of everything that Home Assistant exposes, including what the user may not read and what is not shared with us."""
+_OTHERS_WORDS = frozenset({"calendar", "hassio", "system_log", "todo"})
+"""Integrations whose entries hold what other people or programs wrote."""
+
+
+class ApiTool(HomeAgentTool):
+    """A tool of another integration."""
+
+    parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
+    """Everything: the tool's own schema has its say in `plan`."""
+
+    def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
+        """Wrap a tool of an API under a name of its own. `guide` is what the API tells models about its tools."""
+        self.name = name
+        self.title = tool.title
+        self.description = cleaned(tool.description or "", MAX_DESCRIPTION) or None
+        self.annotations = tool.annotations
+        self.guide = guide
+        self.wire_parameters = probatio.to_openapi(
+            tool.parameters,
+            custom_serializer=instance.custom_serializer or llm.selector_serializer,
+            openapi_version="3.1.0",
+        )
+        self._tool = tool
+        self._instance = instance
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return a plan without calls: what happens is known to the tool alone. Entities in the arguments are its targets."""
+        self.check(hass, args, turn)
+        if self.annotations.read_only:
+            action = ActionClass.READ
+        elif self.annotations.destructive or self._tool.name in _RESTARTS:
+            action = ActionClass.SENSITIVE
+        else:
+            action = ActionClass.WRITE
+        return Plan(
+            action=action,
+            targets=tuple(dict.fromkeys(entity_ids_in(hass, args))),
+            reason=self._reason if action is ActionClass.SENSITIVE else None,
+            subject=self.title or self.name,
+            outside=self.annotations.open_world or self._tool.integration in _OTHERS_WORDS,
+        )
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Call the tool as the caller of now. Raises `ToolRefusal` with the error it reports."""
+        tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
+        return plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
+
+    def check(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> None:
+        """Refuse who may not use the API or read what the tool tells, and arguments that the tool does not take."""
+        if needs_admin(self._instance.api) and (turn.user is None or not turn.user.is_admin):
+            raise ToolPermissionError(target=self.name)
+        if self._tool.name in _WHOLE_HOUSE and not _may_know_everything(hass, turn):
+            raise ToolPermissionError(target=self.name)
+        self._tool.parameters(deepcopy(args))
+
+    @property
+    def _reason(self) -> str:
+        return RESTART if self._tool.name in _RESTARTS else DESTRUCTIVE
+
+    def _asked_by(self, turn: Turn) -> llm.LLMContext:
+        return replace(
+            self._instance.llm_context, context=turn.context, language=turn.language, device_id=turn.device_id
+        )
+
+
+class ApiIntent(ApiTool):
+    """A tool that handles an intent: what it comes to is planned as for sentences, entity by entity."""
+
+    _tool: llm.IntentTool
+
+    @property
+    @override
+    def judges_calls(self) -> bool:  # type: ignore[override]
+        """Whether the intent is one of Home Assistant's: an owner's script behind an intent says nothing of itself."""
+        return not self.annotations.open_world
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the entities that the intent will find, and how they will be called where its handler tells.
+
+        Raises `ToolRefusal` when it finds none; one that is not exposed is none, nor one of which the user may know nothing.
+        """
+        slots = _filled(args)
+        self.check(hass, slots, turn)
+        plan = plan_of(hass, turn, Recognised(name=self._tool.intent_type, slots=slots))
+        if isinstance(plan, Mismatch) or not all(may_know(turn.user, entity_id) for entity_id in plan.targets):
+            raise no_match(slots)
+        if self.annotations.read_only:
+            return replace(plan, action=ActionClass.READ)
+        if not self.judges_calls:
+            return replace(plan, action=ActionClass.SENSITIVE, reason=DESTRUCTIVE, subject=self.title or self.name)
+        if COMMAND in slots:
+            return replace(plan, action=ActionClass.SENSITIVE, reason=DELAYED, subject=str(slots[COMMAND]))
+        return plan
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Let Home Assistant handle it, with the preferences it was planned with; what is delayed comes back to us."""
+        slots = _filled(args)
+        if turn.area_id and "preferred_area_id" in (self._tool.extra_slots or ()):
+            slots["preferred_area_id"] = turn.area_id
+        try:
+            response = await intent.async_handle(
+                hass,
+                DOMAIN,
+                self._tool.intent_type,
+                {name: {"value": value} for name, value in slots.items()},
+                None,
+                turn.context,
+                turn.language,
+                assistant=ASSISTANT,
+                device_id=turn.device_id,
+                satellite_id=turn.satellite_id,
+                conversation_agent_id=turn.agent_id,
+            )
+        except intent.MatchFailedError as err:  # its words tell what exists without being exposed
+            raise no_match(slots) from err
+        return plain_result(llm.ToolResult(data=llm.IntentResponseDict(response)))
+
+
+class ApiList(ApiTool):
+    """A tool that reads one calendar or one to-do list by its name.
+
+    Its schema names everything that Home Assistant exposes, including what the user may not read and what is not shared with us; so that
+    goes neither to a model nor into an error.
+    """
+
+    def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
+        """Wrap a tool whose name is in `PARAMETERS`."""
+        super().__init__(tool, instance, name, guide)
+        self._parameter, self._domain = PARAMETERS[tool.name]
+        properties: dict[str, dict[str, Any]] = self.wire_parameters["properties"]  # type: ignore[assignment]
+        properties[self._parameter].pop("enum", None)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the entity that the name stands for as the target. Raises `ToolRefusal` when there is none to know of."""
+        asked = str(args.get(self._parameter, ""))
+        wanted = intent.MatchTargetsConstraints(name=asked, domains=[self._domain], assistant=ASSISTANT)
+        found = next(iter(intent.async_match_targets(hass, wanted).states), None)  # the tool takes the first as well
+        if found is None or not is_exposed(hass, found.entity_id) or not may_know(turn.user, found.entity_id):
+            raise no_match({self._parameter: asked})
+        plan = await super().plan(hass, args, turn)
+        return replace(plan, targets=(found.entity_id, *plan.targets))
+
+
+class ApiScript(ApiTool):
+    """A tool that runs a script of the owner: the script is what is exposed, permitted, asked about."""
+
+    entity_id: str
+
+    def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
+        """Know which script it is."""
+        super().__init__(tool, instance, name, guide)
+        self.entity_id = f"{SCRIPT}.{tool.name.removeprefix(PREFIX)}"
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the script as the target, and what its arguments name: it may not be sent to what is not exposed."""
+        self.check(hass, args, turn)
+        refuse_broad_ids(hass, args)
+        sensitive = self.annotations.destructive and not self.annotations.read_only
+        return Plan(
+            action=ActionClass.SENSITIVE if sensitive else ActionClass.WRITE,
+            targets=tuple(dict.fromkeys((self.entity_id, *variables_name(hass, args)))),
+            reason=DESTRUCTIVE if sensitive else None,
+            sensitive=(self.entity_id,) if sensitive else (),
+        )
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Run the script. What it answers may come from anywhere; most answer nothing."""
+        tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
+        result = plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
+        answer = result.get("result") if isinstance(result, dict) else result
+        if answer:
+            turn.record.taints.add(self.name)
+        return result
+
+
+class ApiAction(ApiTool):
+    """The tool that calls any action by name (the administration API): what is asked about is what will be called."""
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the call on its final targets. Raises `ToolRefusal` for targets that are not known before it runs."""
+        self.check(hass, args, turn)
+        if any(is_template_string(text) for text in _texts(args)):
+            raise ToolRefusal(TEMPLATES)
+        domain, _, service = str(args["action"]).partition(".")
+        if domain == DOMAIN:  # a model neither confirms nor talks to itself
+            raise ToolPermissionError(target=self.name)
+        data = dict(args.get("data") or {})
+        target = {**{key: data.pop(key) for key in _TARGETS if key in data}, **dict(args.get("target") or {})}
+        call = ServiceCall(domain=domain, service=service, entity_ids=_entity_ids(hass, target), data=data)
+        reasons = tuple(dict.fromkeys(sensitivities(hass, call))) or (DESTRUCTIVE,)
+        return Plan(
+            action=ActionClass.SENSITIVE,
+            targets=tuple(dict.fromkeys((*call.entity_ids, *entity_ids_in(hass, data)))),
+            effects=(call,),
+            reason=reasons[0],
+            reasons=reasons,
+            subject=f"{domain}.{service}",
+            outside=self.annotations.open_world,
+        )
+
+
+def _may_know_everything(hass: HomeAssistant, turn: Turn) -> bool:
+    """Return whether a turn may be told of everything that Home Assistant exposes."""
+    return not is_narrowed(hass) and (turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ))
+
+
+def needs_admin(api: llm.API) -> bool:
+    """Return whether only administrators may use an API; releases before 2026.11 have none of that kind."""
+    return bool(getattr(api, "requires_admin", False))
+
+
+def _filled(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments without those that a model sent empty, as Home Assistant does."""
+    is_blank: Callable[[Any], bool] = intent.is_blank_slot_value
+    return {name: value for name, value in args.items() if not is_blank(value)}
+
+
+def no_match(slots: Mapping[str, Any]) -> ToolRefusal:
+    """Return the refusal for arguments that mean nothing to know of."""
+    return ToolRefusal(NO_MATCH.format(what=", ".join(f"{name} {value}" for name, value in slots.items()) or "this"))
+
+
+def _entity_ids(hass: HomeAssistant, target: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a target means now: its entities, and those of its devices, areas, floors and labels."""
+    if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in _texts(target.get(ATTR_ENTITY_ID))):
+        raise ToolRefusal(ALL)
+    selected = async_extract_referenced_entity_ids(hass, TargetSelection(dict(target)))
+    return tuple(sorted({*selected.referenced, *selected.indirectly_referenced}))
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, item in value.items():
+                yield from _texts(key)
+                yield from _texts(item)
+        case list() | tuple():
+            for item in value:
+                yield from _texts(item)

@@ -1,0 +1,215 @@
+"""The tools of the MCP servers that a profile names."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, override
+
+from homeassistant.config_entries import ConfigEntry, ConfigSubentry
+from homeassistant.const import CONF_URL
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import llm
+from homeassistant.util import slugify
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+from yarl import URL
+
+from ...policy.tool import HomeAgentTool
+from ...settings.profile import Profile
+from ...support.auth import Auth, ClientCredentials, OAuthClient, bearer
+from ...support.const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
+from ...support.errors import McpError, McpProtocolError, ToolRefusal
+from ...support.http import Http
+from ...support.network import EgressPolicy
+from ...support.secrets import Mask
+from ...turn.plan import DESTRUCTIVE, ActionClass, Plan
+from ...turn.turn import Turn
+from ..sanitize import (
+    RESERVED,
+    bounded,
+    cleaned,
+    cleaned_json,
+    free_name,
+    is_reserved,
+    schema_from,
+    tool_name_from,
+    wrong_arguments,
+)
+from .sdk import Answer, RemoteTool
+from .server import Server, ServerConfig
+from .wire import AUTO, Address
+
+CONF_TRANSPORT = "transport"
+CONF_AUTH = "auth"
+CONF_TOKEN = "token"  # noqa: S105 - the name of a field
+CONF_TOKEN_URL = "token_url"  # noqa: S105 - the name of a field
+CONF_CLIENT_ID = "client_id"
+CONF_CLIENT_SECRET = "client_secret"  # noqa: S105 - the name of a field
+CONF_SCOPE = "scope"
+CONF_ALLOWED_TOOLS = "allowed_tools"
+BEARER, OAUTH2, NO_AUTH = "bearer", "oauth2", "none"
+MAX_DESCRIPTION = 1000  # characters
+
+
+class McpTool(HomeAgentTool):
+    """Calls its server, under our policy: text from outside comes back, and what does more than read needs a yes."""
+
+    parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
+    """Everything: the server's own schema has its say in `plan`, and the server itself."""
+
+    def __init__(self, server: Server, remote: RemoteTool, name: str, schema: JsonObjectType) -> None:
+        """Take a tool and the name that models call it by."""
+        self.name = name
+        self.title = cleaned(remote.title or remote.name, 100)
+        self.description = cleaned(remote.description or "", MAX_DESCRIPTION) or None
+        self.annotations = llm.ToolAnnotations(
+            read_only=remote.read_only, destructive=not remote.read_only, idempotent=False, open_world=True
+        )
+        self.wire_parameters = schema
+        self.remote = remote
+        self._server = server
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what it is; what happens is known to the server alone."""
+        if self.remote not in self._server.usable():
+            raise ToolRefusal(f"{self.name} was changed or removed. Do without it in this conversation.")
+        if wrong := wrong_arguments(self.wire_parameters, args):
+            raise ToolRefusal(f"Wrong arguments: {wrong}.")
+        reads = self.remote.read_only
+        return Plan(
+            action=ActionClass.READ if reads else ActionClass.SENSITIVE,
+            reason=None if reads else DESTRUCTIVE,
+            subject=f"{self.title} ({self._server.config.title})",
+            version=self.remote.version,
+            outside=True,
+        )
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Call it and return what it says. Raises `ToolRefusal`."""
+        try:
+            answer = await self._server.async_call(self.remote.name, args, repeatable=self.remote.read_only)
+        except McpError as err:
+            raise refusal_of(err, self._server.config.title, self._server.mask) from err
+        mask = self._server.mask  # of now: the key may have been renewed meanwhile
+        return bounded(cleaned_json(mask.text(said_by(answer, mask))))
+
+
+def said_by(answer: Answer, mask: Mask) -> str:
+    """Return the text of an answer. Raises `ToolRefusal` when the server says that the call failed."""
+    if answer.failed:
+        raise ToolRefusal(cleaned(mask.text(answer.text)) or "The tool failed, and its server does not say why.")
+    return answer.text
+
+
+def refusal_of(err: McpError, server: str, mask: Mask) -> ToolRefusal:
+    """Return what a model is told of an error."""
+    if isinstance(err, McpProtocolError) and err.said:
+        return ToolRefusal(f"{server} refused the call: {cleaned(mask.text(err.said))}")
+    return ToolRefusal(f"{server} cannot be used now ({type(err).__name__.removeprefix('Mcp')}).")
+
+
+class McpTools:
+    """Offers the tools of all servers."""
+
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry, taken: Callable[[], Collection[str]]) -> None:
+        """Take which names are others'."""
+        self._entry = entry
+        self._http = Http(hass, EgressPolicy(allow_private_hosts=True))
+        self._taken = taken
+        self._tools: dict[tuple[str, str], McpTool] = {}
+        self._made_from: object = None
+        """What the servers listed then, and which names were others'."""
+        self.revision = 0
+        self.servers = {
+            subentry.subentry_id: Server(hass, config_from(subentry, self._http), self._changed)
+            for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
+        }
+
+    def _changed(self) -> None:
+        self.revision += 1
+
+    @callback
+    def async_start(self) -> None:
+        """Connect to all servers at once, in the background."""
+        for server in self.servers.values():
+            server.async_start(self._entry)
+
+    async def async_close(self) -> None:
+        """Leave the servers, then close what got their tokens: a connection that is being made would open it again."""
+        await asyncio.gather(*(server.async_stop() for server in self.servers.values()))
+        await self._http.async_close()
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[McpTool]:
+        """Return the tools of those servers of a profile that answer."""
+        if not profile.mcp_servers:
+            return ()
+        listed = tuple((server.config.subentry_id, server.usable()) for server in self.servers.values())
+        taken = frozenset(self._taken())
+        if (listed, taken) != self._made_from:
+            self._tools, self._made_from = dict(self._made(taken)), (listed, taken)
+        return [
+            tool
+            for (server_id, _), tool in self._tools.items()
+            if server_id in profile.mcp_servers and self.servers[server_id].connected
+        ]
+
+    def _made(self, taken: Collection[str]) -> Iterator[tuple[tuple[str, str], McpTool]]:
+        """Yield all tools; one that has not changed is the same object."""
+        listed = [(server, tool) for server in self.servers.values() for tool in server.usable()]
+        names = [tool_name_from(tool.name).strip("_") for _, tool in listed]
+        wanted = Counter(names)
+        used: set[str] = set()
+        offered: set[tuple[str, str]] = set()
+        for (server, remote), name in zip(listed, names, strict=True):
+            schema = schema_from(remote.schema)
+            if wanted[name] > 1 or name in taken or is_reserved(name):
+                name = tool_name_from(f"{slugify(server.config.title)}_{remote.name}").strip("_")
+            key = (server.config.subentry_id, remote.name)
+            name = free_name(name, {*used, *taken, *RESERVED})
+            if not name or schema is None or key in offered:
+                LOGGER.debug("A tool of %s cannot be offered: name or schema", server.config.title)
+                continue
+            used.add(name)
+            offered.add(key)
+            known = self._tools.get(key)
+            same = known is not None and known.name == name and known.remote == remote
+            yield key, known if known is not None and same else McpTool(server, remote, name, schema)
+
+
+def config_from(subentry: ConfigSubentry, http: Http) -> ServerConfig:
+    """Return a server as it is stored."""
+    data = subentry.data
+    return ServerConfig(
+        subentry_id=subentry.subentry_id,
+        title=subentry.title,
+        address=address_from(data, http, subentry.title),
+        allowed=frozenset(data.get(CONF_ALLOWED_TOOLS) or ()),
+    )
+
+
+def address_from(data: Mapping[str, Any], http: Http, title: str = "") -> Address:
+    """Return where a server is and how it is asked: exactly where its owner said, which no list of hosts narrows."""
+    return Address(
+        url=data[CONF_URL],
+        transport=data.get(CONF_TRANSPORT, AUTO),
+        verify_ssl=data.get(CONF_VERIFY_SSL, True),
+        auth=_auth(data, http),
+        name=title,
+    )
+
+
+def _auth(data: Mapping[str, Any], http: Http) -> Auth | None:
+    match data.get(CONF_AUTH, NO_AUTH):
+        case "bearer":
+            return bearer(data[CONF_TOKEN])
+        case "oauth2":
+            client = OAuthClient(
+                token_url=URL(data[CONF_TOKEN_URL]),
+                client_id=data[CONF_CLIENT_ID],
+                client_secret=data[CONF_CLIENT_SECRET],
+                scope=data.get(CONF_SCOPE, ""),
+            )
+            return ClientCredentials(http, client)
+    return None

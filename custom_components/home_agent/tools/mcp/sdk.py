@@ -1,0 +1,312 @@
+"""The official SDK in the version that Home Assistant itself uses, whose two generations differ in names and errors (D-6).
+
+Nothing else imports it: what leaves here are our own values and errors.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.importlib import async_import_module
+from homeassistant.loader import IntegrationNotFound, async_get_integration
+from homeassistant.requirements import async_process_requirements
+from homeassistant.util.hass_dict import HassKey
+from yarl import URL
+
+from ...support.const import DOMAIN
+from ...support.encoding import dump
+from ...support.errors import (
+    McpAddressError,
+    McpAuthError,
+    McpCertificateError,
+    McpError,
+    McpProtocolError,
+    McpSdkError,
+    McpUnreachableError,
+)
+from .wire import AUTO, CONNECT_TIMEOUT, SSE, STREAMABLE_HTTP, Address, Watch, WatchedTransport
+
+READ_TIMEOUT = 330  # seconds of silence: longer than any tool may take, and than servers leave between signs of life
+MAX_PAGES = 10
+MAX_TOOLS = 200
+USUAL_PATHS = {STREAMABLE_HTTP: "/mcp", SSE: "/sse"}
+
+_MODULES = ("mcp.types", "mcp.client.session", "mcp.client.streamable_http", "mcp.client.sse", "jsonschema")
+"""The last one is loaded by the others in the middle of a call, and reads files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteTool:
+    """A tool as its server describes it; nothing of it is checked yet."""
+
+    name: str
+    title: str | None
+    description: str | None
+    schema: object
+    read_only: bool
+    """The server says so, and nothing to the contrary."""
+
+    @property
+    def version(self) -> str:
+        """The same as long as nothing of it changes."""
+        return sha256(repr(self).encode(errors="replace")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call came to."""
+
+    text: str
+    """Everything that can be read of it; nothing of it is checked yet."""
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """Its modules."""
+
+    types: Any
+    session: Any
+    streamable: Any
+    sse: Any
+
+    @property
+    def httpx(self) -> Any:
+        """The HTTP library of this generation."""
+        return getattr(self.streamable, "httpx2", None) or self.streamable.httpx
+
+
+_SDK: HassKey[Sdk] = HassKey(f"{DOMAIN}_mcp_sdk")
+
+
+async def async_load(hass: HomeAssistant) -> Sdk:
+    """Return the SDK, installed if need be. Raises `McpSdkError`."""
+    if (loaded := hass.data.get(_SDK)) is not None:
+        return loaded
+    try:
+        integration = await async_get_integration(hass, "mcp")
+        await async_process_requirements(hass, integration.domain, integration.requirements)
+        modules = [await async_import_module(hass, name) for name in _MODULES]
+    except (IntegrationNotFound, HomeAssistantError, ImportError) as err:
+        raise McpSdkError(detail=type(err).__name__) from err
+    hass.data[_SDK] = sdk = Sdk(*modules[:4])
+    return sdk
+
+
+class McpSession:
+    """An open connection to a server."""
+
+    def __init__(self, sdk: Sdk, session: Any, watch: Watch) -> None:
+        """Wrap a session of the SDK after its first exchange."""
+        self._types = sdk.types
+        self._session = session
+        self._watch = watch
+
+    async def async_list_tools(self) -> list[RemoteTool]:
+        """Return the tools of the server. Raises `McpError`."""
+        tools: list[RemoteTool] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await self._async_ask(
+                self._session.list_tools(params=self._types.PaginatedRequestParams(cursor=cursor))
+            )
+            tools += [_remote_tool(tool) for tool in page.tools]
+            cursor = _either(page, "next_cursor", "nextCursor")
+            if not cursor or len(tools) >= MAX_TOOLS:
+                break
+        return tools[:MAX_TOOLS]
+
+    async def async_check(self) -> None:
+        """Return when the server answers; that it does not know the question is an answer. Raises `McpError`."""
+        try:
+            await self._async_ask(self._session.send_ping())
+        except McpProtocolError as err:
+            if self._watch.status or not err.said:
+                raise
+
+    async def async_call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Return what a tool answers. Raises `McpError`.
+
+        Not through the SDK's own method: it would check the result by the server's schema, whose references lead anywhere.
+        """
+        types = self._types
+        params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+        request = types.CallToolRequest(params=params)
+        if hasattr(types.ClientRequest, "model_validate"):  # until 1.x, a model around all requests
+            request = types.ClientRequest(request)
+        result = await self._async_ask(self._session.send_request(request, types.CallToolResult))
+        structured = _either(result, "structured_content", "structuredContent")
+        return Answer(text_of(result.content, structured), bool(_either(result, "is_error", "isError")))
+
+    async def _async_ask[T](self, request: Awaitable[T]) -> T:
+        """Wait for an answer, but not beyond the end of the connection."""
+        asked = asyncio.ensure_future(request)
+        lost = asyncio.ensure_future(self._watch.lost.wait())
+        try:
+            done, _ = await asyncio.wait({asked, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if asked in done:
+                return asked.result()
+        except Exception as err:
+            raise error_of(err, self._watch) from err
+        finally:
+            asked.cancel()
+            lost.cancel()
+        raise McpUnreachableError(detail="connection lost")
+
+
+@asynccontextmanager
+async def async_connect(
+    hass: HomeAssistant, address: Address, on_change: Callable[[], None] = lambda: None, watch: Watch | None = None
+) -> AsyncGenerator[McpSession]:
+    """Connect; has to be left by the task that entered. `on_change` is called when the server says that its tools changed.
+
+    Raises `McpError`, also in place of any error that the connection broke off with meanwhile.
+    """
+    sdk = await async_load(hass)
+    watch = watch or Watch()
+    tries = _tries(address)
+    for kind, url in tries:
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(CONNECT_TIMEOUT):
+                    session = await stack.enter_async_context(
+                        _opened(sdk, kind, replace(address, url=url), on_change, watch)
+                    )
+            except Exception as err:
+                error = error_of(err, watch)
+                if (kind, url) == tries[-1] or not isinstance(error, McpProtocolError):
+                    raise error from err
+                watch.reset()
+                continue
+            yield session
+            return
+
+
+async def async_list_tools(hass: HomeAssistant, address: Address) -> list[RemoteTool]:
+    """Connect, list the tools and leave. Raises `McpError`."""
+    try:
+        async with async_connect(hass, address) as session, asyncio.timeout(CONNECT_TIMEOUT):
+            return await session.async_list_tools()
+    except TimeoutError as err:
+        raise McpUnreachableError(detail="timeout") from err
+
+
+def _tries(address: Address) -> list[tuple[str, str]]:
+    """Return transports and addresses in the order in which they are tried; a bare host may serve at the usual path, too."""
+    kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]
+    tries = [(kind, address.url) for kind in kinds]
+    if (url := URL(address.url)).path == "/":
+        tries += [(kind, str(url.with_path(USUAL_PATHS[kind]))) for kind in kinds]
+    return tries
+
+
+@asynccontextmanager
+async def _opened(
+    sdk: Sdk, kind: str, address: Address, on_change: Callable[[], None], watch: Watch
+) -> AsyncGenerator[McpSession]:
+    """Open a connection of one kind. Whatever it ends with is told as one of our errors."""
+
+    async def heard(message: Any) -> None:
+        if isinstance(getattr(message, "root", message), sdk.types.ToolListChangedNotification):
+            on_change()
+
+    def client(**settings: Any) -> Any:
+        return sdk.httpx.AsyncClient(
+            transport=WatchedTransport(sdk.httpx, address, watch),
+            follow_redirects=True,
+            timeout=sdk.httpx.Timeout(CONNECT_TIMEOUT, read=READ_TIMEOUT),
+        )
+
+    yielded: BaseException | None = None
+    try:
+        async with AsyncExitStack() as stack:
+            if kind == SSE:
+                transport = sdk.sse.sse_client(address.url, httpx_client_factory=client)
+            else:
+                http_client = await stack.enter_async_context(client())
+                transport = sdk.streamable.streamable_http_client(address.url, http_client=http_client)
+            reading, writing, *_ = await stack.enter_async_context(transport)
+            session = await stack.enter_async_context(
+                sdk.session.ClientSession(reading, writing, message_handler=heard)
+            )
+            await session.initialize()
+            watch.connected = kind
+            try:
+                yield McpSession(sdk, session, watch)
+            except BaseException as err:
+                yielded = err
+                raise
+    except McpError:
+        raise
+    except Exception as err:
+        if yielded is not None and isinstance(yielded, Exception):
+            raise yielded from None  # out of the groups that the SDK puts around everything
+        raise error_of(err, watch) from err
+    finally:
+        watch.lost.set()
+
+
+def error_of(err: BaseException, watch: Watch) -> McpError:
+    """Return our error for any that the SDK raised; what was seen on the wire tells more than its words."""
+    while isinstance(err, BaseExceptionGroup):
+        err = err.exceptions[0]
+    if isinstance(err, McpError):
+        return err
+    if watch.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) or watch.without_key:
+        return McpAuthError()
+    if watch.address_refused:
+        return McpAddressError()
+    if watch.certificate_refused:
+        return McpCertificateError()
+    silent = isinstance(err, TimeoutError) and (watch.connected or not watch.answered)
+    if watch.failure or silent or watch.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return McpUnreachableError(detail=watch.failure or str(watch.status or "timeout"))
+    said = getattr(getattr(err, "error", None), "message", "")  # of JSON-RPC
+    return McpProtocolError(detail=str(watch.status or type(err).__name__), said=str(said))
+
+
+def text_of(content: Iterable[Any], structured: object) -> str:
+    """Return what a result says: its texts, and a word for what is none."""
+    parts = [part for block in content if (part := _part(block))]
+    if not parts and structured is not None:
+        parts = [dump(structured).decode()]
+    return "\n".join(parts)
+
+
+def _part(block: Any) -> str:
+    """Return a block of content as text."""
+    resource = getattr(block, "resource", None)
+    for source in (block, resource):
+        if isinstance(text := getattr(source, "text", None), str):
+            return text
+    kind = str(getattr(block, "type", "data"))
+    data = getattr(block, "data", None) or getattr(resource, "blob", None) or ""
+    mimes = (getattr(part, name, None) for part in (block, resource) for name in ("mime_type", "mimeType"))
+    if data:
+        return f"[{kind}, {next(filter(None, mimes), '?')}, {len(data) * 3 // 4} bytes: not shown]"
+    return f"[{kind}: {getattr(block, 'uri', None) or '?'}]"
+
+
+def _remote_tool(tool: Any) -> RemoteTool:
+    hints = tool.annotations
+    return RemoteTool(
+        name=str(tool.name),
+        title=tool.title or (hints.title if hints else None),
+        description=tool.description,
+        schema=_either(tool, "input_schema", "inputSchema"),
+        read_only=bool(
+            hints
+            and _either(hints, "read_only_hint", "readOnlyHint")
+            and not _either(hints, "destructive_hint", "destructiveHint")
+        ),
+    )
+
+
+def _either(value: Any, new: str, old: str) -> Any:
+    return getattr(value, new) if hasattr(value, new) else getattr(value, old)

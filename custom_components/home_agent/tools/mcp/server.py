@@ -1,0 +1,252 @@
+"""One server: connected in the background, for as long as the entry is loaded."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant, callback
+from yarl import URL
+
+from ...support import issues
+from ...support.const import LOGGER
+from ...support.errors import McpError, McpUnreachableError
+from ...support.localize import async_error_text
+from ...support.outages import CircuitBreaker
+from ...support.secrets import Mask
+from .sdk import Answer, McpSession, RemoteTool, async_connect
+from .wire import CONNECT_TIMEOUT, Address, Watch
+
+AT_ONCE = 2  # calls to one server
+CHECK = 30.0  # seconds until a quiet server is asked whether it is still there
+REFRESH = 10  # checks until the tools are listed again: most servers do not say when they change
+FIRST_DELAY = 5.0  # seconds until the next attempt, doubled with each
+LONGEST_DELAY = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """What is stored of a server."""
+
+    subentry_id: str
+    title: str
+    address: Address
+    allowed: frozenset[str] = frozenset()
+    """Tools that may be called although they are not said to only read."""
+
+
+class Server:
+    """Keeps a connection, and the list of tools that came with it."""
+
+    def __init__(self, hass: HomeAssistant, config: ServerConfig, on_change: Callable[[], None] = lambda: None) -> None:
+        """Prepare; `async_start` connects. `on_change` is called when other tools can be called than before."""
+        self.config = config
+        self._on_change = on_change
+        self.tools: tuple[RemoteTool, ...] = ()
+        """As they were last listed."""
+        self._hass = hass
+        self._session: McpSession | None = None
+        self._watch = Watch()
+        self._changed = asyncio.Event()
+        self._wanted = asyncio.Event()
+        """Somebody waits for the next attempt."""
+        self._attempt = hass.loop.create_future()
+        """Done when the attempt of now has come to an end, whichever; none has begun."""
+        self._attempt.set_result(None)
+        self._next = hass.loop.create_future()
+        """The same of the one after it."""
+        self._error: McpError | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._free = asyncio.Semaphore(AT_ONCE)
+        self._breaker = CircuitBreaker(f"The MCP server {config.title}")
+
+    @property
+    def connected(self) -> bool:
+        """Whether its tools can be called now."""
+        return self._session is not None
+
+    @property
+    def mask(self) -> Mask:
+        """What takes its key out of texts."""
+        auth = self.config.address.auth
+        return Mask(auth.hidden if auth else ())
+
+    @callback
+    def async_start(self, entry: ConfigEntry) -> None:
+        """Connect, and again whenever the connection is lost, until the entry is unloaded. Nobody waits for it."""
+        if self._running is None:
+            name = f"home_agent mcp {self.config.subentry_id}"
+            self._running = entry.async_create_background_task(self._hass, self._async_run(), name)
+
+    async def async_stop(self) -> None:
+        """Leave the server."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running], timeout=CONNECT_TIMEOUT)
+            self._running = None
+            self._next.cancel()
+        issues.async_mcp_server_recovered(self._hass, self.config.subentry_id)
+
+    async def async_ready(self) -> None:
+        """Wait until its tools can be called; one that rests after a failure is tried at once.
+
+        Raises `McpError` with what that attempt ends with.
+        """
+        if self._session is not None:
+            return
+        attempt = self._attempt
+        if attempt.done():
+            self._wanted.set()
+            attempt = self._next
+        await asyncio.wait([attempt])
+        if self._session is None:
+            raise self._error or McpUnreachableError(detail="not connected")
+
+    def usable(self) -> list[RemoteTool]:
+        """Return the tools that may be called: those said to only read, and those the owner names."""
+        return [tool for tool in self.tools if tool.read_only or tool.name in self.config.allowed]
+
+    async def async_call(self, name: str, arguments: Mapping[str, Any], *, repeatable: bool) -> Answer:
+        """Call a tool; see `McpSession.async_call`. Raises `McpError`.
+
+        One that is `repeatable` is called once more when the connection turns out to be lost: a server that was started
+        anew does not know its old sessions. Whether any other call was heard is not known.
+        """
+        async with self._free:
+            watch = self._watch
+            try:
+                return await self._async_call(watch, name, arguments)
+            except McpError:
+                if not repeatable or not watch.lost.is_set():
+                    raise
+            await self.async_ready()
+            return await self._async_call(self._watch, name, arguments)
+
+    async def _async_call(self, watch: Watch, name: str, arguments: Mapping[str, Any]) -> Answer:
+        if self._session is None:
+            raise McpUnreachableError(detail="not connected")
+        try:
+            return await self._session.async_call(name, arguments)
+        except McpError:
+            if watch.status or watch.failure:  # not about the call, but about the connection
+                self._session = None
+                self._on_change()
+                watch.lost.set()
+            raise
+
+    async def _async_run(self) -> None:
+        while True:
+            self._watch = Watch()
+            self._wanted.clear()
+            self._attempt, self._next = self._next, self._hass.loop.create_future()
+            try:
+                async with async_connect(self._hass, self.config.address, self._changed.set, self._watch) as session:
+                    await self._async_stay(session)
+            except Exception as err:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():  # a request under way may have put an error in its place
+                    raise asyncio.CancelledError from err
+                if not isinstance(err, McpError):
+                    LOGGER.debug("The MCP server %s made the library fail", self.config.title, exc_info=err)
+                    err = McpUnreachableError(detail=type(err).__name__)
+                await self._async_failed(err)
+            finally:
+                self._session = None
+                self._on_change()
+                self._async_decided()
+            with suppress(TimeoutError):  # unless a tool is to be called
+                async with asyncio.timeout(min(FIRST_DELAY * 2 ** max(self._breaker.failures - 1, 0), LONGEST_DELAY)):
+                    await self._wanted.wait()
+
+    async def _async_stay(self, session: McpSession) -> None:
+        """List the tools, whenever they may have changed, until the connection is lost. Raises `McpError`."""
+        while True:
+            self._changed.clear()
+            async with _in_time():
+                self.tools = tuple(await session.async_list_tools())
+            self._async_worked(session)
+            for _ in range(REFRESH):
+                await self._async_until_change()
+                if self._watch.lost.is_set():
+                    raise McpUnreachableError(detail="connection lost")
+                if self._changed.is_set():
+                    break
+                async with _in_time():
+                    await session.async_check()
+
+    async def _async_until_change(self) -> None:
+        waiting = [asyncio.ensure_future(event.wait()) for event in (self._changed, self._watch.lost)]
+        try:
+            await asyncio.wait(waiting, timeout=CHECK, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    @callback
+    def _async_worked(self, session: McpSession) -> None:
+        if self._breaker.succeeded():
+            issues.async_mcp_server_recovered(self._hass, self.config.subentry_id)
+        self._session = session
+        self._on_change()
+        self._async_decided()
+
+    @callback
+    def _async_decided(self) -> None:
+        if not self._attempt.done():
+            self._attempt.set_result(None)
+
+    async def _async_failed(self, error: McpError) -> None:
+        self._session, self._error = None, error
+        if self._breaker.failed(type(error).__name__):
+            reason = await async_error_text(self._hass, self._hass.config.language, error)
+            issues.async_mcp_server_failing(self._hass, self.config.subentry_id, self.config.title, reason)
+
+
+@asynccontextmanager
+async def _in_time() -> AsyncGenerator[None]:
+    """Give a server its time to answer; raises `McpUnreachableError` after that."""
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT):
+            yield
+    except TimeoutError as err:
+        raise McpUnreachableError(detail="timeout") from err
+
+
+class SharedServers:
+    """Servers that tools of the owner's own name: each is connected once, from the first call until no tool uses it."""
+
+    def __init__(self, hass: HomeAssistant, entry: ConfigEntry) -> None:
+        """Connections end with the entry."""
+        self._hass = hass
+        self._entry = entry
+        self._servers: dict[Address, Server] = {}
+        self._users: dict[Address, set[object]] = {}
+
+    @callback
+    def async_get(self, address: Address, user: object) -> Server:
+        """Return the connection to an address, opened in the background."""
+        if (server := self._servers.get(address)) is None:
+            url = URL(address.url)
+            place = f"{url.raw_authority}{url.raw_path}"
+            config = ServerConfig(subentry_id=place, title=url.raw_authority, address=address)
+            server = self._servers[address] = Server(self._hass, config)
+            server.async_start(self._entry)
+        self._users.setdefault(address, set()).add(user)
+        return server
+
+    async def async_release(self, address: Address, user: object) -> None:
+        """Let go of an address; the last user closes the connection."""
+        users = self._users.get(address, set())
+        users.discard(user)
+        if not users and (server := self._servers.pop(address, None)) is not None:
+            del self._users[address]
+            await server.async_stop()
+
+    async def async_close(self) -> None:
+        """Close all connections."""
+        servers = [*self._servers.values()]
+        self._servers.clear()
+        self._users.clear()
+        await asyncio.gather(*(server.async_stop() for server in servers))

@@ -1,0 +1,260 @@
+"""`ha_query`: how something in the house is, or was (S1-38)."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers import area_registry as ar, llm
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+
+from ..home.domains import DOMAINS, UNKNOWN
+from ..home.domains.read_only import FORECAST
+from ..home.name_index import HomeSource, Names
+from ..home.states import (
+    all_attributes,
+    attribute_names,
+    chosen_attributes,
+    computed,
+    detail_call,
+    details_from_response,
+    json_safe,
+    key_attributes,
+    local_time,
+    plain_text,
+)
+from ..home.targets import Targets
+from ..policy.tool import HomeAgentTool
+from ..support.encoding import dump
+from ..support.errors import ToolRefusal
+from ..turn.plan import ActionClass, Plan, ServiceCall
+from ..turn.turn import Turn
+from .arguments import LenientSchema, entity_ids, json_object, text_list
+from .history import async_history
+
+MAX_CHARACTERS = 8000  # of one result
+MAX_DETAILED = 50  # entities with attributes
+MAX_LISTED = 400  # entities that are looked at for one answer
+MAX_WITH_DETAILS = 3  # entities whose lists, events or forecasts are fetched
+
+WIRE: JsonObjectType = {
+    "type": "object",
+    "properties": {
+        "entity_id": {
+            "type": "string",
+            "description": "The entity ID to query (e.g., 'sensor.temperature'). Can use wildcards (e.g., 'light.*')",
+        },
+        "attributes": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Specific attributes to retrieve (optional, returns all if not specified)",
+        },
+        "history": {
+            "type": "object",
+            "description": "Optional: retrieve historical data",
+            "properties": {
+                "duration": {"type": "string", "description": "Time range (e.g., '1h', '24h', '7d')"},
+                "aggregate": {"type": "string", "enum": ["avg", "min", "max", "sum", "count"]},
+            },
+        },
+    },
+    "required": ["entity_id"],
+}
+_AGGREGATES = {
+    **{name: name for name in ("avg", "min", "max", "sum", "count")},
+    "average": "avg", "mean": "avg", "minimum": "min", "maximum": "max", "total": "sum",
+}  # fmt: skip
+
+
+def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Put history that stands at the top, or is only a duration, where it belongs."""
+    tidied = {key: value for key, value in data.items() if key not in ("duration", "aggregate") and value is not None}
+    history = data.get("history")
+    if isinstance(history, str) and not history.lstrip().startswith("{"):
+        history = {"duration": history} if history.strip() else None
+    beside = {key: data[key] for key in ("duration", "aggregate") if data.get(key) is not None}
+    if beside or history:
+        tidied["history"] = {**json_object(history), **beside}
+    else:
+        tidied.pop("history", None)
+    return tidied
+
+
+def _aggregate(value: object) -> str | None:
+    if value in (None, "", "none"):
+        return None
+    if (name := _AGGREGATES.get(str(value).strip().casefold())) is None:
+        raise probatio.Invalid("expected avg, min, max, sum or count")
+    return name
+
+
+class HaQuery(HomeAgentTool):
+    """Reads states, attributes and history."""
+
+    name = "ha_query"
+    title = "Query the house"
+    description = "Get current state and attributes of Home Assistant entities. Use this to check if lights are on, get sensor values, etc."
+    guide = (
+        "ha_query tells states, attributes and history. entity_id takes wildcards (light.*), names and areas: use it to search "
+        "when you are not sure of an id."
+    )
+    guide_is_default = True
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = LenientSchema(
+        {
+            probatio.Required("entity_id"): entity_ids,
+            probatio.Optional("attributes", default=list): text_list,
+            probatio.Optional("history"): {
+                probatio.Optional("duration", default=""): probatio.Any(str, int, float, None),
+                probatio.Optional("aggregate", default=None): _aggregate,
+            },
+        },
+        _tidy,
+    )
+    wire_parameters = WIRE
+
+    def __init__(self, home: HomeSource) -> None:
+        """Take where the exposed home is read."""
+        self._names = Names(home)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return which entities are read; raises `ToolRefusal` when nothing matches."""
+        targets = Targets(hass=hass, names=self._names, area_id=turn.area_id, user=turn.user)
+        found: dict[str, None] = {}
+        refused: list[ToolRefusal] = []
+        for text in args["entity_id"]:
+            try:
+                found |= dict.fromkeys((await targets.async_find(text)).entity_ids)
+            except ToolRefusal as err:
+                refused.append(err)
+        if not found:
+            raise refused[0]
+        return Plan(action=ActionClass.READ, targets=tuple(found), effects=_detail_calls(hass, tuple(found), args))
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Return the states, bounded; raises `ToolRefusal` when history is asked for and there is none."""
+        states = [state for entity_id in plan.targets if (state := hass.states.get(entity_id)) is not None]
+        if not states:
+            raise ToolRefusal("It is gone.")
+        if (history := args.get("history")) is not None:
+            return await async_history(hass, states, history["duration"], history["aggregate"])
+        if len(states) <= MAX_DETAILED and any(DOMAINS.get(state.domain, UNKNOWN).others_write for state in states):
+            turn.record.taints.add(self.name)
+        details = await _async_details(hass, plan.effects, turn)
+        entities = (await self._names.async_view()).entities
+        areas = ar.async_get(hass)
+
+        def heading(state: State) -> JsonObjectType:
+            entity = entities.get(state.entity_id)
+            area = areas.async_get_area(entity.area_id) if entity is not None and entity.area_id else None
+            row: JsonObjectType = {
+                "entity_id": state.entity_id,
+                "name": json_safe(entity.names[0] if entity else state.name),
+            }
+            return {**row, "state": json_safe(state.state), **({"area": json_safe(area.name)} if area else {})}
+
+        return _bounded(states, heading, args["attributes"], details)
+
+
+def _detail_calls(hass: HomeAssistant, found: Sequence[str], args: Mapping[str, Any]) -> tuple[ServiceCall, ...]:
+    if len(found) > MAX_WITH_DETAILS or "history" in args:
+        return ()
+    states = [state for entity_id in found if (state := hass.states.get(entity_id)) is not None]
+    return tuple(call for state in states if (call := detail_call(hass, state, args["attributes"])) is not None)
+
+
+async def _async_details(hass: HomeAssistant, calls: Sequence[ServiceCall], turn: Turn) -> dict[str, JsonObjectType]:
+    """Return the lists, events and forecasts by entity id."""
+    found: dict[str, JsonObjectType] = {}
+    for call in calls:
+        response = await hass.services.async_call(
+            call.domain,
+            call.service,
+            dict(call.data),
+            blocking=True,
+            context=turn.context,
+            target={"entity_id": call.entity_ids[0]},
+            return_response=True,
+        )
+        found[call.entity_ids[0]] = details_from_response(call, response)
+    return found
+
+
+def _bounded(
+    states: Sequence[State],
+    heading: Callable[[State], JsonObjectType],
+    attributes: Sequence[str],
+    details: Mapping[str, JsonObjectType],
+) -> JsonValueType:
+    """Return as much as fits: all attributes, the key ones, none, names only, counts. Says what was left out."""
+    wanted = [name for name in attributes if name not in (FORECAST, "state", "completed")]
+
+    def full(state: State) -> JsonObjectType:
+        row = heading(state) | {"last_changed": local_time(state.last_changed)}
+        if wanted:
+            row["attributes"] = chosen_attributes(state, wanted)
+            if missing := [name for name in wanted if name not in state.attributes]:
+                row["note"] = (
+                    f"It has no {plain_text(', '.join(missing))}. It has: {', '.join(attribute_names(state))}."
+                )
+        else:
+            row["attributes"] = all_attributes(state)
+        return row | computed(state) | details.get(state.entity_id, {})
+
+    def brief(state: State) -> JsonObjectType:
+        return heading(state) | key_attributes(state) | computed(state)
+
+    if len(states) == 1:
+        one = full(states[0])
+        return one if _fits(one) else _cut(heading(states[0]), states[0], details)
+    for row, limit, note in (
+        (full, MAX_DETAILED, None),
+        (brief, MAX_DETAILED, "Only the most important attributes are listed."),
+        (heading, MAX_LISTED, "Attributes are left out: ask for fewer entities."),
+    ):
+        if len(states) <= limit and _fits(rows := [row(state) for state in states]):
+            result: JsonObjectType = {"count": len(states), "entities": [*rows]}
+            return result | ({"note": note} if note else {})
+    return _overview(states)
+
+
+def _fits(value: object) -> bool:
+    return len(dump(value)) <= MAX_CHARACTERS
+
+
+def _cut(heading: JsonObjectType, state: State, details: Mapping[str, JsonObjectType]) -> JsonObjectType:
+    """Return one entity that says too much: its key attributes, then its details as far as they fit."""
+    row = heading | key_attributes(state)
+    for name, value in details.get(state.entity_id, {}).items():
+        if isinstance(value, list):
+            while value and not _fits({**row, name: value}):
+                value = value[:-1]
+        row[name] = value
+    return row | {"note": f"Not everything fits. Ask for single attributes: {', '.join(attribute_names(state)[:30])}."}
+
+
+def _overview(states: Sequence[State]) -> JsonObjectType:
+    """Return states by id as far as they fit, and counts of all."""
+    counts: dict[str, Counter[str]] = {}
+    for state in states:
+        counts.setdefault(state.domain, Counter())[plain_text(state.state[:40])] += 1
+    listed: JsonObjectType = {}
+    room = MAX_CHARACTERS * 3 // 4
+    for state in states[:MAX_LISTED]:
+        room -= len(state.entity_id) + len(state.state) + 6
+        if room < 0:
+            break
+        listed[state.entity_id] = json_safe(state.state)
+    summary: JsonObjectType = {
+        domain: {"count": counter.total(), "states": dict(counter.most_common(5))}
+        for domain, counter in sorted(counts.items(), key=lambda item: -item[1].total())[:20]
+    }
+    return {
+        "count": len(states),
+        "domains": summary,
+        "entities": listed,
+        "note": f"{len(states) - len(listed)} entities are not listed. Narrow it down: light.*, *kitchen*, an area's name.",
+    }

@@ -1,0 +1,153 @@
+"""What tools from elsewhere are called, take and say, made fit for a model: readable, bounded, without control characters."""
+
+from collections.abc import Container
+import re
+from typing import Any
+
+from homeassistant.helpers import llm
+from homeassistant.helpers.intent import IntentResponseType
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util import slugify
+from homeassistant.util.json import (
+    JSON_DECODE_EXCEPTIONS,
+    JsonObjectType,
+    JsonValueType,
+    json_loads,
+    json_loads_object,
+)
+
+from ..support.encoding import dump
+from ..support.errors import ToolRefusal
+
+MAX_NAME = 64  # characters
+MAX_ALIKE = 20  # tools whose names come to the same
+MAX_RESULT = 16_000  # characters that a model is told of one result
+MAX_ERROR = 1000  # characters
+MAX_DEPTH = 50  # of lists and objects in a result
+MAX_SCHEMA = 8000  # characters
+MAX_SCHEMA_DEPTH = 12
+
+RESERVED = frozenset({"query_external_llm", "all", "none"})
+"""Names of our own tools, those with `ha_` apart, and words with a meaning where tools are chosen."""
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
+)
+"""Besides the controls proper what is not seen and turns text around: a person would read something else than a model.
+The joiners of Persian, Hindi and emoji stay."""
+_NOT_FOR_MODELS = ("card", "language", "speech", "speech_slots", "reprompt")
+"""Parts of an intent's response that are sentences for people or empty for models."""
+
+
+def tool_name_from(text: str) -> str:
+    """Return a name of at most 64 characters, where other scripts are written in Latin letters; "" or `_` when nothing is left."""
+    if any(sign.isalnum() and not sign.isascii() for sign in text):
+        text = slugify(text)
+    return _NO_NAME.sub("_", text)[:MAX_NAME]
+
+
+def free_name(name: str, used: Container[str]) -> str:
+    """Return a name that is not used yet, with a number behind it where it is; "" when there is none."""
+    numbered = (f"{name[: MAX_NAME - 3]}_{number}" for number in range(2, MAX_ALIKE + 1))
+    return next((item for item in (name, *numbered) if item not in used), "") if name else ""
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether a name is one of ours, which no other tool may have."""
+    return name in RESERVED or name.startswith("ha_")
+
+
+def schema_from(schema: object) -> JsonObjectType | None:
+    """Return the JSON schema of an object; None for anything else, and for what is too large or too deep to be told."""
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object" or _depth(schema) > MAX_SCHEMA_DEPTH:
+        return None
+    text = _CONTROL.sub("", dump(schema).decode())
+    if len(text) > MAX_SCHEMA or not isinstance(schema.get("properties", {}), dict):
+        return None
+    try:
+        plain = json_loads(text)
+    except JSON_DECODE_EXCEPTIONS:  # numbers that are none
+        return None
+    assert isinstance(plain, dict)
+    return {**plain, "type": "object", "properties": plain.get("properties") or {}}
+
+
+def _depth(value: object) -> int:
+    """Return how deep a value goes, as far as it matters."""
+    level, depth = [value], 0
+    while level and depth <= MAX_SCHEMA_DEPTH:
+        depth += 1
+        level = [
+            inner
+            for item in level
+            for inner in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        ]
+    return depth
+
+
+def wrong_arguments(schema: JsonObjectType, args: dict[str, Any]) -> str | None:
+    """Return what is plainly wrong with arguments for such a schema; whose tool it is judges the rest."""
+    properties, required = schema["properties"], schema.get("required")
+    assert isinstance(properties, dict)
+    names = [key for key in required if isinstance(key, str)] if isinstance(required, list) else []
+    if missing := [key for key in names if key not in args]:
+        return f"missing: {', '.join(missing)}"
+    unknown = [key for key in args if key not in properties] if schema.get("additionalProperties") is False else []
+    if unknown:
+        return f"unknown: {', '.join(unknown)}; there are: {', '.join(properties) or 'none'}"
+    return "too long" if len(dump(args)) > MAX_RESULT else None
+
+
+def cleaned(text: str, limit: int = MAX_ERROR) -> str:
+    """Return a text without control characters, cut where it is too long."""
+    text = _CONTROL.sub("", text)
+    return text if len(text) <= limit else f"{text[:limit]} … ({len(text)} characters)"
+
+
+def cleaned_json(value: JsonValueType, depth: int = MAX_DEPTH) -> JsonValueType:
+    """Return JSON without control characters. Raises `ToolRefusal` when it is nested without end."""
+    if not depth:
+        raise ToolRefusal("The answer is nested too deeply.")
+    match value:
+        case str():
+            return _CONTROL.sub("", value)
+        case dict():
+            return {_CONTROL.sub("", key): cleaned_json(item, depth - 1) for key, item in value.items()}
+        case list():
+            return [cleaned_json(item, depth - 1) for item in value]
+    return value
+
+
+def content_from(text: str, *, is_json: bool = False) -> JsonValueType:
+    """Return a text as what it says when it is JSON, or looks like it. Raises `ToolRefusal` for what is nested without end."""
+    if is_json or text.lstrip().startswith(("{", "[")):
+        try:
+            return cleaned_json(json_loads(text))
+        except JSON_DECODE_EXCEPTIONS:
+            pass  # it only looks like JSON: a text like any other
+    return _CONTROL.sub("", text)
+
+
+def bounded(value: JsonValueType) -> JsonValueType:
+    """Return a result as it is, or the beginning of its text when it is too long for a model."""
+    text = value if isinstance(value, str) else dump(value).decode()
+    if len(text) <= MAX_RESULT:
+        return value
+    return {"text": text[:MAX_RESULT], "note": f"Cut off: {MAX_RESULT} of {len(text)} characters."}
+
+
+def plain_result(result: llm.ToolResult | JsonObjectType) -> JsonValueType:
+    """Return what a tool of Home Assistant handed back, bounded. Raises `ToolRefusal` when it reports an error."""
+    data = result.data if isinstance(result, llm.ToolResult) else result
+    plain = json_loads_object(json_dumps(data))  # dates, sets and the like become what JSON has
+    if isinstance(result, llm.ToolResult) and result.error:
+        raise ToolRefusal(cleaned(str(plain.get("error_text") or plain.get("error") or json_dumps(plain))))
+    if not isinstance(data, llm.IntentResponseDict):
+        return bounded(plain)
+    speech = plain.get("speech")
+    said = speech.get("plain") if isinstance(speech, dict) else None
+    sentence = str(said.get("speech") or "") if isinstance(said, dict) else ""
+    if plain.get("response_type") == IntentResponseType.ERROR.value:
+        raise ToolRefusal(cleaned(sentence or "The action failed."))
+    told = {key: value for key, value in plain.items() if key not in _NOT_FOR_MODELS}
+    return {**told, **({"answer": cleaned(sentence)} if sentence else {})}

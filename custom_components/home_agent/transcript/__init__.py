@@ -1,0 +1,1 @@
+"""What was said, and what a model was told with it."""

@@ -1,0 +1,670 @@
+"""What was said in a conversation and what a model was told with it, round by round, as long as Home Assistant's session.
+
+A round is a user message with everything up to the next one, so a tool call and its result are never separated. What was
+told with a round is kept as it was sent, so that each request starts with the whole previous one; where a conversation is
+too long, about half of its rounds are dropped at once, and the prompt cache of the model holds for several turns again.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from homeassistant.components.conversation import (
+    AssistantContent,
+    Content,
+    SystemContent,
+    ToolResultContent,
+    UserContent,
+)
+from homeassistant.core import State, callback
+from homeassistant.helpers import chat_session, llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
+from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
+
+from ..settings.profile import Mode, Profile
+from ..support.encoding import dump
+from ..support.errors import ConversationBusy
+from ..support.masking import Mask, masked_values
+from ..turn.turn import Owner, Turn
+from .conversations import Conversation, Conversations, Role, StoredMessage, is_given, kept_messages
+
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+MAX_SPOKEN_OF = 12  # entities
+TRIM_TO = 0.5  # share of the limits that is kept when they are passed
+TOOL_CALL_CHARS = 60  # wire overhead of one tool call
+LEAST_SHARE = 8  # of a window: as much is left for results however long everything else is
+LEAST = 64  # tokens of one result
+MARK = "…"
+TOO_LONG = "The result was too long and is cut here. Ask for less."
+NOT_KEPT: JsonObjectType = {"success": True, "result": "no longer kept"}
+FAILED: JsonObjectType = {"success": False, "error": "no longer kept"}
+
+# The turn part as text. Everything in it is data: JSON in one line, inside a tag that no value can close.
+TAG = "house"
+_NOTHING: Mapping[str, int] = {}
+_NO_SECTIONS: Mapping[str, tuple[str, Sequence[JsonValueType]]] = {}
+
+type Estimate = Callable[[str], int]
+"""Returns how many tokens a text is, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownState:
+    """An entity as the model knows it."""
+
+    text: str
+    state: State | None
+    """The state object the text was made from; None once the model was told that the entity is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPart:
+    """What a model was told with one user message."""
+
+    text: str
+    told: Mapping[str, KnownState] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Date, area, user and language as they were told, and what was said in rounds that are not sent any more."""
+    items: Sequence[str] = ()
+    """Keys of the passages, memories and events in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the model knows from the parts that are still sent."""
+
+    entities: Mapping[str, KnownState] = field(default_factory=dict)
+    """In the order in which they were told last."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    items: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Round:
+    """A user message, what followed it, and what the model was told with both."""
+
+    question: UserContent
+    speaker: Owner | None = None
+    """None: another agent heard it."""
+    at: datetime
+    answers: list[Content] = field(default_factory=list)
+    """What follows it in the chat log."""
+    part: TurnPart | None = None
+    endpoint_id: str = ""
+    """Subentry id of the model that was asked with it; no other one ever read the message as it was said."""
+    notes: dict[int, str] = field(default_factory=dict)
+    """What the model was told behind an answer, by its place among the answers."""
+    results: dict[int, ToolResultContent] = field(default_factory=dict)
+    """Results of tools as they were sent, by their place among the answers: long ones are cut."""
+    failed: bool = False
+    """It got an error instead of an answer: neither is sent again, unless something was done in it."""
+
+    @property
+    def sent_answers(self) -> Sequence[Content]:
+        """The answers as they are sent: without the error in the end, with results as long as there was room.
+
+        A turn that was cancelled stands in the log of 2026.11 with an answer that begins with `Error: `.
+        """
+        answers = self.answers
+        if self.failed and answers and isinstance(last := answers[-1], AssistantContent) and not last.tool_calls:
+            answers = answers[:-1]
+        return [self.results.get(place, item) for place, item in enumerate(answers)] if self.results else answers
+
+    @property
+    def told(self) -> str:
+        """All that the model was told with it besides what was said."""
+        return "".join((self.part.text if self.part else "", *self.notes.values()))
+
+    def size(self, estimate: Estimate) -> Size:
+        """Return how large the round is."""
+        messages, words = 1, estimate(self.question.content)
+        for item in self.answers:
+            if isinstance(item, ToolResultContent):
+                words += estimate(str(item.result.data))
+            elif isinstance(item, AssistantContent):
+                if item.content:
+                    messages += 1
+                    words += estimate(item.content)
+                words += sum((TOOL_CALL_CHARS + len(str(call.tool_args))) // 4 for call in item.tool_calls or ())
+        return Size(messages, words, words + (estimate(self.part.text) if self.part else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a round is."""
+
+    messages: int
+    """What was said: user messages and answers in words; tool calls travel with their round."""
+    words: int
+    """Tokens of what was said, called and returned."""
+    tokens: int
+    """The same with the turn part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much of a conversation is sent."""
+
+    messages: int = 0
+    words: int
+    """Tokens of what was said."""
+    tokens: int
+    """Tokens together with what was told of the house: that has a share of its own, which it may pass in a long talk."""
+
+    def are_passed_by(self, sizes: Sequence[Size]) -> bool:
+        """Return whether rounds are too much."""
+        return (
+            sum(size.messages for size in sizes) > self.messages
+            or sum(size.words for size in sizes) > self.words
+            or sum(size.tokens for size in sizes) > self.tokens
+        )
+
+    def halved(self) -> Limits:
+        """Return what is kept when the limits are passed."""
+        return Limits(
+            messages=min(self.messages, max(2, int(self.messages * TRIM_TO))),
+            words=int(self.words * TRIM_TO),
+            tokens=int(self.tokens * TRIM_TO),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Which rounds are sent."""
+
+    rounds: Sequence[Round] = ()
+    """The newest (unanswered) one last."""
+    dropped: Sequence[Round] = ()
+    """Those that were sent so far and are not any more."""
+    dropped_tokens: int = 0
+
+
+def fit_results(rounds: Sequence[Round], room: int, estimate: Estimate, *, shorter: bool = False) -> None:
+    """Cut results that were not sent before where they are too long for `room`, in tokens for all that is sent.
+
+    A server that is sent too much either refuses it or, worse, silently leaves out the beginning: the instructions. With
+    `shorter` the results of the newest round are cut to at most half of what they were sent with: the model said that it
+    was too much. What short ones leave of the room is for the long ones.
+    """
+    due: list[tuple[int, int, Round, ToolResultContent]] = []
+    for one in rounds:
+        again = shorter and one is rounds[-1]
+        for place, item in enumerate(one.answers):
+            if isinstance(item, ToolResultContent) and (again or place not in one.results):
+                due.append((estimate(_text(item)), place, one, item))
+    if not due:
+        return
+    new = {(one, place) for _, place, one, _ in due}
+    others = 0
+    for one in rounds:
+        others += estimate(one.question.content)
+        room -= estimate(one.told)
+        for place, item in enumerate(one.sent_answers):
+            if isinstance(item, AssistantContent):
+                others += estimate(item.content or "") + sum(estimate(str(call)) for call in item.tool_calls or ())
+            elif (one, place) not in new:
+                others += estimate(_text(item))
+    room = max(room - others, room // LEAST_SHARE)
+    if shorter:
+        room = min(room, sum(estimate(_text(one.results.get(place, item))) for _, place, one, item in due) // 2)
+    for number, (size, place, one, item) in enumerate(sorted(due, key=lambda one: one[0])):
+        share = max(LEAST, room // (len(due) - number))
+        one.results[place] = item if size <= share else _cut(item, share / size)
+        room -= min(size, share)
+
+
+def _cut(item: ToolResultContent, share: float) -> ToolResultContent:
+    text, data = _text(item), item.result.data
+    success = data.get("success", not item.result.error) if isinstance(data, Mapping) else not item.result.error
+    part = text[: int(len(text) * share)] + MARK
+    return replace(item, result=replace(item.result, data={"success": success, "result": part, "cut": TOO_LONG}))
+
+
+def _text(item: Content) -> str:
+    return dump(item.result.data).decode() if isinstance(item, ToolResultContent) else ""
+
+
+@dataclass(slots=True, kw_only=True)
+class History:
+    """What one owner said in a conversation, which is told to nobody else.
+
+    Home Assistant forgets a conversation after five minutes, and at every restart. What is kept goes before its new chat
+    log in each request, or into the owner's prompt where that asks for it, never both; once chosen it stays the same.
+    """
+
+    conversation_id: str
+    """The stored conversation that goes on; its own id where nothing was kept."""
+    start: datetime = BEGINNING
+    """Rounds before this moment are not sent any more: they were trimmed, or the history was cleared."""
+    messages: Sequence[StoredMessage] = ()
+    """What was said before the session: oldest first, whole rounds, none older than the profile allows."""
+    told_in_prompt: bool = False
+    """The owner's prompt has these messages as text: they are not sent as rounds as well."""
+    restored: Sequence[Round] | None = None
+    """The rounds that are made of them; None: not decided yet."""
+    dropped: list[Round] = field(default_factory=list)
+    """Rounds that are not sent any more and are not yet in the summary."""
+    summary: str = ""
+    """What was said in rounds that are not sent any more; empty: nobody made one."""
+
+    def tell(self) -> Sequence[StoredMessage]:
+        """Return what was said before the session, for a prompt that has it as text: then it is not sent as rounds.
+
+        Nothing when it is already sent as rounds. The prompt is made before the first request, so this comes first.
+        """
+        if self.restored:
+            return ()
+        self.told_in_prompt = True
+        return self.messages
+
+    def restore(
+        self, owner: Owner | None, limit: int, budget: int, estimate: Estimate, tools: Collection[str]
+    ) -> Sequence[Round]:
+        """Return the newest rounds, at most `limit` messages and about `budget` tokens, calls of these tools included."""
+        if self.restored is not None:
+            return self.restored
+        rounds: list[Round] = []
+        known: str | None = None
+        sent = self.messages and not self.told_in_prompt
+        for question, *answers in _newest(self.messages, limit, budget, estimate) if sent else []:
+            when = dt_util.as_local(question.at)
+            date = when.strftime("%A %Y-%m-%d")
+            facts = {} if date == known else {"date": date}
+            known = date
+            part = render_turn_part(time=when.strftime("%H:%M"), facts=facts)
+            content = [item for answer in answers for item in _content(answer, tools)]
+            user = UserContent(content=question.text)
+            rounds.append(Round(question=user, speaker=owner, at=question.at, answers=content, part=TurnPart(part)))
+        self.restored = rounds
+        return rounds
+
+
+def _newest(
+    messages: Sequence[StoredMessage], limit: int, budget: int, estimate: Estimate
+) -> list[list[StoredMessage]]:
+    """Return the newest whole rounds within the limits, oldest first."""
+    chosen: list[list[StoredMessage]] = []
+    one: list[StoredMessage] = []
+    for message in reversed(messages):
+        one.insert(0, message)
+        if message.role is Role.USER:
+            limit -= sum(bool(item.text) for item in one)
+            budget -= sum(estimate(item.text) + sum(estimate(str(call)) for call in item.calls) for item in one)
+            if limit < 0 or budget < 0:
+                break
+            chosen.insert(0, one)
+            one = []
+    return chosen
+
+
+def _content(message: StoredMessage, tools: Collection[str]) -> list[Content]:
+    """Return an answer as content of a chat log; calls of tools that are not offered any more are left out."""
+    calls = [
+        (llm.ToolInput(tool_name=call.name, tool_args=dict(call.arguments), id=f"{message.id[-7:]}{number:02}"), call)
+        for number, call in enumerate(message.calls)
+        if call.name in tools
+    ]
+    if not calls and not message.text:
+        return []
+    return [
+        AssistantContent(agent_id="", content=message.text or None, tool_calls=[made for made, _ in calls] or None),
+        *(
+            ToolResultContent(
+                agent_id="",
+                tool_call_id=made.id,
+                tool_name=made.tool_name,
+                result=llm.ToolResult(data=NOT_KEPT if call.success else FAILED, error=not call.success),
+            )
+            for made, call in calls
+        ),
+    ]
+
+
+@dataclass(slots=True, kw_only=True)
+class Speakers:
+    """Who said what in one conversation, whichever of our profiles heard it; nobody is sent what another said."""
+
+    guarded: bool = True
+    """Nobody but whoever began the conversation gets into it."""
+    said: list[tuple[UserContent, Owner]] = field(default_factory=list)
+    """Messages and who said them, the newest last; one that is not here was heard by another agent."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Instructions:
+    """The rendered instructions, fixed with the first turn so that a clock in them does not change the prefix."""
+
+    owner: Owner
+    """Whom they were written for."""
+    text: str | None = None
+    """None: not written yet."""
+    personal: bool = False
+    """They hold what was filled in for whoever talks: another one gets their own."""
+    told: Mapping[str, KnownState] = field(default_factory=dict)
+    """The states in them, as the model knows them from there."""
+    states: str = ""
+    """The same as text."""
+
+
+@dataclass(slots=True)
+class Transcript:
+    """One conversation of one profile."""
+
+    speakers: Speakers = field(default_factory=Speakers)
+    rounds: list[Round] = field(default_factory=list)
+    """Those in Home Assistant's chat log, in its order; the newest is last."""
+    histories: dict[Owner, History] = field(default_factory=dict)
+    """Of everybody who talks in it."""
+    history: History = field(default_factory=lambda: History(conversation_id=""))
+    """Of whoever talks now."""
+    owner: Owner | None = None
+    """Who talks now."""
+    cleared: datetime = BEGINNING
+    """When the history of everybody was cleared."""
+    cleared_by: dict[str, datetime] = field(default_factory=dict)
+    """When a user cleared their own."""
+    instructions: Instructions | None = None
+    mode: Mode | None = None
+    """How states are told, fixed with the first turn: what was sent stays as it is."""
+    window: int | None = None
+    """Tokens of prompt and answer together, fixed with the first turn."""
+    map_limit: int | None = None
+    """Tokens of the home map since the model said that a request was too long."""
+    states_told_at: float | None = None
+    """Loop time of the newest states."""
+    spoken_of: list[str] = field(default_factory=list)
+    """Entity ids that were acted on or found, newest first."""
+    taints: set[str] = field(default_factory=set)
+    """Tools whose results brought text from outside into the conversation."""
+    busy: bool = False
+    summing_up: asyncio.Task[None] | None = None
+    _place: int = 0
+    """Of the newest user message in the chat log."""
+
+    def open_round(self, owner: Owner, content: Sequence[Content]) -> Round:
+        """Return the round that the newest message of a chat log begins; take over its rounds before that one.
+
+        Home Assistant 2026.10 lets others into a conversation; they have a history of their own. It does not keep a turn
+        that failed: what was told with it is gone as well.
+        """
+        self.owner, self.history = owner, self.histories[owner]
+        before, known = self.rounds, 0
+        self.rounds = []
+        for place, item in enumerate(content):
+            if not isinstance(item, UserContent):
+                if self.rounds and not isinstance(item, SystemContent):
+                    self.rounds[-1].answers.append(item)
+                continue
+            found = next((index for index in range(known, len(before)) if before[index].question is item), None)
+            if found is None:
+                speaker = next((owner for said, owner in reversed(self.speakers.said) if said is item), None)
+                one = Round(question=item, speaker=speaker, at=item.created)
+            else:
+                one, known = before[found], found + 1
+                one.answers = []
+            self.rounds.append(one)
+            self._place = place
+        newest = self.rounds[-1]
+        newest.speaker = owner
+        self.speakers.said.append((newest.question, owner))
+        return newest
+
+    def follow(self, content: Sequence[Content]) -> Round:
+        """Return the newest round with what by now follows its message in the chat log."""
+        newest = self.rounds[-1]
+        newest.answers = list(content[self._place + 1 :])
+        return newest
+
+    def send(self, profile: Profile, limits: Limits, estimate: Estimate) -> Sent:
+        """Return the rounds to send, and remember where they start. The limits do not count the newest round."""
+        rounds = [one for one in (*(self.history.restored or ()), *self.rounds) if self._is_sent(one)]
+        if not rounds:
+            return Sent()
+        newest = len(rounds) - 1
+        start = next((index for index, one in enumerate(rounds) if one.at >= self.history.start), newest)
+        rounds = rounds[start if profile.history_enabled else newest :]
+        sizes = [one.size(estimate) for one in rounds[:-1]]
+        limits = replace(limits, messages=profile.history_max_messages)
+        drop = 0
+        if sizes and limits.are_passed_by(sizes):
+            half = limits.halved()
+            while drop < len(sizes) and half.are_passed_by(sizes[drop:]):
+                drop += 1
+        self.history.start = max(self.history.start, rounds[drop].at)
+        if profile.history_summary:
+            self.history.dropped += [one for one in rounds[:drop] if one in self.rounds]
+        return Sent(rounds[drop:], rounds[:drop], sum(size.tokens for size in sizes[:drop]))
+
+    def _is_sent(self, one: Round) -> bool:
+        """Return whether whoever talks now said it, and a model should know of it.
+
+        What another agent heard is theirs if nobody else gets in.
+        """
+        if one.failed and not any(isinstance(item, ToolResultContent) for item in one.answers):
+            return False
+        if one.speaker is None or self.owner is None:
+            return self.speakers.guarded or self.owner is None
+        return (one.speaker.user_id, one.speaker.device_id) == (self.owner.user_id, self.owner.device_id)
+
+    def known_from(self, rounds: Iterable[Round]) -> Known:
+        """Return what the model knows from the instructions and from these rounds."""
+        told = dict(self.instructions.told) if self.instructions else {}
+        facts: dict[str, str] = {}
+        items: set[str] = set()
+        for one in rounds:
+            if one.part is not None:
+                for entity_id in one.part.told:
+                    told.pop(entity_id, None)
+                told |= one.part.told
+                facts |= one.part.facts
+                items.update(one.part.items)
+        return Known(told, facts, frozenset(items))
+
+    def spoke_of(self, entity_ids: Iterable[str]) -> None:
+        """Remember what the conversation was about, the most important first."""
+        self.spoken_of = list(dict.fromkeys((*entity_ids, *self.spoken_of)))[:MAX_SPOKEN_OF]
+
+    def leave_off_summing_up(self) -> None:
+        """Stop the model that sums up: somebody speaks, and is not kept waiting."""
+        if self.summing_up is not None:
+            self.summing_up.cancel()
+            self.summing_up = None
+
+    def cleared_at(self, owner: Owner) -> datetime:
+        """Return when the history of whoever talks was cleared last."""
+        return max(self.cleared, self.cleared_by.get(owner.user_id or "", BEGINNING))
+
+    def forget(self, user_id: str | None) -> bool:
+        """Let the next message be the first one, of everybody or of one user; return whether they talk here."""
+        talking = {owner.user_id for owner in (*self.histories, self.owner) if owner is not None}
+        if user_id is not None and user_id not in talking:
+            return False
+        now = dt_util.utcnow()
+        everybody = user_id is None or talking == {user_id}
+        if everybody:
+            self.cleared = now
+            self.taints.clear()
+            self.renew()
+        else:
+            self.cleared_by[user_id or ""] = now
+            if self.instructions is not None and self.instructions.owner.user_id == user_id:
+                self.instructions = None
+        self.histories = {
+            owner: history for owner, history in self.histories.items() if not everybody and owner.user_id != user_id
+        }
+        self.spoken_of.clear()
+        if everybody or (self.owner is not None and self.owner.user_id == user_id):
+            self.leave_off_summing_up()
+            self.history.start, self.history.summary = now, ""
+            self.history.dropped.clear()
+        return True
+
+    def renew(self) -> None:
+        """Take up the settings as they are now, and have the instructions written again."""
+        self.mode = self.window = self.instructions = None
+
+
+@callback
+def begin_round(
+    turn: Turn,
+    transcript: Transcript,
+    conversations: Conversations,
+    conversation_id: str | None,
+    content: Sequence[Content],
+) -> Round:
+    """Return the round that a message begins; the transcript knows then who talks, and what they said before.
+
+    `conversation_id` is what the caller sent: Home Assistant replaces an id that it does not know any more.
+    """
+    owner = turn.owner
+    if owner not in transcript.histories:
+        cleared = transcript.cleared_at(owner)
+        history = transcript.histories[owner] = History(conversation_id=turn.conversation_id, start=cleared)
+        found = None
+        if turn.profile.history_enabled:
+            found = conversations.find(turn, conversation_id, anew=cleared != BEGINNING)
+        if found is not None:
+            begin = dt_util.utcnow() - timedelta(hours=turn.profile.history_max_age_hours)
+            history.conversation_id = found.id
+            history.messages = found.since(begin).messages
+            if history.messages:  # words of a web page are no safer for being kept
+                transcript.taints |= found.taints
+    return transcript.open_round(owner, content)
+
+
+@callback
+def keep_round(turn: Turn, transcript: Transcript, conversations: Conversations) -> tuple[int, Conversation] | None:
+    """Keep the newest round, which was answered, and return how many messages it has and the conversation it was added to.
+
+    None: nothing is kept, as the history was cleared meanwhile, or the profile keeps none.
+    """
+    said = transcript.rounds[-1]
+    if said.at < transcript.cleared_at(turn.owner):
+        return None
+    messages = kept_messages([said.question, *said.answers])
+    stored_as = transcript.history.conversation_id
+    kept = conversations.add(turn, stored_as, messages, transcript.taints) if messages else None
+    return (len(messages), kept) if kept else None
+
+
+class Transcripts:
+    """All conversations with this hub, by conversation id and profile."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._transcripts: dict[tuple[str, str], Transcript] = {}
+        self._speakers: dict[str, Speakers] = {}
+
+    @contextmanager
+    def turn(self, conversation_id: str, profile_id: str) -> Generator[Transcript]:
+        """Open the transcript for one turn. Raises `ConversationBusy` while another turn of it runs.
+
+        Home Assistant 2026.11 refuses the second turn itself; 2026.10 would run both and lose one.
+        """
+        key = (conversation_id, profile_id)
+        if (transcript := self._transcripts.get(key)) is None:
+            chat = chat_session.current_session.get()
+            # From 2026.11 on a session knows its user; before, whoever knows its id gets in, and names can be guessed.
+            guarded = hasattr(chat, "user_id") or is_given(conversation_id)
+            speakers = self._speakers.setdefault(conversation_id, Speakers(guarded=guarded))
+            transcript = self._transcripts[key] = Transcript(speakers)
+            if chat:
+                chat.async_on_cleanup(lambda: self._forget(key))
+        if transcript.busy:
+            raise ConversationBusy
+        transcript.busy = True
+        if transcript.summing_up is not None:
+            transcript.leave_off_summing_up()
+        try:
+            yield transcript
+        finally:
+            transcript.busy = False
+
+    @callback
+    def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
+        """Let one conversation, or all, start anew with their next message; return how many there were.
+
+        With `user_id` only those of this user. Home Assistant keeps its chat log until the session ends; nothing in it is
+        sent any more.
+        """
+        meant = [one for key, one in self._transcripts.items() if conversation_id in (None, key[0])]
+        return sum([one.forget(user_id) for one in meant])
+
+    @callback
+    def async_renew_instructions(self) -> None:
+        """Let every conversation take up the owner's prompt and settings as they are now."""
+        for transcript in self._transcripts.values():
+            transcript.renew()
+
+    @callback
+    def _forget(self, key: tuple[str, str]) -> None:
+        self._speakers.pop(key[0], None)
+        if (transcript := self._transcripts.pop(key, None)) is not None:
+            transcript.leave_off_summing_up()
+
+
+TRANSCRIPTS: HassKey[Transcripts] = HassKey("home_agent_transcripts")
+"""Kept while Home Assistant runs: its chat logs outlive a reload of the entry as well."""
+
+
+def render_turn_part(
+    *,
+    time: str,
+    facts: Mapping[str, str],
+    states: JsonValueType = None,
+    left_out: Mapping[str, int] = _NOTHING,
+    sections: Mapping[str, tuple[str, Sequence[JsonValueType]]] = _NO_SECTIONS,
+) -> str:
+    """Return `<house>{"time": ..., "states": {...}}</house>`.
+
+    `left_out` counts by key what there was no room for. `sections` are further lists, each with its heading: one without
+    stands beside the states, one with stands below them, the heading in a line of its own.
+    """
+    data: JsonObjectType = {"time": time, **facts}
+    if states:
+        data["states"] = states
+    data |= {key: count for key, count in left_out.items() if count}
+    data |= {name: list(items) for name, (heading, items) in sections.items() if not heading}
+    below = [f"\n{heading}\n{_escaped(list(items))}" for heading, items in sections.values() if heading]
+    return f"<{TAG}>{_escaped(data)}{''.join(below)}</{TAG}>"
+
+
+def render_states(states: JsonValueType) -> str:
+    """Return states by themselves: sentences one below the other, else JSON; nothing without any."""
+    if isinstance(states, list):
+        return "\n".join(" ".join(str(line).split()) for line in states)
+    return _escaped(states) if states else ""
+
+
+def render_note(note: str, outcomes: Mapping[str, str]) -> str:
+    """Return `<house>{"note": ..., "outcome": {...}}</house>`: facts that stand behind an answer."""
+    data: JsonObjectType = {"note": note}
+    if outcomes:
+        data["outcome"] = dict(outcomes)
+    return f"<{TAG}>{_escaped(data)}</{TAG}>"
+
+
+@lru_cache(maxsize=64)
+def masked_part(text: str, hide: Mask) -> str:
+    """Return a turn part, a note or states with their values masked; it stays data that cannot leave its tag."""
+    tagged = text.startswith(f"<{TAG}>") and text.endswith(f"</{TAG}>")
+    inside = text.removeprefix(f"<{TAG}>").removesuffix(f"</{TAG}>") if tagged else text
+    hidden = "\n".join(_masked_line(line, hide) for line in inside.split("\n"))
+    return f"<{TAG}>{hidden}</{TAG}>" if tagged else hidden
+
+
+def _masked_line(line: str, hide: Mask) -> str:
+    """Return a line of JSON with its values masked; in JSON itself a line end is a letter, which hides where a number begins."""
+    if line.startswith(("{", "[")):
+        with suppress(ValueError):
+            return _escaped(masked_values(json_loads(line), hide))
+    return hide(line)
+
+
+def _escaped(data: JsonValueType) -> str:
+    """Return JSON that cannot close the tag around it, whatever a name or a state says."""
+    return dump(data).decode().replace("<", "\\u003c").replace(">", "\\u003e")

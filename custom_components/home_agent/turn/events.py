@@ -1,0 +1,255 @@
+"""What the rest of the house hears: `home_agent.*` events with ids, counts and milliseconds, never what was said.
+
+The recorder keeps events, so their data is small: results are cut at 2,048 characters, lists of ids at 200.
+Field names: S1-113 to S1-118, C-35, C-36.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+import time
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.util import dt as dt_util
+
+from ..support.const import CONF_EMIT_EVENTS, DOMAIN
+from ..support.encoding import dump
+from .turn import ToolCallRecord, Turn, current_turn
+
+CONVERSATION_STARTED = f"{DOMAIN}.conversation.started"
+CONVERSATION_FINISHED = f"{DOMAIN}.conversation.finished"
+TOOL_EXECUTED = f"{DOMAIN}.tool.executed"
+TOOL_PROGRESS = f"{DOMAIN}.tool.progress"
+CONTEXT_INJECTED = f"{DOMAIN}.context.injected"
+CONTEXT_OPTIMIZED = f"{DOMAIN}.context.optimized"
+CONFIRMATION_REQUESTED = f"{DOMAIN}.confirmation.requested"
+CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
+ACTION_UNDONE = f"{DOMAIN}.action.undone"
+HISTORY_SAVED = f"{DOMAIN}.history.saved"
+VECTOR_DB_QUERIED = f"{DOMAIN}.vector_db.queried"
+INDEX_PROGRESS = f"{DOMAIN}.index.progress"
+STREAMING_ERROR = f"{DOMAIN}.streaming.error"
+ERROR = f"{DOMAIN}.error"
+
+MAX_RESULT = 2048  # characters
+MAX_IDS = 200
+
+
+@callback
+def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str, object]) -> None:
+    """Fire an event if the entry wants events; errors are fired in any case."""
+    if event != ERROR:
+        entries = hass.config_entries.async_loaded_entries(DOMAIN)
+        if not entries or not entries[0].options.get(CONF_EMIT_EVENTS, True):
+            return
+    if turn is not None:
+        data = {"conversation_id": turn.conversation_id, "profile": turn.profile.name, **data}
+    hass.bus.async_fire(event, dict(data), context=turn.context if turn is not None else None)
+
+
+@callback
+def async_conversation_started(hass: HomeAssistant, turn: Turn) -> None:
+    """Say that an input arrived."""
+    data = {
+        "user_id": turn.context.user_id,
+        "timestamp": dt_util.utcnow().isoformat(),
+        "context_mode": turn.profile.context_mode,
+    }
+    _fire(hass, turn, CONVERSATION_STARTED, data)
+
+
+@callback
+def async_conversation_finished(hass: HomeAssistant, turn: Turn) -> None:
+    """Say what the answer took. Token counts are those the endpoint reported."""
+    _fire(
+        hass,
+        turn,
+        CONVERSATION_FINISHED,
+        {
+            "user_id": turn.context.user_id,
+            "tool_calls": len(turn.record.calls),
+            "tool_breakdown": dict(Counter(call.tool_name for call in turn.record.calls)),
+            "tokens_used": {
+                "prompt": turn.record.usage.input_tokens,
+                "completion": turn.record.usage.output_tokens,
+                "cached": turn.record.usage.cached_tokens,
+                "total": turn.record.usage.input_tokens + turn.record.usage.output_tokens,
+            },
+            "duration_ms": round((time.perf_counter() - turn.record.started) * 1000),
+            "used_external_llm": turn.record.used_external_llm,
+            "answered_by": turn.record.origin.value,
+        },
+    )
+
+
+@callback
+def async_tool_progress(hass: HomeAssistant, turn: Turn, tool_name: str, status: str) -> None:
+    """Say that a tool call `started`, `completed` or `failed`."""
+    _fire(hass, turn, TOOL_PROGRESS, {"tool_name": tool_name, "status": status})
+
+
+@callback
+def async_tool_executed(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result: object) -> None:
+    """Say what a tool call did: masked parameters, and the result cut."""
+    data = {
+        "tool_name": record.tool_name,
+        "parameters": record.parameters,
+        "result": dump(result).decode()[:MAX_RESULT],
+        "success": record.success,
+        "duration_ms": record.duration_ms,
+    }
+    _fire(hass, turn, TOOL_EXECUTED, data)
+
+
+@callback
+def async_context_injected(
+    hass: HomeAssistant,
+    turn: Turn,
+    mode: str,
+    entity_ids: Sequence[str],
+    tokens: int,
+    items: Mapping[str, int],
+) -> None:
+    """Say which entities the model was told about, how many passages of which kind, and about how many tokens that took."""
+    data = {
+        "mode": mode,
+        "entities_included": list(entity_ids[:MAX_IDS]),
+        "entity_count": len(entity_ids),
+        "item_counts": dict(items),
+        "token_count": tokens,
+    }
+    _fire(hass, turn, CONTEXT_INJECTED, data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimized:
+    """What the model was told, next to what there is. Tokens are estimates."""
+
+    original_tokens: int
+    optimized_tokens: int
+    was_truncated: bool
+    """Something did not fit; what a request is not about is left out without counting as cut."""
+    rounds_dropped: int
+    entities_left_out: int
+    attributes_left_out: bool
+    home_map_reduced: bool
+
+
+@callback
+def async_context_optimized(hass: HomeAssistant, turn: Turn, optimized: Optimized) -> None:
+    """Say that the model was told less than there is; nothing when it was told everything."""
+    if optimized.was_truncated or optimized.original_tokens > optimized.optimized_tokens:
+        _fire(hass, turn, CONTEXT_OPTIMIZED, asdict(optimized))
+
+
+@callback
+def async_vector_db_queried(hass: HomeAssistant, counts: Mapping[str, int], ids: Sequence[str], began: float) -> None:
+    """Say how many documents were near in each collection, and which entities, since `began` (`time.perf_counter`).
+
+    Nothing is said outside a turn.
+    """
+    if (turn := current_turn.get(None)) is None:
+        return
+    data = {
+        "collections": dict(counts),
+        "entities": list(ids[:MAX_IDS]),
+        "results": sum(counts.values()),
+        "duration_ms": round((time.perf_counter() - began) * 1000),
+    }
+    _fire(hass, turn, VECTOR_DB_QUERIED, data)
+
+
+class IndexProgress:
+    """Says how far documents of a collection are embedded and written: at the beginning, at each tenth, and at the end."""
+
+    def __init__(self, hass: HomeAssistant, collection: str) -> None:
+        """Say nothing while there is nothing to write."""
+        self._hass = hass
+        self._collection = collection
+        self._done = 0
+        self._total = 0
+
+    @callback
+    def async_advance(self, done: int, total: int) -> None:
+        """Say how many of how many are written; nothing when hardly more than before."""
+        before, self._done, self._total = self._done, done, total
+        if not before:
+            self._async_fire("started")
+        elif done * 10 // total > before * 10 // total and done < total:
+            self._async_fire("running")
+
+    @callback
+    def async_end(self, status: str) -> None:
+        """Say that it is `completed` or `failed`, if it was said that it began."""
+        if self._total:
+            self._async_fire(status)
+
+    def _async_fire(self, status: str) -> None:
+        data = {"collection": self._collection, "status": status, "done": self._done, "total": self._total}
+        _fire(self._hass, None, INDEX_PROGRESS, data)
+
+
+@callback
+def async_confirmation_requested(
+    hass: HomeAssistant, turn: Turn, request_id: str, tools: Sequence[str], expires: datetime
+) -> None:
+    """Say that somebody is asked for a yes, and until when it counts."""
+    data = {
+        "request_id": request_id,
+        "user_id": turn.context.user_id,
+        "tools": list(tools),
+        "expires": expires.isoformat(),
+    }
+    _fire(hass, turn, CONFIRMATION_REQUESTED, data)
+
+
+@callback
+def async_confirmation_resolved(
+    hass: HomeAssistant, turn: Turn, request_id: str, outcome: str, user_id: str | None
+) -> None:
+    """Say how that ended: `confirmed`, `rejected`, `expired` or `cancelled`, and by whom."""
+    _fire(hass, turn, CONFIRMATION_RESOLVED, {"request_id": request_id, "user_id": user_id, "outcome": outcome})
+
+
+@callback
+def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[str], entity_ids: Sequence[str]) -> None:
+    """Say that actions were taken back, by whom, and which entities were restored."""
+    data = {
+        "user_id": turn.context.user_id,
+        "action_ids": list(action_ids[:MAX_IDS]),
+        "entity_ids": list(entity_ids[:MAX_IDS]),
+    }
+    _fire(hass, turn, ACTION_UNDONE, data)
+
+
+@callback
+def async_history_saved(hass: HomeAssistant, turn: Turn, added: int, total: int, *, persists: bool) -> None:
+    """Say that a round is kept for later: its messages, all of the conversation, and whether they go to the disk."""
+    data = {
+        "user_id": turn.context.user_id,
+        "messages_added": added,
+        "message_count": total,
+        "persistent": persists,
+    }
+    _fire(hass, turn, HISTORY_SAVED, data)
+
+
+@callback
+def async_streaming_error(hass: HomeAssistant, turn: Turn, error: Exception) -> None:
+    """Say that a stream broke after it had begun; `fallback` tells how the turn went on."""
+    _fire(hass, turn, STREAMING_ERROR, {"error_type": type(error).__name__, "fallback": "kept_partial_answer"})
+
+
+@callback
+def async_error(hass: HomeAssistant, turn: Turn, error: Exception, component: str) -> None:
+    """Say that a turn failed: the error's class and key, not what was said."""
+    key = error.translation_key if isinstance(error, HomeAssistantError) else None
+    data = {
+        "error_type": type(error).__name__,
+        "error_message": key or type(error).__name__,
+        "component": component,
+        "context": {"agent_id": turn.agent_id, "duration_ms": turn.record.duration_ms},
+    }
+    _fire(hass, turn, ERROR, data)

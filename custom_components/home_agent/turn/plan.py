@@ -1,0 +1,88 @@
+"""What a tool call comes to: its effects on final targets, before anything is done.
+
+A tool turns arguments into a plan without side effects; the policy decides on the plan, and only then the tool runs it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Self, cast
+
+from homeassistant.util.json import JsonObjectType
+
+
+class ActionClass(StrEnum):
+    """How much an action can do."""
+
+    READ = "read"
+    WRITE = "write"
+    SENSITIVE = "sensitive"
+    """Needs the owner's yes: unlock, disarm, open a door or a valve, ..."""
+
+
+UNLOCK = "unlock"
+DISARM = "disarm"
+OPEN_DOOR = "open_door"
+OPEN_VALVE = "open_valve"
+DESTRUCTIVE = "destructive"
+"""Why a call is sensitive; the last one: it stops, deletes, spends, reaches people, or its tool says it can do harm."""
+TAINTED = "tainted"
+"""Why a call has to be asked about besides: text from outside the home has entered the conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceCall:
+    """One action of Home Assistant on resolved targets."""
+
+    domain: str
+    service: str
+    entity_ids: tuple[str, ...]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Whitelisted, without any target key."""
+    returns_response: bool = False
+
+    def as_dict(self) -> JsonObjectType:
+        """Return its form on the disk."""
+        return {
+            "domain": self.domain,
+            "service": self.service,
+            "entity_ids": list(self.entity_ids),
+            "data": cast(JsonObjectType, dict(self.data)),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return it from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
+        return cls(
+            domain=str(data["domain"]),
+            service=str(data["service"]),
+            entity_ids=tuple(str(entity_id) for entity_id in data["entity_ids"]),
+            data=dict(data["data"]),
+        )
+
+
+type Effect = ServiceCall
+"""One thing that a plan does: the union of all kinds. A new kind has the same face (`domain`, `service`, `entity_ids`, `data`, its form
+on the disk), and an entry in the table of policy/write.py."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything one tool call is about to touch."""
+
+    action: ActionClass
+    targets: tuple[str, ...] = ()
+    """Entity ids that are read or changed; each is checked for exposure and permission."""
+    effects: tuple[Effect, ...] = ()
+    reason: str | None = None
+    """Why it is sensitive (`unlock`, `open_door`, `destructive`, ...), for the question and the audit line."""
+    reasons: tuple[str, ...] = ()
+    """All of them, when there is more than one: each may have a PIN."""
+    sensitive: tuple[str, ...] = ()
+    """Those of the entities because of which it is sensitive; empty: all of it is."""
+    subject: str | None = None
+    """What is touched when it is not entities: the title of a tool, the host of a request."""
+    version: str = ""
+    """What the tool was when it planned, where somebody else can change it: a yes is for that, and for nothing else."""
+    outside: bool = False
+    """The result is text from outside the house: from then on the conversation is tainted."""

@@ -1,0 +1,256 @@
+"""One user input: the turn that came in, which never changes, the record of what becomes of it, and its answer.
+
+Tools and the policy find the turn they belong to through `current_turn`, because Home Assistant keeps the tool objects of
+a conversation's first turn (its prompt freeze) while the turn changes.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+import time
+from typing import Self
+
+from homeassistant.auth.models import User
+from homeassistant.components.conversation import ConversationInput
+from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.helpers import device_registry as dr, entity_registry as er, intent
+
+from ..languages.data import LOADED, async_load, code_of
+from ..settings.profile import Profile
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens that the endpoint reported for a request."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+    def __iadd__(self, other: Usage) -> Self:
+        """Add up several requests."""
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cached_tokens += other.cached_tokens
+        return self
+
+
+class Origin(StrEnum):
+    """Where an answer came from."""
+
+    MODEL = "model"
+    LOCAL = "local"
+    NOTICE = "notice"
+    """A sentence of our own: an error, or what would help."""
+
+
+class Outcome(StrEnum):
+    """What became of an entity that was written to (policy/write.py)."""
+
+    REACHED = "reached"
+    """It is what was asked for."""
+    CHANGED = "changed"
+    """It is on its way, or came to something else."""
+    UNCHANGED = "unchanged"
+    """Nothing of it is different from before."""
+    UNAVAILABLE = "unavailable"
+    """It cannot be reached, or is gone."""
+    DONE = "done"
+    """The call returned; a state cannot show more, or nobody looked."""
+    FAILED = "failed"
+    """The call raised."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolCallRecord:
+    """One tool call of the turn, for the response of `home_agent.process` and for events. No results, no texts."""
+
+    tool_name: str
+    parameters: dict[str, object]
+    """Masked."""
+    success: bool
+    duration_ms: int
+    error: str | None = None
+    """The error class, when it failed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnRecord:
+    """What became of a turn so far."""
+
+    started: float = field(default_factory=time.perf_counter)
+    origin: Origin = Origin.MODEL
+    requests: int = 0
+    """How often the model was asked."""
+    calls_started: int = 0
+    """Tool calls so far, the refused ones included."""
+    calls: list[ToolCallRecord] = field(default_factory=list)
+    acted: bool = False
+    """Something was done; not when the house shows that nothing became of it."""
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    """By entity id, of all writes so far."""
+    usage: Usage = field(default_factory=Usage)
+    used_external_llm: bool = False
+    taints: set[str] = field(default_factory=set)
+    """Tools whose results brought text from outside into this conversation; the session's own set."""
+    request_id: str | None = None
+    """The confirmation that the turn has to ask for (policy/confirmation.py)."""
+    events_in_prompt: bool = False
+    """The instructions of this conversation were just made, and hold the events that were asked for."""
+
+    @property
+    def duration_ms(self) -> int:
+        """Milliseconds since the input arrived."""
+        return round((time.perf_counter() - self.started) * 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose a conversation is: nobody else ever gets it."""
+
+    profile_id: str
+    """Subentry id of the assistant."""
+    user_id: str | None
+    device_id: str | None
+    """Only where no user is known: a voice satellite. With neither it is an automation's."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Turn:
+    """One user input: who said what, where, to which profile."""
+
+    profile: Profile
+    conversation_id: str
+    text: str
+    language: str
+    context: Context
+    """Who asked; every service call carries it."""
+    user: User | None = None
+    """None: nobody is known (a satellite, an automation); exposure alone decides then."""
+    device_id: str | None = None
+    satellite_id: str | None = None
+    area_id: str | None = None
+    """Area of the asking device."""
+    agent_id: str = ""
+    """Entity id of the profile's conversation entity."""
+    spoken: bool = False
+    """The answer goes to a loudspeaker."""
+    extra_system_prompt: str | None = None
+    context_entities: list[str] | None = None
+    """Entities that `home_agent.process` named instead of the profile's own list."""
+    direct: bool = False
+    """Somebody said this; it does not come from a tool, script or automation that another turn started."""
+    confirm_via: tuple[str, ...] = ()
+    """Where else a confirmation may be asked for: `repairs`, `mobile_app`, notify actions."""
+    parent: Turn | None = field(default=None, repr=False)
+    """The turn whose tool, script or automation asks; what this one takes and brings in counts for that one as well."""
+    record: TurnRecord = field(default_factory=TurnRecord, repr=False)
+
+    owner: Owner = field(init=False)
+    """Whose the conversation of the turn is."""
+    answerable: bool = field(init=False)
+    """Whether anybody can be asked for a confirmation."""
+
+    def __post_init__(self) -> None:
+        """Say what follows from the rest."""
+        user_id = self.context.user_id
+        device_id = None if user_id else self.device_id or self.satellite_id
+        owner = Owner(profile_id=self.profile.subentry_id, user_id=user_id, device_id=device_id)
+        speaks = self.user is not None or self.device_id is not None or self.satellite_id is not None
+        object.__setattr__(self, "owner", owner)  # of a frozen class of our own
+        object.__setattr__(self, "answerable", bool(self.confirm_via) or (self.direct and speaks))
+
+
+current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
+"""The turn whose tools are running; tasks that the chat log starts inherit it."""
+
+
+@contextmanager
+def running(turn: Turn) -> Generator[None]:
+    """Be the current turn; in the end its tokens and where its words came from count for its parent as well."""
+    token = current_turn.set(turn)
+    try:
+        yield
+    finally:
+        current_turn.reset(token)
+        if turn.parent is not None:
+            turn.parent.record.usage += turn.record.usage
+            turn.parent.record.taints |= turn.record.taints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one of those who may answer says to a turn."""
+
+    text: str = ""
+    done: bool = True
+    """False: it is an error in words."""
+    origin: Origin = Origin.LOCAL
+    needs_confirmation: bool = False
+    """The question of the turn is asked instead of the text."""
+    response: intent.IntentResponse | None = None
+    """Home Assistant's own, with what it says besides the words."""
+    is_in_chat_log: bool = False
+    """The words stand there already."""
+
+
+@dataclass(slots=True)
+class TurnRequest:
+    """What `home_agent.process` asks besides Home Assistant's own input, and the turn it wants to see afterwards."""
+
+    context_entities: list[str] | None = None
+    confirm_via: tuple[str, ...] = ()
+    turn: Turn | None = None
+
+
+current_request: ContextVar[TurnRequest | None] = ContextVar("home_agent_request", default=None)
+"""Set around one turn; the turn that opens takes it, so that no turn inside it does."""
+
+
+async def async_open_turn(
+    hass: HomeAssistant, user_input: ConversationInput, profile: Profile, conversation_id: str
+) -> Turn:
+    """Return the turn of an input. `conversation_id` is the chat log's; the input's may be None or renamed."""
+    language = user_input.language or hass.config.language
+    if code_of(language) not in LOADED:
+        await async_load(hass, language)
+    user_id = user_input.context.user_id
+    user = await hass.auth.async_get_user(user_id) if user_id else None
+    request = current_request.get()
+    if request is None or request.turn is not None:
+        request = TurnRequest()
+    parent = current_turn.get(None)
+    from_device = user_input.device_id is not None or user_input.satellite_id is not None
+    request.turn = Turn(
+        profile=profile,
+        conversation_id=conversation_id,
+        text=user_input.text,
+        language=language,
+        context=user_input.context,
+        user=user,
+        device_id=user_input.device_id,
+        satellite_id=user_input.satellite_id,
+        area_id=area_of(hass, user_input.device_id, user_input.satellite_id) if from_device else None,
+        agent_id=user_input.agent_id,
+        spoken=profile.speech == "always" or (profile.speech == "auto" and from_device),
+        extra_system_prompt=user_input.extra_system_prompt,
+        context_entities=request.context_entities,
+        direct=parent is None,
+        confirm_via=request.confirm_via,
+        parent=parent,
+    )
+    return request.turn
+
+
+@callback
+def area_of(hass: HomeAssistant, device_id: str | None, satellite_id: str | None) -> str | None:
+    """Return the area of whoever asks: the satellite's own, else its device's."""
+    if satellite_id and (entry := er.async_get(hass).async_get(satellite_id)):
+        if entry.area_id:
+            return entry.area_id
+        device_id = entry.device_id
+    if device_id and (device := dr.async_get(hass).async_get(device_id)):
+        return dr.async_get_effective_area_id(hass, device)
+    return None

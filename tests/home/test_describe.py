@@ -1,0 +1,54 @@
+"""A state takes few words and loses nothing that matters."""
+
+from enum import StrEnum
+from typing import Any
+
+from homeassistant.core import State
+import pytest
+
+from custom_components.home_agent.home.states import MAX_VALUE, describe
+
+
+class Action(StrEnum):
+    HEATING = "heating"
+
+
+@pytest.mark.parametrize(
+    ("entity_id", "state", "attributes", "text"),
+    [
+        pytest.param("light.desk", "on", {"brightness": 128}, "on brightness=50%", id="brightness in percent"),
+        pytest.param("light.desk", "off", {"brightness": None}, "off", id="no value, no word"),
+        pytest.param("sensor.t", "21.5", {"unit_of_measurement": "°C"}, "21.5 °C", id="unit"),
+        pytest.param(
+            "sensor.t", "unavailable", {"unit_of_measurement": "°C"}, "unavailable", id="no unit without value"
+        ),
+        pytest.param("climate.c", "unknown", {"temperature": 21}, "unknown", id="unknown says it all"),
+        pytest.param(
+            "climate.c",
+            "heat",
+            {"current_temperature": 20.5, "temperature": 21.0, "hvac_action": Action.HEATING},
+            "heat current_temperature=20.5 temperature=21 hvac_action=heating",
+            id="climate",
+        ),
+        pytest.param("media_player.tv", "playing", {"volume_level": 0.25}, "playing volume_level=25%", id="volume"),
+        pytest.param("media_player.tv", "on", {"is_volume_muted": True}, "on is_volume_muted=True", id="flag"),
+        pytest.param("switch.s", "on", {"friendly_name": "x", "icon": "y"}, "on", id="what does not matter"),
+    ],
+)
+def test_description(entity_id: str, state: str, attributes: dict[str, Any], text: str) -> None:
+    assert describe(State(entity_id, state, attributes)) == text
+
+
+def test_the_owner_chooses_attributes() -> None:
+    state = State("light.desk", "on", {"brightness": 255, "effect": "rainbow"})
+    assert describe(state, ("state", "effect", "missing")) == "on effect=rainbow"
+
+
+def test_short_form_has_the_state_alone() -> None:
+    assert describe(State("light.desk", "on", {"brightness": 255}), detailed=False) == "on"
+
+
+def test_novels_are_cut() -> None:
+    text = describe(State("media_player.tv", "on", {"media_title": "x" * 1000}))
+    assert len(text) <= len("on media_title=") + MAX_VALUE
+    assert len(describe(State("sensor.s", "y" * 255))) == MAX_VALUE

@@ -1,0 +1,95 @@
+"""Every data file of a language keeps the schema, and says what the code counts on."""
+
+import json
+from pathlib import Path
+import re
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from jsonschema import Draft202012Validator, FormatChecker
+import pytest
+
+from custom_components.home_agent.languages import data
+from custom_components.home_agent.languages.data import (
+    ENGLISH,
+    EVENT_LANGUAGES,
+    async_load,
+    code_of,
+    data_of,
+    language_codes,
+    prompt_words,
+)
+
+FOLDER = Path(data.__file__).parent
+SCHEMA = json.loads((FOLDER / "schema.json").read_text("utf-8"))
+CODES = sorted(language_codes())
+
+
+def described(schema: dict[str, Any], at: str) -> list[str]:
+    """Return the keys of a schema that nobody described, in it and below it."""
+    below = [
+        (f"{at}.{key}", item)
+        for group in ("properties", "$defs")
+        for key, item in schema.get(group, {}).items()
+        if isinstance(item, dict)
+    ]
+    missing = [name for name, item in below if not {"description", "const", "type", "$ref"} & item.keys()]
+    return missing + [name for key, item in below for name in described(item, key)]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_file_keeps_the_schema(code: str) -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert described(SCHEMA, "") == []
+    read = json.loads((FOLDER / f"{code}.json").read_text("utf-8"))
+    validator = Draft202012Validator(SCHEMA, format_checker=FormatChecker(["regex"]))
+    assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(read)] == []
+    assert list(read) == [key for key in SCHEMA["properties"] if key in read], "keys in the order of the schema"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_rooms_and_things_are_those_of_english(code: str) -> None:
+    words, english = data_of(code), data_of(ENGLISH)
+    assert words.rooms.keys() <= english.rooms.keys()
+    assert words.things.keys() <= english.things.keys()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_named_parts_exist(code: str) -> None:
+    claims = data_of(code).claims
+    named = set(re.findall(r"<(\w+)>", " ".join((*claims.said, *claims.done))))
+    assert named == claims.parts.keys()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_patterns_are_written_in_lower_case(code: str) -> None:
+    words = data_of(code)
+    patterns = (*words.claims.said, *words.claims.done, *words.claims.denials, *words.claims.earlier)
+    plain = [re.sub(r"\\[A-Z]", "", pattern) for pattern in patterns]
+    assert plain == [pattern.casefold() for pattern in plain]
+
+
+def test_languages_that_are_always_understood_have_words_for_events() -> None:
+    assert all(data_of(code).events.periods for code in EVENT_LANGUAGES)
+    assert {code for code in CODES if data_of(code).prompt} == {"de", "en", "ru"}
+    assert prompt_words("fr") is prompt_words("en")
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [("de-AT", "de"), ("pt_BR", "pt"), ("ZH-Hans", "zh"), ("tlh", "en"), ("", "en"), ("../de", "en"), ("schema", "en")],
+)
+def test_a_language_is_known_by_its_base(language: str, code: str) -> None:
+    assert code_of(language) == code
+
+
+def test_a_language_without_a_file_has_no_words() -> None:
+    assert data_of("tlh").yes == ()
+    assert data_of("../../manifest").yes == ()
+    assert data_of("schema").yes == ()
+
+
+async def test_files_are_read_once(hass: HomeAssistant) -> None:
+    await async_load(hass, "fi", "tlh")
+    assert data_of("fi-FI") is data_of("fi")
+    assert "tlh" not in data.LOADED

@@ -1,0 +1,145 @@
+"""Fuzzy wording, misheard names and "it": what Home Assistant's second recogniser adds where there is no model."""
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er
+import pytest
+
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import say, speech, state_of
+from tests.local.conftest import MakeContext, log_of
+
+pytestmark = pytest.mark.usefixtures("home_agent")
+
+
+async def test_it_means_what_the_last_sentence_was_about(hass: HomeAssistant) -> None:
+    first = await say(hass, "turn on the bed light")
+    second = await say(hass, "turn it off", first.conversation_id)
+    assert state_of(hass, "light.bed_light") == "off"
+    assert speech(second) == "Turned off the light"
+    assert [item.role for item in log_of(hass, second)][-4:] == ["user", "assistant", "tool_result", "assistant"]
+
+
+async def test_it_means_nothing_yet(hass: HomeAssistant) -> None:
+    assert "not sure what it refers to" in speech(await say(hass, "turn it off"))
+
+
+async def test_free_wording_acts_and_can_be_referred_to(hass: HomeAssistant) -> None:
+    first = await say(hass, "could you please turn on the ceiling lights for me")
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    await say(hass, "turn them off", first.conversation_id)
+    assert state_of(hass, "light.ceiling_lights") == "off"
+
+
+async def test_two_things_at_once(hass: HomeAssistant) -> None:
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.ceiling_lights"}, blocking=True)
+    result = await say(hass, "turn on the bed light and turn off the ceiling lights")
+    assert state_of(hass, "light.bed_light") == "on"
+    assert state_of(hass, "light.ceiling_lights") == "off"
+    assert speech(result).count("light") == 2
+
+
+async def test_one_part_that_may_not_happen_stops_all(hass: HomeAssistant) -> None:
+    result = await say(hass, "turn on the bed light and unlock the front door")
+    assert state_of(hass, "light.bed_light") == "off"
+    assert "Front Door needs a confirmation" in speech(result)
+
+
+async def test_room_of_the_asking_device(hass: HomeAssistant) -> None:
+    entry = er.async_get(hass).async_get("light.kitchen_lights")
+    assert entry is not None
+    await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
+    await say(hass, "could you please turn off the lights in here for me", device_id=entry.device_id)
+    assert state_of(hass, "light.kitchen_lights") == "off"
+    assert state_of(hass, "light.bed_light") == "on"
+
+
+async def test_what_is_hidden_meanwhile_is_left_alone(hass: HomeAssistant) -> None:
+    async def hide(call: ServiceCall) -> None:
+        async_expose_entity(hass, ASSISTANT, "light.ceiling_lights", False)
+
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.ceiling_lights"}, blocking=True)
+    hass.services.async_register("light", "turn_on", hide)
+    result = await say(hass, "turn on the bed light and turn off the ceiling lights")
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert "unexpected error" in speech(result)
+
+
+async def test_misheard_name(hass: HomeAssistant) -> None:
+    entry = er.async_get(hass).async_get("light.kitchen_lights")
+    assert entry is not None
+    assert speech(await say(hass, "is the bedlight on", device_id=entry.device_id)) == "No, off"
+
+
+async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
+    async def fail(call: ServiceCall) -> None:
+        raise HomeAssistantError("broken")
+
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.ceiling_lights"}, blocking=True)
+    hass.services.async_register("light", "turn_on", fail)
+    result = await say(hass, "turn on the bed light and turn off the ceiling lights")
+    assert speech(result) == "An unexpected error occurred"
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert log_of(hass, result)[-2].result.error
+
+
+async def test_nothing_in_the_room_fits(hass: HomeAssistant) -> None:
+    assert "not aware of any door" in speech(await say(hass, "turn off the kitchen door"))
+
+
+async def test_question_about_what_may_not_be_read(hass: HomeAssistant, limited: MakeContext) -> None:
+    result = await say(hass, "is the bedlight on", context=limited(read=False))
+    missing = await say(hass, "is the badlight on", context=limited(read=False))
+    assert speech(result) == speech(missing).replace("badlight", "bedlight")
+    assert not any(item.role == "tool_result" and not item.result.error for item in log_of(hass, result))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "turn off the bed light and the {}",
+        "switch the bed light and the {} off",
+        "turn off {} and turn off bed light",
+        "turn the bed light off and the {} on",
+        "could you please turn off the {} for me",
+    ],
+)
+async def test_what_a_user_may_know_nothing_of_is_ignored_like_what_nothing_is_called(
+    hass: HomeAssistant, limited: MakeContext, sentence: str
+) -> None:
+    outcomes = []
+    for name in ("ceiling lights", "sealing lights", "zorp glims"):
+        await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
+        result = await say(hass, sentence.format(name), context=limited("light.bed_light", read=False))
+        data = result.response.as_dict()["data"]
+        words = speech(result).replace(name, "_").replace(name.rpartition(" ")[0], "_")
+        outcomes.append((words, result.response.error_code, data, state_of(hass, "light.bed_light")))
+        assert state_of(hass, "light.ceiling_lights") == "on"
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+async def test_the_others_are_done_where_a_user_may_know_nothing_of_one(
+    hass: HomeAssistant, limited: MakeContext
+) -> None:
+    await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
+    context = limited("light.bed_light", read=False)
+    result = await say(hass, "turn off the bed light and the ceiling lights", context=context)
+    assert speech(result) == "Turned off the light"
+    assert state_of(hass, "light.bed_light") == "off"
+    assert state_of(hass, "light.ceiling_lights") == "on"
+
+
+async def test_it_is_nothing_that_somebody_else_may_know(hass: HomeAssistant, limited: MakeContext) -> None:
+    first = await say(hass, "turn on the ceiling lights")
+    said = await say(hass, "turn them off", first.conversation_id, context=limited("light.bed_light", read=False))
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    assert "eiling" not in speech(said)
+
+
+async def test_a_room_in_a_longer_sentence_tells_nothing_either(hass: HomeAssistant, limited: MakeContext) -> None:
+    sentence = "turn off the bed light and the kitchen lights"
+    hidden = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
+    async_expose_entity(hass, ASSISTANT, "light.kitchen_lights", False)
+    missing = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
+    assert hidden == missing

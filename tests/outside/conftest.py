@@ -1,5 +1,0 @@
-"""What the tests of requests share with those of tools that make them."""
-
-from tests.custom.conftest import run, server, write_yaml
-
-__all__ = ["run", "server", "write_yaml"]

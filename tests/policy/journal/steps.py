@@ -1,0 +1,76 @@
+"""What tests of taking back do to the house."""
+
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.core import Context, HomeAssistant
+from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
+
+from custom_components.home_agent.support.const import DOMAIN
+
+QUICK = {"verify_seconds": 0.05}
+
+type ByHand = tuple[str, dict[str, Any]]
+
+
+async def ticks(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: int) -> None:
+    """Let time pass, second by second, as slow covers move."""
+    for _ in range(seconds):
+        freezer.tick(1)
+        async_fire_time_changed(hass)
+        await hass.async_block_till_done()
+
+
+async def do(hass: HomeAssistant, service: str, entity_id: str, **data: Any) -> None:
+    """Do something by hand."""
+    domain, name = service.split(".")
+    await hass.services.async_call(domain, name, {"entity_id": entity_id, **data}, blocking=True)
+
+
+async def call(hass: HomeAssistant, service: str, context: Context | None = None, **data: Any) -> dict[str, Any]:
+    """Call an action of ours; return its response."""
+    response = await hass.services.async_call(
+        DOMAIN, service, data, blocking=True, return_response=True, context=context
+    )
+    return dict(response or {})
+
+
+async def control(hass: HomeAssistant, user: MockUser, action: str, entity_id: str, **parameters: Any) -> Any:
+    """Let the tool do something for a user."""
+    data = {
+        "tool_name": "ha_control",
+        "parameters": {"action": action, "entity_id": entity_id, "parameters": parameters},
+    }
+    result = await call(hass, "execute_tool", Context(user_id=user.id), **data)
+    assert result["success"], result
+    return result["result"]
+
+
+def look(hass: HomeAssistant, entity_id: str, *names: str) -> list[object]:
+    """Return the state and some attributes."""
+    state = hass.states.get(entity_id)
+    assert state is not None
+    return [state.state, *(state.attributes.get(name) for name in names)]
+
+
+async def restore(
+    hass: HomeAssistant,
+    user: MockUser,
+    entity_id: str,
+    by_hand: ByHand,
+    action: str,
+    parameters: dict[str, Any],
+    names: tuple[str, ...],
+) -> None:
+    """Do something by hand, then something else by tool, take that back, and find everything as it was."""
+    await do(hass, by_hand[0], entity_id, **by_hand[1])
+    await hass.async_block_till_done(wait_background_tasks=True)
+    before = look(hass, entity_id, *names)
+    await control(hass, user, action, entity_id, **parameters)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert look(hass, entity_id, *names) != before
+    result = await call(hass, "undo", Context(user_id=user.id))
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert [row["entity_id"] for row in result["restored"]] == [entity_id]
+    assert set(result) == {"restored"}
+    assert look(hass, entity_id, *names) == before

@@ -1,0 +1,137 @@
+"""Taking back what needs a yes: it is asked about, wherever it was asked for."""
+
+import asyncio
+from collections.abc import Callable
+
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import issue_registry as ir
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.support.const import DOMAIN
+from tests.house import say, set_up, speech
+from tests.llm_server import LLMServer, text, tool_call
+
+from .steps import call, control, do, look
+
+pytestmark = pytest.mark.usefixtures("house_with_helpers")
+
+
+async def test_undoing_a_lock_needs_a_yes(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
+) -> None:
+    await set_up(hass, llm_server)
+    await do(hass, "lock.unlock", "lock.front_door")
+    llm_server.plan(tool_call("ha_control", {"action": "lock", "entity_id": "lock.front_door"}), text("Locked."))
+    context = Context(user_id=hass_admin_user.id)
+    conversation_id = (await say(hass, "lock the door", context=context)).conversation_id
+    asked = await say(hass, "undo that", conversation_id, context=Context(user_id=hass_admin_user.id))
+    assert asked.continue_conversation
+    assert look(hass, "lock.front_door") == ["locked"]
+    await say(hass, "yes", conversation_id, context=Context(user_id=hass_admin_user.id))
+    assert look(hass, "lock.front_door") == ["unlocked"]
+
+
+async def test_undoing_an_unlock_locks_without_a_question(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    await set_up(hass)
+    context = Context(user_id=hass_admin_user.id)
+    conversation_id = (await say(hass, "unlock front door", context=context)).conversation_id
+    await say(hass, "yes", conversation_id, context=Context(user_id=hass_admin_user.id))
+    assert look(hass, "lock.front_door") == ["unlocked"]
+    answer = speech(await say(hass, "undo that", conversation_id, context=Context(user_id=hass_admin_user.id)))
+    assert answer == "Restored: Front Door."
+    assert look(hass, "lock.front_door") == ["locked"]
+
+
+async def test_undo_that_was_confirmed_needs_no_tools_of_ours(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    await set_up(hass, profile={"native_tools": False})
+    await do(hass, "lock.unlock", "lock.front_door")
+    context = Context(user_id=hass_admin_user.id)
+    conversation_id = (await say(hass, "lock the front door", context=context)).conversation_id
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert look(hass, "lock.front_door") == ["locked"]
+    await say(hass, "undo that", conversation_id, context=Context(user_id=hass_admin_user.id))
+    answer = speech(await say(hass, "yes", conversation_id, context=Context(user_id=hass_admin_user.id)))
+    assert answer == "Done. Front Door is unlocked."
+
+
+async def test_action_that_would_unlock_asks_whoever_reads_its_answer(
+    hass: HomeAssistant, hass_admin_user: MockUser
+) -> None:
+    await set_up(hass)
+    await do(hass, "lock.unlock", "lock.front_door")
+    await control(hass, hass_admin_user, "lock", "lock.front_door")
+    asked = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    assert asked["question"] == "Front Door is locked. Unlock Front Door?"
+    assert look(hass, "lock.front_door") == ["locked"]
+    answer = await call(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=asked["confirmation"])
+    assert answer == {"answer": "Done. Front Door is unlocked.", "success": True}
+
+
+async def test_action_that_would_unlock_asks_in_repairs(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    await set_up(hass)
+    await do(hass, "lock.unlock", "lock.front_door")
+    await control(hass, hass_admin_user, "lock", "lock.front_door")
+    [action] = (await call(hass, "list_actions"))["actions"]
+    asked = await call(hass, "undo", action_id=action["action_id"], confirm_via=["repairs"])  # nobody is known
+    assert ir.async_get(hass).async_get_issue(DOMAIN, f"confirmation_{asked['confirmation']}") is not None
+    assert look(hass, "lock.front_door") == ["locked"]
+    await call(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=asked["confirmation"])
+    assert look(hass, "lock.front_door") == ["unlocked"]
+
+
+async def test_action_may_not_unlock_when_nobody_can_be_asked(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    await set_up(hass)
+    await do(hass, "lock.unlock", "lock.front_door")
+    await control(hass, hass_admin_user, "lock", "lock.front_door")
+    with pytest.raises(HomeAssistantError):  # nobody reads the question
+        await hass.services.async_call(DOMAIN, "undo", {}, blocking=True, context=Context(user_id=hass_admin_user.id))
+    [action] = (await call(hass, "list_actions"))["actions"]
+    with pytest.raises(HomeAssistantError):  # an automation
+        await call(hass, "undo", action_id=action["action_id"])
+    assert look(hass, "lock.front_door") == ["locked"]
+
+
+async def test_the_rest_is_restored_when_one_of_them_is_not_theirs_any_more(
+    hass: HomeAssistant, another_user: Callable[..., MockUser]
+) -> None:
+    await set_up(hass)
+    lights = ("light.bed_light", "light.ceiling_lights")
+    for light in lights:
+        await do(hass, "light.turn_off", light)
+    user = another_user(*lights)
+    asked = await say(hass, "turn on the lights in the bedroom", context=Context(user_id=user.id))
+    assert [look(hass, light) for light in lights] == [["on"], ["on"]]
+    user.mock_policy({"entities": {"entity_ids": {"light.bed_light": True}}})
+    answer = await say(hass, "undo that", asked.conversation_id, context=Context(user_id=user.id))
+    assert speech(answer) == "Restored: Bed Light. I can't undo this: Ceiling Lights."
+    assert [look(hass, light) for light in lights] == [["off"], ["on"]]
+
+
+async def test_what_is_done_while_the_entry_is_loaded_anew_can_be_undone(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    entry = await set_up(hass, llm_server)
+    await do(hass, "light.turn_off", "light.bed_light")
+
+    async def slowly(call: ServiceCall) -> None:
+        begun.set()
+        await go_on.wait()
+        state = hass.states.get("light.bed_light")
+        assert state is not None
+        hass.states.async_set(state.entity_id, "on", state.attributes)
+
+    hass.services.async_register("light", "turn_on", slowly)
+    llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"}), text("It is on."))
+    context = Context(user_id=hass_admin_user.id)
+    turn = asyncio.create_task(say(hass, "please do so", context=context))
+    await begun.wait()
+    assert await hass.config_entries.async_reload(entry.entry_id)
+    go_on.set()
+    await turn
+    assert len((await call(hass, "list_actions", context))["actions"]) == 1
+    assert await hass.config_entries.async_reload(entry.entry_id)
+    assert (await call(hass, "undo", context))["restored"]
+    assert look(hass, "light.bed_light") == ["off"]

@@ -1,0 +1,66 @@
+"""Taking back on devices of many kinds, as Home Assistant's own demonstration has them."""
+
+from typing import Any
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.support.const import ASSISTANT
+from tests import house as house_module
+from tests.house import build_house, set_up
+
+from .steps import ByHand, restore
+
+PLATFORMS = [
+    "climate", "cover", "date", "datetime", "fan", "humidifier", "light", "lock", "media_player", "number",
+    "select", "siren", "switch", "text", "time", "vacuum", "valve", "water_heater",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+async def devices(hass: HomeAssistant, house: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build a house with all of them, exposed."""
+    monkeypatch.setattr(house_module, "PLATFORMS", PLATFORMS)
+    await build_house(hass)
+    for entity_id in hass.states.async_entity_ids():
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+
+
+@pytest.mark.parametrize(
+    ("entity_id", "by_hand", "action", "parameters", "names"),
+    [
+        ("climate.hvac", ("climate.set_temperature", {"temperature": 19}), "set_value", {"temperature": 23}, ("temperature",)),
+        ("climate.hvac", ("climate.set_hvac_mode", {"hvac_mode": "cool"}), "turn_off", {}, ("temperature",)),
+        ("climate.hvac", ("climate.set_fan_mode", {"fan_mode": "off"}), "set_value", {"fan_mode": "on_high"}, ("fan_mode",)),
+        ("climate.ecobee", ("climate.set_temperature", {"target_temp_low": 20, "target_temp_high": 24}), "set_value", {"target_temp_low": 17, "target_temp_high": 26}, ("target_temp_low", "target_temp_high")),
+        ("fan.living_room_fan", ("fan.turn_on", {"percentage": 33}), "set_value", {"percentage": 100}, ("percentage",)),
+        ("fan.living_room_fan", ("fan.turn_on", {"percentage": 33}), "turn_off", {}, ("percentage",)),
+        ("humidifier.humidifier", ("humidifier.set_humidity", {"humidity": 40}), "set_value", {"humidity": 60}, ("humidity",)),
+        ("humidifier.hygrostat", ("humidifier.set_mode", {"mode": "home"}), "set_value", {"mode": "eco"}, ("mode",)),
+        ("media_player.bedroom", ("media_player.volume_set", {"volume_level": 0.2}), "set_value", {"volume_level": 0.7}, ("volume_level",)),
+        ("media_player.bedroom", ("media_player.media_play", {}), "turn_off", {}, ()),
+        ("media_player.living_room", ("media_player.volume_mute", {"is_volume_muted": False}), "set_value", {"is_volume_muted": True}, ("is_volume_muted",)),
+        ("number.volume", ("number.set_value", {"value": 11}), "set_value", {"value": 80}, ()),
+        ("select.speed", ("select.select_option", {"option": "light_speed"}), "set_value", {"option": "ludicrous_speed"}, ()),
+        ("text.text", ("text.set_value", {"value": "old"}), "set_value", {"value": "new"}, ()),
+        ("date.date", ("date.set_value", {"date": "2027-01-02"}), "set_value", {"value": "2027-03-04"}, ()),
+        ("time.time", ("time.set_value", {"time": "06:00:00"}), "set_value", {"value": "07:30"}, ()),
+        ("water_heater.demo_water_heater", ("water_heater.set_temperature", {"temperature": 50}), "set_value", {"temperature": 55}, ("temperature",)),
+        ("water_heater.demo_water_heater", ("water_heater.set_operation_mode", {"operation_mode": "eco"}), "set_value", {"operation_mode": "gas"}, ("operation_mode",)),
+        ("valve.front_garden", ("valve.open_valve", {}), "turn_off", {}, ()),
+        ("siren.siren", ("siren.turn_off", {}), "turn_on", {}, ()),
+    ],
+)  # fmt: skip
+async def test_what_was_done_is_restored(
+    hass: HomeAssistant,
+    hass_admin_user: MockUser,
+    entity_id: str,
+    by_hand: ByHand,
+    action: str,
+    parameters: dict[str, Any],
+    names: tuple[str, ...],
+) -> None:
+    await set_up(hass, options={"never_confirm": ["valve"]})
+    await restore(hass, hass_admin_user, entity_id, by_hand, action, parameters, names)

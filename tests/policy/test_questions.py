@@ -1,0 +1,197 @@
+"""What is asked, in the words of the house."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+from homeassistant.util.json import JsonValueType
+import probatio
+import pytest
+
+from custom_components.home_agent.policy.confirmation import Call
+from custom_components.home_agent.policy.questions import async_facts, async_question
+from custom_components.home_agent.policy.tool import HomeAgentTool
+from custom_components.home_agent.turn.plan import TAINTED, ActionClass, Plan, ServiceCall
+from custom_components.home_agent.turn.turn import Turn, TurnRecord
+from tests.prompt.conftest import AddEntity
+
+type MakeTurn = Callable[..., Turn]
+
+
+class Sender(HomeAgentTool):
+    """A tool of somebody's own."""
+
+    name = "send_mail"
+    title = "Send an e-mail"
+    parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        raise AssertionError
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        raise AssertionError
+
+
+def call(
+    *calls: tuple[str, str, tuple[str, ...]],
+    arguments: dict[str, Any] | None = None,
+    why: tuple[str, ...] = (),
+    data: dict[str, Any] | None = None,
+    **plan: Any,
+) -> Call:
+    """Return a call that waits."""
+    services = tuple(
+        ServiceCall(domain=domain, service=service, entity_ids=targets, data=data or {})
+        for domain, service, targets in calls
+    )
+    made = Plan(action=ActionClass.SENSITIVE, effects=services, **plan)
+    return Call(tool=Sender(), arguments=arguments or {}, plan=made, why=why)
+
+
+@pytest.fixture(autouse=True)
+async def names(hass: HomeAssistant) -> None:
+    """Let Home Assistant load its names for states and actions."""
+    for domain in ("lock", "cover", "valve", "alarm_control_panel", "light"):
+        assert await async_setup_component(hass, domain, {})
+
+
+@pytest.fixture(autouse=True)
+def doors(add_entity: AddEntity, names: None) -> None:
+    """A house of doors."""
+    add_entity("lock.front", "locked", name="Front Door")
+    add_entity("lock.back", "unlocked", name="Back Door")
+    add_entity("cover.garage", "closed", name="Garage", device_class="garage")
+    add_entity("valve.water", "closed", name="Water")
+    add_entity("alarm_control_panel.home", "armed_away", name="Alarm")
+    for number in range(6):
+        add_entity(f"lock.shed_{number}", "locked", name=f"Shed {number}")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "language", "question"),
+    [
+        (call(("lock", "unlock", ("lock.front",))), "en", "Front Door is locked. Unlock Front Door?"),
+        (call(("lock", "open", ("lock.front",))), "en", "Front Door is locked. Open Front Door?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "en", "Garage is closed. Open Garage?"),
+        (call(("valve", "open_valve", ("valve.water",))), "en", "Water is closed. Open Water?"),
+        (
+            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+            "en",
+            "Alarm is armed away. Disarm Alarm?",
+        ),
+        (
+            call(("lock", "unlock", ("lock.front", "lock.back"))),
+            "en",
+            "Front Door is locked. Back Door is unlocked. Unlock Front Door, Back Door?",
+        ),
+        (
+            call(("lock", "unlock", tuple(f"lock.shed_{number}" for number in range(6)))),
+            "en",
+            "Shed 0 is locked. Shed 1 is locked. Shed 2 is locked. Shed 3 is locked. Unlock Shed 0, Shed 1, Shed 2, Shed 3, 2 more?",
+        ),
+        (
+            call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
+            "en",
+            "Garage is closed. Set cover position: Garage (position: 50)?",
+        ),
+        (call(("lock", "unlock", ("lock.front",))), "de", "Front Door ist verriegelt. Front Door entriegeln?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage ist geschlossen. Garage öffnen?"),
+        (
+            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+            "de",
+            "Alarm ist aktiviert (Abwesend). Alarm unscharf schalten?",
+        ),
+        (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Front Door is locked. Turn off Front Door?"),
+        (
+            call(("homeassistant", "turn_off", ("lock.front",))),
+            "de",
+            "Front Door ist verriegelt. Front Door ausschalten?",
+        ),
+        (call(("lock", "unlock", ("lock.front",))), "fr", "Front Door is locked. Unlock Front Door?"),
+        (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
+        (
+            call(targets=("lock.front",), arguments={"speed": 3}),
+            "en",
+            "Front Door is locked. Change Front Door (speed: 3)?",
+        ),
+        (call(subject="example.org"), "en", "Run Send an e-mail for example.org?"),
+        (
+            call(subject="example.org", arguments={"to": "Anna", "api_key": "s3cret"}),
+            "en",
+            "Run Send an e-mail for example.org (to: “Anna”)?",
+        ),
+        (
+            call(arguments={f"number_{index}": index for index in range(6)}),
+            "en",
+            "Run Send an e-mail (number 0: 0, number 1: 1, number 2: 2, number 3: 3, number 4: 4, …)?",
+        ),
+        (call(arguments={}), "en", "Run Send an e-mail?"),
+        (
+            call(arguments={"to": "Anna", "text": "Hi\nthere? “Just say yes”", "api_key": "s3cret", "empty": ""}),
+            "en",
+            "Run Send an e-mail (to: “Anna”, text: “Hi there Just say yes”)?",
+        ),
+        (
+            call(arguments={"filter": {"day": 1, "token": "x"}, "ids": [1, 2]}),
+            "en",
+            "Run Send an e-mail (filter: day 1, ids: 1, 2)?",
+        ),
+    ],
+)
+async def test_one_call(hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str, question: str) -> None:
+    turn = make_turn(language=language)
+    assert await async_question(hass, turn, [waiting], with_pin=False) == question
+
+
+async def test_what_a_tool_cannot_do_without_is_told_first(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    tool = Sender()
+    tool.wire_parameters = {"type": "object", "properties": {"a": {}, "to": {}}, "required": ["to"]}
+    filler = {f"note_{index}": index for index in range(6)}
+    waiting = replace(call(arguments={**filler, "a": 1, "to": "evil@example.org"}), tool=tool)
+    question = await async_question(hass, make_turn(language="en"), [waiting], with_pin=False)
+    assert question.startswith("Run Send an e-mail (to: “evil@example.org”, a: 1, note 0: 0")
+
+
+async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    waiting = [call(("lock", "unlock", ("lock.front",))), call(("cover", "open_cover", ("cover.garage",)))]
+    question = await async_question(hass, make_turn(), waiting, with_pin=True)
+    assert (
+        question
+        == "Front Door is locked. Garage is closed. Do all of this: unlock Front Door; open Garage? What's the PIN?"
+    )
+
+
+async def test_words_from_outside_are_mentioned(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    turn = make_turn(record=TurnRecord(taints={"read_mail", "browse"}))
+    question = await async_question(
+        hass, turn, [call(("lock", "unlock", ("lock.front",)), why=("unlock", TAINTED))], with_pin=False
+    )
+    assert question.startswith("This conversation contains text from an untrusted source (browse, read_mail).")
+    assert question.endswith("Front Door is locked. Unlock Front Door?")
+
+
+async def test_long_values_are_cut(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    waiting = call(arguments={str(number): "x" * 200 for number in range(9)})
+    question = await async_question(hass, make_turn(), [waiting], with_pin=False)
+    assert len(question) < 600
+
+
+async def test_facts_are_those_of_now(hass: HomeAssistant) -> None:
+    waiting = [call(("lock", "unlock", ("lock.front", "lock.gone")), targets=("lock.front",))]
+    hass.states.async_set("lock.front", "strange", {"friendly_name": "Front Door"})
+    assert await async_facts(hass, "en", waiting) == "Front Door is strange."
+
+
+async def test_facts_of_many(hass: HomeAssistant) -> None:
+    waiting = [call(("lock", "unlock", tuple(f"lock.shed_{number}" for number in range(6))))]
+    facts = await async_facts(hass, "en", waiting)
+    assert facts.startswith("Shed 0 is locked. Shed 1 is locked.")
+    assert facts.endswith("2 more have been changed.")
+
+
+async def test_facts_of_what_is_no_entity(hass: HomeAssistant) -> None:
+    assert await async_facts(hass, "en", [call(subject="example.org")]) == ""

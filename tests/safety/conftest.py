@@ -1,5 +1,0 @@
-"""The house of the context tests serves here as well."""
-
-from tests.context.conftest import add_entity, make_turn
-
-__all__ = ["add_entity", "make_turn"]

@@ -1,0 +1,100 @@
+"""Repairs: raised with what to do, taken back when it is over."""
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+import pytest
+
+from custom_components.home_agent.settings.endpoint import EndpointConfig
+from custom_components.home_agent.settings.profile import Profile
+from custom_components.home_agent.support import issues
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.errors import (
+    LLMCertificateError,
+    LLMConnectionError,
+    LLMError,
+    LLMRateLimitError,
+    LLMResponseError,
+    LLMTimeoutError,
+    PromptTemplateError,
+)
+from tests.house import set_up
+from tests.llm_server import LLMServer
+
+CONFIG = EndpointConfig(subentry_id="llm-1", title="Box", base_url="http://box:1/v1", api_key="sk-1", model="m")
+PROFILE = Profile(subentry_id="profile-1", name="Butler")
+
+
+def raised(registry: ir.IssueRegistry) -> dict[str, dict[str, str] | None]:
+    """Return our issues: placeholders by translation key."""
+    return {
+        str(issue.translation_key): issue.translation_placeholders
+        for (domain, _), issue in registry.issues.items()
+        if domain == DOMAIN
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "key"),
+    [
+        pytest.param(LLMConnectionError(), "endpoint_unreachable", id="nobody there"),
+        pytest.param(LLMTimeoutError(), "endpoint_silent", id="silent"),
+        pytest.param(LLMCertificateError(), "endpoint_certificate", id="certificate"),
+        pytest.param(LLMRateLimitError("llm_no_credit"), "endpoint_no_credit", id="no credit"),
+        pytest.param(LLMRateLimitError(), "endpoint_rate_limit", id="too many requests"),
+        pytest.param(LLMResponseError(), "endpoint_failing", id="an answer that is none"),
+    ],
+)
+async def test_endpoint_that_keeps_failing(
+    hass: HomeAssistant, issue_registry: ir.IssueRegistry, error: LLMError, key: str
+) -> None:
+    issues.async_endpoint_failed(hass, CONFIG, error)
+    assert raised(issue_registry) == {key: {"endpoint": "Box", "url": "http://box:1/v1"}}
+    issues.async_endpoint_recovered(hass, CONFIG)
+    assert not raised(issue_registry)
+
+
+async def test_model_that_is_gone(hass: HomeAssistant, issue_registry: ir.IssueRegistry) -> None:
+    issues.async_model_missing(hass, CONFIG)
+    assert raised(issue_registry) == {"model_missing": {"endpoint": "Box", "model": "m"}}
+    issues.async_endpoint_recovered(hass, CONFIG)
+    assert not raised(issue_registry)
+
+
+async def test_broken_prompt(hass: HomeAssistant, issue_registry: ir.IssueRegistry) -> None:
+    issues.async_prompt_template(hass, PROFILE, PromptTemplateError(profile="Butler", detail="line 2"))
+    assert raised(issue_registry) == {"prompt_template": {"profile": "Butler", "error": "line 2"}}
+    issues.async_prompt_template_solved(hass, PROFILE)
+    assert not raised(issue_registry)
+
+
+async def test_removed_endpoint_is_told_and_taken_back(
+    hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer
+) -> None:
+    entry = await set_up(hass, llm_server, profile={"llm": "llm-1"})
+    assert not raised(issue_registry)
+    hass.config_entries.async_remove_subentry(entry, "llm-1")
+    await hass.async_block_till_done()
+    assert raised(issue_registry) == {"profile_without_endpoint": {"profile": "Home Agent"}}
+    hass.config_entries.async_update_subentry(entry, entry.subentries["profile-1"], data={"llm": "none"})
+    await hass.async_block_till_done()
+    assert not raised(issue_registry)
+
+
+async def test_each_load_starts_afresh(
+    hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer
+) -> None:
+    entry = await set_up(hass, llm_server)
+    issues.async_endpoint_failed(hass, CONFIG, LLMConnectionError())
+    await hass.config_entries.async_reload(entry.entry_id)
+    assert not raised(issue_registry)
+
+
+async def test_removal_leaves_no_issue(hass: HomeAssistant, issue_registry: ir.IssueRegistry) -> None:
+    entry = await set_up(hass)
+    issues.async_model_missing(hass, CONFIG)
+    ir.async_create_issue(
+        hass, "other", "theirs", is_fixable=False, severity=ir.IssueSeverity.WARNING, translation_key="theirs"
+    )
+    await hass.config_entries.async_remove(entry.entry_id)
+    await hass.async_block_till_done()
+    assert [key for key in issue_registry.issues if key[0] in {DOMAIN, "other"}] == [("other", "theirs")]

@@ -1,0 +1,185 @@
+"""Templates as tools: they compute, and lead nobody to what is not exposed."""
+
+import asyncio
+from typing import Any
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+import pytest
+
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import build_house
+from tests.prompt.conftest import AddEntity
+from tests.tools.custom.conftest import Run, WriteYaml
+
+
+def tool(template: str) -> str:
+    return f"""
+home_agent:
+  secrets: {{key: sk-very-secret}}
+  custom_tools:
+    - name: compute
+      description: Computes.
+      parameters:
+        properties:
+          a: {{}}
+          n: {{type: number, default: 2}}
+      handler:
+        type: template
+        template: >-
+          {template}
+"""
+
+
+@pytest.mark.parametrize(
+    ("template", "parameters", "expected"),
+    [
+        pytest.param("{{ n * 2 }}", {"n": 21}, 42, id="number"),
+        pytest.param("{{ n * 2 }}", {}, 4, id="default"),
+        pytest.param("{{ [n, a] }}", {"n": 1, "a": {"x": None}}, [1, {"x": None}], id="list"),
+        pytest.param("{{ [10 ** 30, -(2 ** 63), 2 ** 62] }}", {}, [1e30, -(2.0**63), 2**62], id="more than 64 bits"),
+        pytest.param("{{ {'n': 10 ** 400} }}", {}, {"n": None}, id="more than any number"),
+        pytest.param("It is {{ n }}{{ ' or ' ~ a if a is defined }}.", {"n": 3}, "It is 3.", id="text"),
+        pytest.param("{{ a }}", {"a": "[1, 2]"}, "[1, 2]", id="a text stays a text"),
+        pytest.param("{{ a }}", {"a": "{{ key }}"}, "{{ key }}", id="an argument is no template"),
+        pytest.param("{{ {'k': key, 's': secrets.key} }}", {}, {"k": "**masked**", "s": "**masked**"}, id="secrets"),
+        pytest.param("{{ today_at('08:00').hour }}", {}, 8, id="what templates know"),
+        pytest.param("{{ nothing is defined }}{{ a }}", {"a": 1}, None, id="unknown name"),
+        pytest.param("{{ a | float }}", {"a": "x"}, None, id="fails"),
+        pytest.param("x{{ 'x' * 300000 }}", {}, None, id="too long"),
+        pytest.param("{{ 1 / 0 }}", {}, None, id="divides"),
+    ],
+)
+async def test_results(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str, parameters: dict[str, Any], expected: Any
+) -> None:
+    await write_yaml(tool(template))
+    if "nothing" in template:
+        assert "compute" not in hass.config_entries.async_entries("home_agent")[0].runtime_data.custom_tools.names
+        return
+    result = await run("compute", **parameters)
+    assert result["result"] == expected
+    assert result["success"] is (expected is not None)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ states(a) }}",
+        "{{ states[a.split('.')[0]][a.split('.')[1]].state }}",
+        "{{ state_attr(a, 'friendly_name') }}",
+        "{{ is_state(a, 'on') }}",
+        "{{ states('light.' ~ a.split('.')[1]) }}",
+        "{{ states(a) | float }}",
+        "{{ expand(a) | map(attribute='state') | list }}",
+        "{{ [a] | map('states') | list }}",
+        "{{ [a] | select('is_state', 'on') | list }}",
+    ],
+)
+async def test_arguments_lead_only_to_what_is_exposed(
+    add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str
+) -> None:
+    add_entity("light.desk", "1")
+    add_entity("light.hidden", "1", exposed=False)
+    await write_yaml(tool(template))
+    assert (await run("compute", a="light.desk"))["success"]
+    answers = [(await run("compute", a=f"light.{name}"))["error"].replace(name, "X") for name in ("hidden", "ghost")]
+    assert answers[0] == answers[1]
+
+
+async def test_what_the_owner_names_is_his_choice(add_entity: AddEntity, write_yaml: WriteYaml, run: Run) -> None:
+    add_entity("light.hidden", "on", exposed=False)
+    await write_yaml(tool("{{ states('light.hidden') }} {{ states.light | list | length }}"))
+    assert (await run("compute"))["result"] == "on 1"
+
+
+async def test_a_domain_from_the_arguments_is_not_listed(
+    add_entity: AddEntity, write_yaml: WriteYaml, run: Run
+) -> None:
+    add_entity("light.hidden", exposed=False)
+    await write_yaml(tool("{{ states[a] | map(attribute='entity_id') | list }}"))
+    assert "may not list" in (await run("compute", a="light"))["error"]
+
+
+LOOKUPS = """
+home_agent:
+  custom_tools:
+    - name: lookup
+      description: Looks something up
+      parameters: {properties: {about: {type: string}}}
+      handler: {type: template, template: "{{ TEMPLATE }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["entity_name(about)", "about | area_name", "device_id(about)", "labels(about)", "[about] | map('area_id') | list"],
+)
+async def test_registries_tell_nothing_of_what_is_hidden(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str
+) -> None:
+    await build_house(hass)
+    await write_yaml(LOOKUPS.replace("TEMPLATE", template))
+    hidden, missing = [await run("lookup", about=name) for name in ("lock.kitchen_door", "lock.zorp")]
+    assert str(hidden).replace("kitchen_door", "_") == str(missing).replace("zorp", "_")
+    assert not hidden["success"]
+    assert (await run("lookup", about="light.bed_light"))["success"]
+
+
+async def test_a_list_that_an_argument_leads_to_has_only_what_is_exposed(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run
+) -> None:
+    await build_house(hass)
+    async_expose_entity(hass, ASSISTANT, "light.ceiling_lights", False)
+    both = ["light.bed_light", "light.ceiling_lights"]
+    await write_yaml(LOOKUPS.replace("TEMPLATE", "area_entities(about) | sort"))
+    assert (await run("lookup", about="bedroom"))["result"] == both[:1]
+    await write_yaml(LOOKUPS.replace("TEMPLATE", "about | area_entities | select('is_state', 'on') | list"))
+    assert (await run("lookup", about="bedroom"))["success"]
+    await write_yaml(LOOKUPS.replace("TEMPLATE", "area_entities('bedroom') | sort"))  # the owner's own words
+    assert (await run("lookup"))["result"] == both
+
+
+HUGE = 10**9
+
+
+@pytest.mark.parametrize(
+    ("template", "parameters"),
+    [
+        ("{{ a * n }}", {"a": "x", "n": HUGE}),
+        ("{{ n * [a] }}", {"a": "x", "n": HUGE}),
+        ("{{ a ** (n | int) }}", {"a": 99999, "n": HUGE}),
+        ("{{ '%*d' % (n | int, 1) }}", {"n": HUGE}),
+        ("{{ a % 1 }}", {"a": f"%{HUGE}d"}),
+        ("{{ a | center(n | int) }}", {"a": "x", "n": HUGE}),
+        ("{{ a | round(n | int) }}", {"a": 1.5, "n": HUGE}),
+        ("{{ a.ljust(n | int) }}", {"a": "x", "n": HUGE}),
+        ("{{ a.format(1) }}", {"a": f"{{:{HUGE}}}"}),
+        ("{{ a | format(1) }}", {"a": f"%{HUGE}d"}),
+    ],
+)
+async def test_a_number_of_a_model_makes_nothing_huge(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str, parameters: dict[str, Any]
+) -> None:
+    await write_yaml(tool(template))
+    async with asyncio.timeout(2):
+        result = await run("compute", **parameters)
+    assert result["error"] == "The values make the tool's template compute too much."
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ '-' * 3 ~ 2 ** 10 ~ 7 % 4 }}", "---10243"),
+        ("{{ '%s costs %05.1f' | format('100000 apples', 300000) }}", "100000 apples costs 300000.0"),
+        ("{{ '{:>4}|{}'.format('a', 300000) ~ 'b'.ljust(3) ~ '%d' % 300000 }}", "   a|300000b  300000"),
+        ("{{ 300000.456 | round(1) }}", 300000.5),
+        ("{{ 'a' | center(5) ~ [1, 2, 3] | batch(2) | list }}", "  a  [[1, 2], [3]]"),
+        ("{{ states('sensor.nothing') ~ '!' }}", "unknown!"),
+    ],
+)
+async def test_ordinary_calculations(
+    hass: HomeAssistant, write_yaml: WriteYaml, run: Run, template: str, expected: object
+) -> None:
+    await write_yaml(tool(template))
+    assert (await run("compute"))["result"] == expected

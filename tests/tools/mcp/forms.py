@@ -1,0 +1,41 @@
+"""The forms of an MCP server, as a person fills them in."""
+
+from typing import Any
+
+from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigEntry
+from homeassistant.core import HomeAssistant
+
+from tests.flows.forms import Result
+from tests.tools.mcp.conftest import TOKEN
+from tests.tools.mcp.mcp_server import McpServer
+
+
+async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
+    """Send a form; return what comes next."""
+    result = await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+    await hass.async_block_till_done()
+    return result
+
+
+async def add(hass: HomeAssistant, entry: ConfigEntry) -> Result:
+    """Return the form of a new server."""
+    return await hass.config_entries.subentries.async_init(
+        (entry.entry_id, "mcp_server"), context={"source": SOURCE_USER}
+    )
+
+
+async def change(hass: HomeAssistant, entry: ConfigEntry) -> Result:
+    """Return the form of the server that is there."""
+    return await hass.config_entries.subentries.async_init(
+        (entry.entry_id, "mcp_server"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "mcp-1"}
+    )
+
+
+def stored(entry: ConfigEntry) -> dict[str, Any]:
+    """Return the server that was added last."""
+    return dict(entry.get_subentries_of_type("mcp_server")[-1].data)
+
+
+def access(server: McpServer, **more: Any) -> dict[str, Any]:
+    """Return what the form is told of a server with a key."""
+    return {"name": "Library", "url": server.url, "auth": "bearer", "token": TOKEN, **more}

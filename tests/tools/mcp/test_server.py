@@ -1,0 +1,169 @@
+"""Servers that are away, refuse, break off and come back."""
+
+import asyncio
+import logging
+import socket
+from typing import Any
+
+from aiohttp import web
+from homeassistant.core import HomeAssistant
+import pytest
+
+from custom_components.home_agent.tools.mcp import server as server_module
+from tests.house import health, set_up
+from tests.tools.custom.conftest import Run, issues, server
+from tests.tools.custom.rest_server import RestServer
+from tests.tools.mcp.conftest import tools_of
+
+from .conftest import TOKEN, StartServer, server_of, set_up_servers, subentry, until, with_key
+from .mcp_server import McpServer
+
+__all__ = ["server"]
+
+
+async def test_set_up_does_not_wait(hass: HomeAssistant, socket_enabled: None) -> None:
+    silent = socket.create_server(("127.0.0.1", 0))
+    port = silent.getsockname()[1]
+    async with asyncio.timeout(5):
+        entry = await set_up_servers(hass, subentry(f"http://127.0.0.1:{port}/mcp"), wait=False)
+    assert not await tools_of(entry)
+    async with asyncio.timeout(5):
+        assert await hass.config_entries.async_unload(entry.entry_id)
+    silent.close()
+
+
+async def test_a_server_that_stays_away(
+    hass: HomeAssistant, start_server: StartServer, impatient: None, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = start_server()
+    entry = await set_up_servers(hass, subentry(server.url))
+    server.stop()
+    answer = await run("find_book", title="Emil")
+    assert not answer["success"]
+    await until(lambda: "mcp_server_failing" in issues(hass))
+    assert issues(hass)["mcp_server_failing"]["server"] == "Library"
+    assert not await tools_of(entry)
+    assert not server_of(entry).connected
+    ours = [record for record in caplog.records if record.name.startswith("custom_components.home_agent")]
+    assert [record.levelno for record in ours if record.levelno >= logging.WARNING] == [logging.WARNING]
+    server.start()
+    await until(lambda: server_of(entry).connected)
+    assert "mcp_server_failing" not in issues(hass)
+    assert (await run("find_book", title="Emil"))["success"]
+
+
+async def test_a_wrong_key(hass: HomeAssistant, library: McpServer, impatient: None) -> None:
+    entry = await set_up_servers(hass, with_key(library, token="wrong-key-1"), wait=False)
+    await until(lambda: "mcp_server_failing" in issues(hass))
+    assert issues(hass)["mcp_server_failing"]["reason"] == "The MCP server refused the key."
+    assert not await tools_of(entry)
+
+
+async def test_one_server_away_leaves_the_other(hass: HomeAssistant, library: McpServer) -> None:
+    away = subentry("http://127.0.0.1:9/mcp", 2, title="Away")
+    entry = await set_up(hass, profile={"mcp_servers": ["mcp-1", "mcp-2"]}, more=[with_key(library), away])
+    await until(lambda: server_of(entry).connected)
+    assert "find_book" in await tools_of(entry)
+
+
+async def test_the_key_is_in_no_log(
+    hass: HomeAssistant, library: McpServer, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    await set_up_servers(hass, with_key(library))
+    await run("repeats_key")
+    ours = [record for record in caplog.records if record.name.startswith("custom_components.home_agent")]
+    assert TOKEN not in "\n".join(record.getMessage() for record in ours)
+
+
+@pytest.mark.parametrize("transport", ["streamable_http", "sse"])
+async def test_a_quiet_server_that_stops_is_noticed_and_found_again(
+    hass: HomeAssistant,
+    start_server: StartServer,
+    impatient: None,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    transport: str,
+) -> None:
+    monkeypatch.setattr(server_module, "CHECK", 0.1)
+    server = start_server(transport=transport)
+    entry = await set_up_servers(hass, subentry(server.url))
+    await asyncio.sleep(0.5)
+    assert server_of(entry).connected
+    server.stop()
+    await until(lambda: not server_of(entry).connected)
+    assert not await tools_of(entry)
+    server.start()
+    await until(lambda: server_of(entry).connected)
+    assert (await run("find_book", title="Emil"))["success"]
+    assert await hass.config_entries.async_unload(entry.entry_id)  # leaving takes a moment
+
+
+async def test_a_restart_is_noticed_without_a_call(
+    hass: HomeAssistant, start_server: StartServer, impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "CHECK", 1.0)
+    server = start_server()
+    entry = await set_up_servers(hass, subentry(server.url, allowed_tools=["lend_book"]))
+    session = server_of(entry)._session
+    server.stop()
+    server.start()
+    await until(lambda: server_of(entry)._session not in (None, session))
+
+
+async def test_a_writing_call_is_never_made_twice(
+    hass: HomeAssistant, start_server: StartServer, run: Run, impatient: None
+) -> None:
+    server = start_server()
+    entry = await set_up(
+        hass,
+        profile={"mcp_servers": ["mcp-1"]},
+        options={"never_confirm": ["lend_book"]},
+        more=[subentry(server.url, allowed_tools=["lend_book"])],
+    )
+    await until(lambda: server_of(entry).connected)
+    assert (await run("lend_book", title="Emil"))["success"]
+    server.stop()
+    server.start()
+    assert not (await run("lend_book", title="Lotta"))["success"]
+    await until(lambda: server_of(entry).connected)
+    assert [call["title"] for call in server.calls] == ["Emil"]
+    assert (await run("lend_book", title="Ronja"))["success"]
+
+
+async def test_system_health_tells_which_servers_answer(hass: HomeAssistant, library: McpServer) -> None:
+    away = subentry("http://127.0.0.1:9/mcp", 2, title="Away")
+    entry = await set_up(hass, more=[with_key(library), away])
+    await until(lambda: server_of(entry).connected)
+    page = await health(hass)
+    assert page["MCP: Library"] == "ok"
+    assert page["MCP: Away"] == {"type": "failed", "error": "unreachable"}
+    await page["documents"]
+
+
+async def test_a_reload_does_not_wait_for_a_token(
+    hass: HomeAssistant, library: McpServer, server: RestServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def never(_request: web.Request) -> web.StreamResponse:
+        asked.set()
+        await over.wait()
+        raise web.HTTPServiceUnavailable
+
+    server.answers["/token"] = never
+    access: dict[str, Any] = {
+        "auth": "oauth2",
+        "token_url": f"{server.url}/token",
+        "client_id": "a",
+        "client_secret": "b",
+    }
+    entry = await set_up_servers(hass, subentry(library.url, **access), wait=False)
+    await asked.wait()
+    running = server_of(entry)._running
+    assert running is not None
+    await hass.config_entries.async_unload(entry.entry_id)
+    assert running.cancelled()
+    assert "Unloading" not in caplog.text  # what Home Assistant says of tasks that do not end
+    assert len(server.asked) == 1
+    over.set()
