@@ -1,9 +1,13 @@
 """What every test needs: our integration found, the house's own basics set up, a scripted endpoint."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Generator
+from functools import cache
 import logging
 from pathlib import Path
 
+import hassil.intents
+from homeassistant.components.demo import lock, valve
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
 from homeassistant.setup import async_setup_component
@@ -19,6 +23,12 @@ from tests.red_team.count import (
     pytest_terminal_summary,  # noqa: F401
 )
 
+# The locks and valves of the demo house take two seconds, for the eye.
+lock.LOCK_UNLOCK_DELAY = valve.OPEN_CLOSE_DELAY = 0.2
+
+# Each Home Assistant parses the sentences of its language anew; they are the same in all.
+hassil.intents.parse_sentence = cache(hassil.intents.parse_sentence)
+
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
 logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
 
@@ -29,6 +39,17 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     report.sections = [(name, text.encode(errors="replace").decode()) for name, text in report.sections]
     return report
+
+
+@pytest.fixture(autouse=True)
+async def enable_event_loop_debug() -> None:
+    """Let loops look for calls from other threads and for slow ones, as those of the harness do.
+
+    What else belongs to the debug mode, noting the whole stack with each future, takes a third of all time.
+    """
+    loop = asyncio.get_running_loop()
+    loop.set_debug(True)
+    loop.get_debug = lambda: False  # type: ignore[method-assign]
 
 
 @pytest.fixture

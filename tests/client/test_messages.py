@@ -18,7 +18,7 @@ import probatio
 import pytest
 
 from custom_components.home_agent.client import messages
-from custom_components.home_agent.client.messages import messages_from_content, tool_specs
+from custom_components.home_agent.client.messages import messages_from_content, offered_tools
 from custom_components.home_agent.client.model import BrokenArguments
 from custom_components.home_agent.support.encoding import dump
 
@@ -171,7 +171,7 @@ class VerbatimTool(Tool):
 
 
 def test_tools_are_sorted_by_name_and_have_a_schema() -> None:
-    tools = tool_specs([Tool("b"), VerbatimTool("c"), Tool("a", "Does a.")])
+    tools = offered_tools([Tool("b"), VerbatimTool("c"), Tool("a", "Does a.")]).specs
     assert [tool["function"]["name"] for tool in tools] == ["a", "b", "c"]
     assert tools[0] == {
         "type": "function",
@@ -198,12 +198,12 @@ def test_a_schema_is_made_once_per_tool_and_forgotten_with_it() -> None:
         asked.append(value)
         return llm.selector_serializer(value)
 
-    first = tool_specs([tool], serializer)
+    first = offered_tools([tool], serializer).specs
     seen = len(asked)
     assert seen
-    assert tool_specs([tool], serializer)[0] is first[0]
+    assert offered_tools([tool], serializer).specs[0] is first[0]
     assert len(asked) == seen
-    tool_specs([other], serializer)
+    offered_tools([other], serializer)
     assert len(asked) == 2 * seen
     known = len(messages._SPECS)
     del tool, other

@@ -12,6 +12,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.home.snapshot import Home
 from custom_components.home_agent.prompt.budget import Budget
+from custom_components.home_agent.prompt.request import async_turn_part
 from custom_components.home_agent.prompt.states import StateContext, Views
 from custom_components.home_agent.settings.profile import ContextEntity, Mode, Profile
 from custom_components.home_agent.support.const import DOMAIN
@@ -70,7 +71,7 @@ class Conversation:
             map_is_full=map_is_full,
             found=[view.snapshot.entities[entity_id] for entity_id in found],
         )
-        part, _ = await context.async_turn_part()
+        part, _ = await async_turn_part(context)
         question = UserContent("hello")
         self.transcript.rounds.append(Round(question=question, at=question.created, part=part))
         return dict(json.loads(part.text.removeprefix("<house>").removesuffix("</house>")))

@@ -153,9 +153,7 @@ class Agent:
             if not called:  # else the loop goes on with the results of what was started
                 yield await self._async_broken_off(err, reply, said=said)
             return
-        if reply.usage is not None:
-            self.turn.record.usage += reply.usage
-        self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
+        self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), self.turn.record)
         cut = reply.finish_reason == "length"
         if not called and (cut or not said):
             key = "answer_too_long" if cut else "answer_empty"

@@ -12,7 +12,7 @@ from homeassistant.components.conversation import AssistantContent, ChatLog
 from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
-from ..client.messages import async_load_attachments, messages_from_content, tool_specs
+from ..client.messages import async_load_attachments, messages_from_content, offered_tools
 from ..client.model import Message
 from ..policy.channels import async_put
 from ..prompt.request import RequestBuilder
@@ -63,7 +63,9 @@ class ModelTurn:
             endpoint=self.endpoint,
             turn=self.turn,
             chat_log=self.chat_log,
-            tools=tool_specs(api.tools, api.custom_serializer) if api and self.endpoint.config.tool_calling else (),
+            tools=offered_tools(api.tools, api.custom_serializer).specs
+            if api and self.endpoint.config.tool_calling
+            else (),
             build=build,
             response_format=self.response_format,
             talks=False,
@@ -94,7 +96,7 @@ class ModelTurn:
             endpoint=self.endpoint,
             turn=turn,
             chat_log=chat_log,
-            tools=requests.specs,
+            tools=requests.offered.specs,
             build=requests.async_messages,
             note=requests.note_what_was_done,
             last_word=requests.note_last_request,

@@ -18,7 +18,7 @@ from ..support.errors import LLMAuthError, LLMError, LLMModelNotFoundError
 from ..support.masking import Mask, mask
 from ..support.outages import CircuitBreaker
 from ..support.storage import Report, StoredFile
-from ..turn.turn import Usage
+from ..turn.turn import TurnRecord, Usage
 from .model import ChatClient, Reply
 
 WINDOW_HOLDS = timedelta(days=1)
@@ -141,8 +141,8 @@ class Endpoint:
         return lambda: self._listeners.remove(listener)
 
     @callback
-    def async_succeeded(self, reply: Reply, duration_ms: int) -> None:
-        """Take note of a request that was answered."""
+    def async_succeeded(self, reply: Reply, duration_ms: int, record: TurnRecord | None = None) -> None:
+        """Take note of a request that was answered; `record` is of the turn that it was made in."""
         stats = self.stats
         if stats.failures_in_a_row:
             self._breaker.succeeded()
@@ -152,7 +152,8 @@ class Endpoint:
         stats.first_delta_ms, stats.duration_ms = reply.first_delta_ms, duration_ms
         stats.last_success = now = dt_util.utcnow()
         if reply.usage is not None:
-            stats.usage += reply.usage
+            for total in (stats.usage, record.usage) if record is not None else (stats.usage,):
+                total += reply.usage
             self._statistics.note(self._key, ModelFacts(self.client.estimator.factor, self._told))
         if self.config.context_window is None and (self._asks_window_at is None or now >= self._asks_window_at):
             self._asks_window_at = now + WINDOW_HOLDS

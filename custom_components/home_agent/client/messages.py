@@ -6,7 +6,7 @@ are a valid sequence: each tool call is followed by exactly one result. Thinking
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +21,7 @@ import probatio
 
 from ..support.encoding import dump
 from ..support.errors import HomeAgentError
-from .model import Message, ToolSpec
+from .model import Message, ToolSpec, raw_estimate
 
 _NO_RESULT = '{"success":false,"result":null,"error":"The tool call was interrupted; its outcome is unknown."}'
 CONFIRMED = "home_agent.confirmed"
@@ -90,40 +90,46 @@ def _assistant(item: conversation.AssistantContent, following: Iterable[conversa
     return [{"role": "assistant", "content": item.content or None, "tool_calls": made}, *answered]
 
 
-_SPECS: dict[int, tuple[weakref.ref[llm_helper.Tool], ToolSpec]] = {}
-"""By the tool's `id()`: making a schema is slow, and a tool object keeps its schema."""
+@dataclass(frozen=True, slots=True)
+class OfferedTools:
+    """Tools as a model is offered them."""
+
+    specs: Sequence[ToolSpec] = ()
+    """Sorted by name."""
+    raw_tokens: float = 0
+    """What they take of a prompt (`raw_estimate`)."""
 
 
-def tool_specs(
+_SPECS: weakref.WeakKeyDictionary[llm_helper.Tool, tuple[ToolSpec, float]] = weakref.WeakKeyDictionary()
+"""What was made of each tool: making a schema is slow, and a tool object keeps its schema."""
+
+
+def offered_tools(
     tools: Sequence[llm_helper.Tool], custom_serializer: Callable[[Any], Any] | None = None
-) -> list[ToolSpec]:
+) -> OfferedTools:
     """Return the tools sorted by name.
 
     A tool may carry its JSON schema as `wire_parameters`; otherwise it is made from `parameters`.
     """
     specs: list[ToolSpec] = []
+    total = 0.0
     for tool in sorted(tools, key=attrgetter("name")):
-        key = id(tool)
-        if (known := _SPECS.get(key)) and known[0]() is tool:
-            specs.append(known[1])
-            continue
-        parameters = getattr(tool, "wire_parameters", None)
-        if parameters is None:
-            parameters = probatio.to_openapi(
-                tool.parameters,
-                custom_serializer=custom_serializer or llm_helper.selector_serializer,
-                openapi_version="3.1.0",
-            )
-        function: dict[str, Any] = {"name": tool.name, "parameters": parameters}
-        if tool.description:
-            function["description"] = tool.description
-        specs.append({"type": "function", "function": function})
-        _SPECS[key] = (weakref.ref(tool, partial(_forget_spec, key)), specs[-1])
-    return specs
-
-
-def _forget_spec(key: int, _tool: object) -> None:
-    _SPECS.pop(key, None)
+        if (known := _SPECS.get(tool)) is None:
+            parameters = getattr(tool, "wire_parameters", None)
+            if parameters is None:
+                parameters = probatio.to_openapi(
+                    tool.parameters,
+                    custom_serializer=custom_serializer or llm_helper.selector_serializer,
+                    openapi_version="3.1.0",
+                )
+            function: dict[str, Any] = {"name": tool.name, "parameters": parameters}
+            if tool.description:
+                function["description"] = tool.description
+            spec: ToolSpec = {"type": "function", "function": function}
+            known = _SPECS[tool] = spec, raw_estimate(dump(spec))
+        specs.append(known[0])
+        total += known[1]
+    return OfferedTools(specs, total)
 
 
 MAX_SIZE = 10 * 1024 * 1024  # bytes of one file, before encoding

@@ -13,10 +13,9 @@ from homeassistant.helpers import intent, llm
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ..policy.audit import async_record
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import COMMAND, QUESTIONS, TIMERS, Mismatch, Recognised, plan_of
-from ..policy.policy import Policy
+from ..policy.policy import Policy, async_record
 from ..policy.tool import HomeAgentTool, PendingResult
 from ..policy.write import Write, async_execute
 from ..support.const import ASSISTANT

@@ -8,14 +8,10 @@ from collections.abc import Mapping
 import re
 
 from homeassistant.const import Platform
-from homeassistant.core import HomeAssistant, callback
 from homeassistant.util.color import COLORS
 
 from ..home.domains import DOMAINS
-from ..support.const import LOGGER
 from ..support.secrets import MASK, SECRET
-from ..turn import events
-from ..turn.turn import ToolCallRecord, Turn
 
 MAX_TEXT = 200  # characters of one parameter
 MAX_ITEMS = 20
@@ -114,22 +110,3 @@ def _is_plain(text: str, *, named: bool) -> bool:
         return True
     ids = [_ID.fullmatch(part.strip()) for part in text.split(",")]
     return all(match and (not match[1] or "*" in match[1] or match[1] in _DOMAINS) for match in ids)
-
-
-@callback
-def async_record(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result: object) -> None:
-    """Keep the call on the turn, write the audit line and fire the event.
-
-    An error is told by its class: its sentence may quote what was said.
-    """
-    turn.record.calls.append(record)
-    LOGGER.info(
-        "Tool %s: %s in %d ms (conversation %s, user %s%s)",
-        record.tool_name,
-        "done" if record.success else "refused or failed",
-        record.duration_ms,
-        turn.conversation_id,
-        turn.context.user_id,
-        f", {record.error}" if record.error else "",
-    )
-    events.async_tool_executed(hass, turn, record, masked_result(result) if record.success else record.error)

@@ -41,7 +41,7 @@ from ..support.errors import HomeAgentError, ToolError, ToolPermissionError, Too
 from ..turn import events
 from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import ToolCallRecord, Turn
-from .audit import async_record, masked
+from .audit import masked, masked_result
 from .confirmation import TIMEOUT, Call, Confirmations, NobodyConfirms
 from .tool import HomeAgentTool
 from .write import DEFAULT_SECONDS, Journal, Writes
@@ -404,3 +404,22 @@ class Throttle:
         for stop_timer in self._timers.values():
             stop_timer()
         self._timers.clear()
+
+
+@callback
+def async_record(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result: object) -> None:
+    """Keep the call on the turn, write the audit line and fire the event.
+
+    An error is told by its class: its sentence may quote what was said.
+    """
+    turn.record.calls.append(record)
+    LOGGER.info(
+        "Tool %s: %s in %d ms (conversation %s, user %s%s)",
+        record.tool_name,
+        "done" if record.success else "refused or failed",
+        record.duration_ms,
+        turn.conversation_id,
+        turn.context.user_id,
+        f", {record.error}" if record.error else "",
+    )
+    events.async_tool_executed(hass, turn, record, masked_result(result) if record.success else record.error)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from functools import partial
 import time
-from typing import Any, Protocol
+from typing import Any, Protocol, override
 
 from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, STATE_UNAVAILABLE
 from homeassistant.core import Context, Event, EventStateChangedData, HomeAssistant, State, callback
@@ -210,6 +210,15 @@ class Journal(Protocol):
     def async_add(self, record: WriteRecord) -> None:
         """Take note of a write."""
         ...
+
+
+class EffectTool(HomeAgentTool):
+    """A tool that does what its plan lists, and no more."""
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> PendingResult:
+        """Execute the effects; the result tells the states they led to. Raises when not one of them worked."""
+        return await async_execute(hass, plan.effects, turn.context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

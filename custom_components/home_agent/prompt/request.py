@@ -8,30 +8,44 @@ import math
 
 from homeassistant.components.conversation import AssistantContent, ChatLog, Content, SystemContent
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar
+from homeassistant.util import dt as dt_util
 from homeassistant.util.async_ import create_eager_task
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.messages import messages_from_content, tool_specs
-from ..client.model import Message, ToolSpec, raw_estimate
+from ..client.messages import messages_from_content, offered_tools
+from ..client.model import Message, raw_estimate
 from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..policy.tool import HomeAgentTool
 from ..search.model import Query
 from ..settings.profile import AUTO, AUTO_TOKENS, Mode
 from ..support import issues
 from ..support.const import LOGGER
-from ..support.encoding import dump
 from ..support.masking import Mask
-from ..transcript.transcript import Instructions, Known, Limits, Sent, Transcript, TurnPart, fit_results, render_note
+from ..transcript.transcript import (
+    Instructions,
+    Known,
+    Limits,
+    Sent,
+    Transcript,
+    TurnPart,
+    fit_results,
+    render_note,
+    render_states,
+    render_turn_part,
+)
 from ..turn import events
 from ..turn.turn import Turn
 from .budget import Budget
 from .hiding import async_hide
 from .home_map import HomeMap
-from .providers import Block, ContextRequest, Providers
+from .providers import Block, ContextRequest, Providers, keys_of
 from .states import LeftOut, Lookup, StateContext, View, Views
 from .system_prompt import ANSWER_NOW, NOTHING_DONE, SystemPrompts
 
 HOME_HEADING = "## Home"
+EARLIER = "earlier"
+_NO_BLOCKS: Mapping[str, Block] = {}
 STATE_TOKENS = 12  # of an entity that is not told, about
 SPOKEN_OF = 5  # entities that were found for a request and count as what the conversation is about
 
@@ -87,8 +101,7 @@ class RequestBuilder:
         self._sources = sources
         self._tools = tools
         serializer = chat_log.llm_api.custom_serializer if chat_log.llm_api else None
-        self.specs: Sequence[ToolSpec] = tool_specs(tools, serializer)
-        """The tools as the model is offered them."""
+        self.offered = offered_tools(tools, serializer)
         self._estimate = endpoint.client.estimator.estimate
         hides, remote = turn.profile.mask_personal_data, endpoint.config.remote
         self._mask: Mask | None = mask_for(hides, remote=remote) if remote or hides != AUTO else None
@@ -177,9 +190,10 @@ class RequestBuilder:
         await self._async_write_system_message()  # whether the home map names everything decides how states are told
         await self._async_find(self._query(""))
         await self._async_see_again()
-        text, told = await self._state_context(Known(), self._budget, {}).async_states()
-        self._instructions.states, self._instructions.told = text, told
-        return text
+        context = self._state_context(Known(), self._budget)
+        states, _ = await context.async_states()
+        self._instructions.states, self._instructions.told = render_states(states), context.states
+        return self._instructions.states
 
     def _shares(self) -> Budget:
         """Return the shares of the window as far as it is known by now, less what answer, instructions and tools need."""
@@ -190,7 +204,7 @@ class RequestBuilder:
         own = (
             profile.prompt_additions if profile.use_default_prompt else profile.custom_prompt + profile.prompt_additions
         )
-        fixed = raw_estimate(dump(self.specs)) + raw_estimate(own.encode("utf-8", "replace"))
+        fixed = self.offered.raw_tokens + raw_estimate(own.encode("utf-8", "replace"))
         fixed += DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0
         fixed = math.ceil(fixed / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS  # sent whatever the house is like
         answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
@@ -293,7 +307,7 @@ class RequestBuilder:
             else:
                 blocks = await asking
             await self._async_see_again()
-            part, left_out = await self._state_context(known, budget, blocks).async_turn_part()
+            part, left_out = await async_turn_part(self._state_context(known, budget), blocks)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the house could not be told")
             part = TurnPart(text="")
@@ -306,7 +320,7 @@ class RequestBuilder:
             self._turn, self._view.snapshot, self._mode, spoken_of=self._transcript.spoken_of, previous=previous
         )
 
-    def _state_context(self, known: Known, budget: Budget, blocks: Mapping[str, Block]) -> StateContext:
+    def _state_context(self, known: Known, budget: Budget) -> StateContext:
         return StateContext(
             hass=self._hass,
             turn=self._turn,
@@ -318,7 +332,6 @@ class RequestBuilder:
             estimate=self._estimate,
             map_is_full=self._map.full,
             found=self._found,
-            blocks=blocks,
         )
 
     async def _async_find(self, query: Query) -> None:
@@ -348,3 +361,26 @@ class RequestBuilder:
             home_map_reduced=not self._map.full,
         )
         events.async_context_optimized(self._hass, self._turn, optimized)
+
+
+async def async_turn_part(context: StateContext, blocks: Mapping[str, Block] = _NO_BLOCKS) -> tuple[TurnPart, LeftOut]:
+    """Return the part that rides on a user message, and what is not in it. It is never changed once it was sent."""
+    turn, now = context.turn, dt_util.now()
+    facts = {"date": now.strftime("%A %Y-%m-%d"), "language": turn.language}
+    if turn.user and turn.user.name:
+        facts["user"] = turn.user.name
+    if turn.area_id and (area := ar.async_get(context.hass).async_get_area(turn.area_id)):
+        facts["area"] = area.name
+    if summary := context.transcript.history.summary:
+        facts[EARLIER] = summary
+    facts = {key: value for key, value in facts.items() if context.known.facts.get(key) != value}
+    states, left_out = await context.async_states()
+    text = render_turn_part(
+        time=now.strftime("%H:%M"),
+        facts=facts,
+        states=states,
+        left_out={"states_not_listed": left_out.states, "changes_not_listed": left_out.changes},
+        sections={name: (block.heading, [item.data for item in block.items]) for name, block in blocks.items()},
+    )
+    items = keys_of(blocks) if blocks else ()
+    return TurnPart(text=text, told=context.states, facts=facts, items=items), left_out

@@ -1,9 +1,8 @@
-"""The state context: which entity states a turn sends, and the turn part around them.
+"""The state context: which entity states a turn sends.
 
 Which entities: those the profile lists, those a request seems to be about, and whatever changed of what the model knows.
-How much of each: all with attributes, else all without, else some. The turn part rides on the user message and is never
-changed once sent. The first one of a conversation carries what there is, a later one only what is different, so a turn
-costs a few dozen tokens however large the home is.
+How much of each: all with attributes, else all without, else some. The first turn of a conversation carries what there is,
+a later one only what is different, so a turn costs a few dozen tokens however large the home is.
 """
 
 import asyncio
@@ -15,8 +14,7 @@ import time
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar
-from homeassistant.util import dt as dt_util, slugify
+from homeassistant.util import slugify
 from homeassistant.util.json import JsonValueType
 
 from ..home.snapshot import HomeEntity, HomeSnapshot
@@ -26,11 +24,10 @@ from ..search.ranking import relevant
 from ..settings.profile import Mode
 from ..support.bounds import SLICE, in_slices
 from ..support.outages import Outages
-from ..transcript.transcript import Known, KnownState, Transcript, TurnPart, render_states, render_turn_part
+from ..transcript.transcript import Known, KnownState, Transcript
 from ..turn.turn import Turn
 from .budget import Budget
 from .home_map import NAME_SEPARATOR, HomeMap, async_home_map, says_its_name
-from .providers import Block, keys_of
 
 SHORT_LINE = 25  # characters; most ids and states are longer
 MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
@@ -40,7 +37,6 @@ LOOKUP_TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
 MAX_READ = 2_000
 """Characters of a message that are looked up: nobody asks in more, and a pasted book would keep the index busy."""
 GONE = "gone"
-EARLIER = "earlier"
 
 type Attributes = Mapping[str, tuple[str, ...]]
 """The attributes that the owner chose, by entity id; without an entry those that matter for the domain."""
@@ -287,7 +283,7 @@ class LeftOut:
 
 @dataclass(slots=True, kw_only=True)
 class StateContext:
-    """What one turn part is made of; made for one use."""
+    """The states of one turn part; made for one use."""
 
     hass: HomeAssistant
     turn: Turn
@@ -302,40 +298,15 @@ class StateContext:
     """Whether the home map names every entity; otherwise what is sent for the first time is introduced."""
     found: Sequence[HomeEntity] = ()
     """What the request seems to be about, best first."""
-    blocks: Mapping[str, Block] = field(default_factory=dict)
     states: dict[str, KnownState] = field(default_factory=dict)
     """What the model knows from this part."""
     lines: dict[str, str] = field(default_factory=dict)
     """The text of each entity that reads differently from what the model knew, by id."""
 
-    async def async_turn_part(self) -> tuple[TurnPart, LeftOut]:
-        """Return the part for this user message, and what is not in it."""
-        turn, now = self.turn, dt_util.now()
-        facts = {"date": now.strftime("%A %Y-%m-%d"), "language": turn.language}
-        if turn.user and turn.user.name:
-            facts["user"] = turn.user.name
-        if turn.area_id and (area := ar.async_get(self.hass).async_get_area(turn.area_id)):
-            facts["area"] = area.name
-        if summary := self.transcript.history.summary:
-            facts[EARLIER] = summary
-        facts = {key: value for key, value in facts.items() if self.known.facts.get(key) != value}
+    async def async_states(self) -> tuple[JsonValueType, LeftOut]:
+        """Return the states in the profile's context format, and what is not among them; `states` is then known."""
         left_out = await self._async_collect()
-        text = render_turn_part(
-            time=now.strftime("%H:%M"),
-            facts=facts,
-            states=self._rendered(),
-            left_out={"states_not_listed": left_out.states, "changes_not_listed": left_out.changes},
-            sections={
-                name: (block.heading, [item.data for item in block.items]) for name, block in self.blocks.items()
-            },
-        )
-        part = TurnPart(text=text, told=self.states, facts=facts, items=keys_of(self.blocks) if self.blocks else ())
-        return part, left_out
-
-    async def async_states(self) -> tuple[str, dict[str, KnownState]]:
-        """Return the states alone, as text for instructions, and what the model knows from it."""
-        await self._async_collect()
-        return render_states(self._rendered()), self.states
+        return self._rendered(), left_out
 
     async def _async_collect(self) -> LeftOut:
         """Collect what is gone, what is listed, what the request is about, and what changed of all that."""

@@ -232,7 +232,9 @@ class HomeIndex:
                 if not self._failed:
                     LOGGER.warning("The home cannot be indexed: %s", err)
                 self._failed = True
-            self._documents, self._read = documents, snapshot
+            if documents != self._documents:  # else what the store has stays current
+                self._documents = documents
+            self._read = snapshot
             self._build_ms = round((time.perf_counter() - began) * 1000)
         if self._has_news_for_store and not self._by_hand:
             self._update_vectors()

@@ -12,8 +12,7 @@ import probatio
 from ..home.actions import GROUP, is_controllable, reached_members, refuse_targets, service_calls
 from ..home.name_index import HomeSource, Names
 from ..home.targets import Targets, refuse_broad_ids, variables_name
-from ..policy.tool import HomeAgentTool, PendingResult
-from ..policy.write import PlanBuilder, async_execute
+from ..policy.write import EffectTool, PlanBuilder
 from ..support.bounds import in_slices
 from ..support.errors import ToolRefusal
 from ..turn.plan import Plan
@@ -55,7 +54,7 @@ def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**known, "parameters": {**beside, **json_object(data.get("parameters"))}}
 
 
-class HaControl(HomeAgentTool):
+class HaControl(EffectTool):
     """Turns things on and off and sets them."""
 
     name = "ha_control"
@@ -127,8 +126,3 @@ class HaControl(HomeAgentTool):
             return plan
         refuse_broad_ids(hass, variables)  # a script may not be sent to what is not exposed
         return replace(plan, targets=tuple(dict.fromkeys((*plan.targets, *variables_name(hass, variables)))))
-
-    @override
-    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> PendingResult:
-        """Make the calls; the result tells the states they led to. Raises when not one of them worked."""
-        return await async_execute(hass, plan.effects, turn.context)

@@ -95,9 +95,7 @@ class QueryExternalLLM(HomeAgentTool):
         except LLMError as err:
             self._model.async_failed(err)
             raise ToolRefusal(FAILED.format(detail=err)) from err
-        self._model.async_succeeded(reply, turn.record.duration_ms - started)
-        if reply.usage is not None:
-            turn.record.usage += reply.usage
+        self._model.async_succeeded(reply, turn.record.duration_ms - started, turn.record)
         if not answer:
             raise ToolRefusal(FAILED.format(detail="it gave no answer"))
         return answer
