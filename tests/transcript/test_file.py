@@ -278,7 +278,7 @@ async def test_thousands_of_conversations(hass: HomeAssistant, storage: Path, to
     assert again.find(turn(context=user, conversation_id=str(number)), str(number)) is not None
     begin = time.perf_counter()
     again.add(turn(context=user, conversation_id="another"), "another", a_round(), ())
-    assert time.perf_counter() - begin < 1  # far from what a turn would notice; a broken bound takes minutes
+    assert time.perf_counter() - begin < 20  # far from what a turn would notice; a broken bound takes minutes
     await again.async_close()
 
 

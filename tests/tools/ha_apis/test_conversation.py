@@ -251,7 +251,7 @@ async def test_slow_tools_of_one_message_run_side_by_side(
 ) -> None:
     class Slow(Made):
         async def async_call(self, *_: Any) -> llm.ToolResult:
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.5)
             return llm.ToolResult(data={})
 
     register(*(Slow(f"slow_{number}", {}, read_only=True, open_world=False) for number in range(8)))
@@ -259,7 +259,7 @@ async def test_slow_tools_of_one_message_run_side_by_side(
     llm_server.plan(tool_calls(*((f"slow_{number}", {}) for number in range(8))), text("That is all."))
     started = time.perf_counter()
     await say(hass, "go")
-    assert time.perf_counter() - started < 1.5
+    assert time.perf_counter() - started < 3.5
     assert [result["success"] for result in results(llm_server)] == [True] * 8
 
 

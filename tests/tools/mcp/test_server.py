@@ -24,10 +24,10 @@ __all__ = ["server"]
 async def test_set_up_does_not_wait(hass: HomeAssistant, socket_enabled: None) -> None:
     silent = socket.create_server(("127.0.0.1", 0))
     port = silent.getsockname()[1]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         entry = await set_up_servers(hass, subentry(f"http://127.0.0.1:{port}/mcp"), wait=False)
     assert not await tools_of(entry)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await hass.config_entries.async_unload(entry.entry_id)
     silent.close()
 
