@@ -17,7 +17,7 @@ __all__ = ["server_certificate"]
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less for an endpoint that says nothing."""
-    monkeypatch.setattr(discovery, "TIMEOUT", 0.2)
+    monkeypatch.setattr(discovery, "TIMEOUT", 1)
 
 
 @pytest.fixture
