@@ -19,11 +19,11 @@ import probatio
 import pytest
 
 from custom_components.home_agent import sensor, services
-from custom_components.home_agent.flows import endpoint, forms, mcp_server, search
+from custom_components.home_agent.flows import endpoint, mcp_server, profile, search
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
-from custom_components.home_agent.flows.forms import SECTIONS
 from custom_components.home_agent.flows.options import GUARDED, MENU, PIN_FORMAT, confirmation_schema
+from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support import errors, issues
@@ -324,7 +324,7 @@ def test_choices() -> None:
     assert texts["llm"]["options"].keys() == {"default", "none"}
     assert texts["pins"]["options"].keys() == set(GUARDED)
     for group in (
-        *forms.SECTIONS.values(),
+        *profile.SECTIONS.values(),
         search.BASICS,
         BASICS,
         FORMS["rest"]["auth"],

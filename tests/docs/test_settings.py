@@ -7,8 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 
 from custom_components.home_agent.flows import endpoint, search
-from custom_components.home_agent.flows.checks import check_template
-from custom_components.home_agent.flows.forms import inherited
+from custom_components.home_agent.flows.profile import check_template, inherited
 from custom_components.home_agent.settings.endpoint import DEFAULT_API_VERSION, PRESETS
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import CONF_API_KEY, DOMAIN

@@ -8,7 +8,7 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.forms import SECTIONS
+from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.flows.forms import inherited, lifted, overrides
+from custom_components.home_agent.flows.forms import lifted
+from custom_components.home_agent.flows.profile import inherited, overrides
 from custom_components.home_agent.settings.profile import SETTINGS
 
 KEYS_OF_FORM = ("history_max_messages", "local_first", "prompt_additions", "context_entities")

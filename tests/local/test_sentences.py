@@ -16,7 +16,7 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.support.const import ASSISTANT
-from custom_components.home_agent.support.secrets import MASK
+from custom_components.home_agent.support.masking import MASK
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.policy.audit import MAX_TEXT, masked, masked_result
-from custom_components.home_agent.support.secrets import MASK
+from custom_components.home_agent.support.masking import MASK
 
 
 def test_secrets_and_words_are_masked() -> None:

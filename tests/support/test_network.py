@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.support.network import is_at_home, is_public
+from custom_components.home_agent.support.http import is_at_home, is_public
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from ..support.const import (
 )
 from ..tools.custom.provider import CustomTools
 from ..tools.external import ExternalModels
-from ..tools.ha_apis.provider import ApiTools
+from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
 from ..tools.registry import NativeTools, Tools, llm_context_of
 from ..transcript.conversations import conversations_of

@@ -99,7 +99,7 @@ def async_offer(
 ) -> None:
     """Register the assistants whose owner offers their tools, for as long as the entry is loaded.
 
-    Their ids begin with our domain: no assistant of ours is offered them (tools/ha_apis/provider.py).
+    Their ids begin with our domain: no assistant of ours is offered them (tools/ha_apis.py).
     """
     for profile in profiles:
         if profile.offer_tools:

@@ -13,14 +13,7 @@ import probatio
 from yarl import URL
 
 from ..client.discovery import async_list_models
-from ..settings.endpoint import (
-    DEFAULT_API_VERSION,
-    PRESETS,
-    is_public,
-    normalize_base_url,
-    preset_for,
-    traits_for,
-)
+from ..settings.endpoint import DEFAULT_API_VERSION, PRESETS, is_public, normalize_base_url, preset_for, traits_for
 from ..support.const import (
     CONF_API_KEY,
     CONF_API_VERSION,

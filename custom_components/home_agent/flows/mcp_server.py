@@ -18,8 +18,7 @@ from ..support.errors import (
     McpSdkError,
     McpUnreachableError,
 )
-from ..support.http import Http
-from ..support.network import EgressPolicy
+from ..support.http import EgressPolicy, Http
 from ..tools.mcp.provider import (
     BEARER,
     CONF_ALLOWED_TOOLS,

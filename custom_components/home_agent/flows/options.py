@@ -29,22 +29,18 @@ from ..support.const import (
 )
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import search
-from .checks import async_check_settings, check_lists, tidy
 from .endpoint import CONF_USE_ANYWAY
-from .forms import (
-    SECRET,
+from .forms import SECRET, SWITCH, Fields, dropdown, markers, number, shown
+from .profile import (
     SECTIONS,
-    SWITCH,
-    Fields,
-    dropdown,
+    async_check_settings,
+    check_lists,
     fields_of,
     inherited,
     known,
-    markers,
     name_choice,
-    number,
     overrides,
-    shown,
+    tidy,
 )
 
 DESTRUCTIVE = "destructive"

@@ -1,15 +1,281 @@
-"""The form of an agent."""
+"""The settings of a profile as form fields, what is checked of them, and the form of an agent; the default settings share all this."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+import re
 from typing import Any
 
-from homeassistant.config_entries import SubentryFlowResult
+from homeassistant.components.homeassistant.exposed_entities import async_should_expose
+from homeassistant.config_entries import ConfigEntry, SubentryFlowResult
 from homeassistant.const import CONF_NAME
+from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
+from homeassistant.exceptions import TemplateError
+from homeassistant.helpers import llm
+from homeassistant.helpers.selector import ObjectSelector, ObjectSelectorConfig, ObjectSelectorField, SelectSelector
+from homeassistant.helpers.template import Template
+from jinja2 import TemplateSyntaxError
 import probatio
 
-from ..support.const import CONF_PROFILE_DEFAULTS
-from .checks import async_check_settings, tidy
-from .forms import BASICS, SECTIONS, TEXT, SubentryForms, inherited, known, lifted, markers, overrides, shown
+from ..agent.runtime import RuntimeData
+from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
+from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting, merge
+from ..support.const import (
+    ASSISTANT,
+    CONF_PROFILE_DEFAULTS,
+    DOMAIN,
+    LLM_DEFAULT,
+    LLM_NONE,
+    SUBENTRY_LLM,
+    SUBENTRY_MCP_SERVER,
+)
+from .forms import (
+    LONG_TEXT,
+    SWITCH,
+    TEXT,
+    Fields,
+    Finding,
+    PromptSelector,
+    SubentryForms,
+    dropdown,
+    is_empty,
+    lifted,
+    markers,
+    number,
+    shown,
+)
+
+MAX_ENTITIES = 1000
+"""Entities offered to choose from; any other may be typed."""
+
+
+def _subentries(hass: HomeAssistant, kind: str) -> dict[str, str]:
+    """Return the titles of what was added, by id."""
+    return {
+        subentry.subentry_id: subentry.title
+        for entry in hass.config_entries.async_entries(DOMAIN)
+        for subentry in entry.get_subentries_of_type(kind)
+    }
+
+
+def selectable_apis(hass: HomeAssistant) -> dict[str, str]:
+    """Return the names of Home Assistant's LLM APIs by id; ours would be themselves again."""
+    return {api.id: api.name for api in llm.async_get_apis(hass) if not api.id.startswith(DOMAIN)}
+
+
+def _apis(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of LLM APIs; one that is gone stays chosen, for its server may only sleep."""
+    return dropdown(selectable_apis(hass), multiple=True, typed=True)
+
+
+def _model(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of a model: the default one, whichever that is, none, or one by name."""
+    return dropdown({LLM_DEFAULT: LLM_DEFAULT, LLM_NONE: LLM_NONE} | _subentries(hass, SUBENTRY_LLM), "llm")
+
+
+def _second_model(hass: HomeAssistant) -> SelectSelector:
+    return dropdown({LLM_NONE: LLM_NONE} | _subentries(hass, SUBENTRY_LLM), "external_llm")
+
+
+def _mcp_servers(hass: HomeAssistant) -> SelectSelector:
+    return dropdown(_subentries(hass, SUBENTRY_MCP_SERVER), multiple=True)
+
+
+def _custom_tools(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of custom tools; one that is gone may stay named, and `none` stands for none of them."""
+    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
+    names = [name for runtime in runtimes for name in runtime.custom_tools.names]
+    return dropdown([*names, LLM_NONE], multiple=True, typed=True)
+
+
+def name_choice(hass: HomeAssistant) -> SelectSelector:
+    """Return a list of domains and exposed entities in which anything else may be typed: actions, tools, patterns."""
+    names = {domain: domain for domain in sorted(hass.services.async_services())}
+    exposed = (state for state in hass.states.async_all() if async_should_expose(hass, ASSISTANT, state.entity_id))
+    entities = sorted((state.name, state.entity_id) for state in exposed)[:MAX_ENTITIES]
+    names |= {entity_id: f"{name} ({entity_id})" for name, entity_id in entities}
+    return dropdown(names, multiple=True, typed=True)
+
+
+_FIELDS: Fields = {
+    "endpoint": _model,
+    "second_model": _second_model,
+    "custom_tools": _custom_tools,
+    "llm_apis": _apis,
+    "mcp_servers": _mcp_servers,
+    "names": name_choice,
+    "context_entities": ObjectSelector(
+        ObjectSelectorConfig(
+            fields={
+                "entity_id": ObjectSelectorField(required=True, selector={"text": {}}),
+                "attributes": ObjectSelectorField(selector={"text": {"multiple": True}}),
+            },
+            multiple=True,
+            label_field="entity_id",
+            translation_key="context_entities",
+        )
+    ),
+    "switch": SWITCH,
+    "template": PromptSelector(),
+    "text": TEXT,
+    "lines": LONG_TEXT,
+}
+"""By kind of a setting; those of the home are made when the form is shown."""
+
+
+def fields_of(*keys: str) -> Fields:
+    """Return the fields of settings."""
+    fields: Fields = {}
+    for key in keys:
+        match SETTINGS[key]:
+            case Setting(kind="number", least=least, most=most, unit=unit):
+                fields[key] = number(least, most, unit=unit)
+            case Setting(kind="choice", options=options):
+                fields[key] = dropdown(options, key)
+            case Setting(kind=kind):
+                fields[key] = _FIELDS[kind]
+    return fields
+
+
+def _section(section: Section) -> Fields:
+    return fields_of(*(key for key, setting in SETTINGS.items() if setting.section is section))
+
+
+BASICS = _section(Section.BASICS)
+SECTIONS: dict[str, Fields] = {section.value: _section(section) for section in Section if section}
+"""The fields of a profile by section of its form."""
+
+
+# From stored overrides to a filled-in form and back, so that what was never set stays unset (D-1).
+
+
+def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of every setting of a profile as forms write it: built-in defaults, then the layers."""
+    built_in = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(DEFAULTS).items()}
+    return merge({key: value for key, value in built_in.items() if key in SETTINGS}, *layers)
+
+
+def known(entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored settings without what was removed since and its field would refuse to show: models, servers."""
+    there = {LLM_DEFAULT, LLM_NONE, *entry.subentries}
+    settings = {key: value for key, value in data.items() if key not in ("llm", "external_llm") or value in there}
+    if "mcp_servers" in settings:
+        settings["mcp_servers"] = [server for server in settings["mcp_servers"] if server in there]
+    return settings
+
+
+def overrides(
+    own: Mapping[str, Any], inherits: Mapping[str, Any], submitted: Mapping[str, Any], keys: Iterable[str]
+) -> dict[str, Any]:
+    """Return what a layer stores after a form with these `keys` was sent; other keys of `own` stay.
+
+    An emptied field goes back to what is inherited. A field that shows an inherited value does not become an override by
+    being sent. A switch cannot be emptied: put back to the inherited value, it inherits again.
+    """
+    kept = dict(own)
+    for key in keys:
+        value = submitted.get(key)
+        shows_inherited = value == inherits[key] and (key not in own or isinstance(value, bool))
+        if is_empty(value) or shows_inherited:
+            kept.pop(key, None)
+        else:
+            kept[key] = value
+    return kept
+
+
+# What is checked before anything is stored; a finding is an error key and the placeholders of its sentence.
+
+
+_LISTED = re.compile(r"[\w*?-]+(\.[\w*?-]+)?")
+"""What a list may name: a domain or a tool, an entity or an action, any of them with wildcards."""
+_ENTITY_PATTERN = re.compile(r"[a-z0-9_*]+\.[a-z0-9_*]+|\*")
+_TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
+_SAMPLE = {
+    "ha_name": "Home",
+    "user_name": "User",
+    "language": "en",
+    "area_id": None,
+    "device_id": None,
+    "profile_name": "Home Agent",
+}
+"""Values of what a prompt is rendered with as a plain template (prompt/template.py)."""
+_TEMPLATE_FILES = ("<template>", "<unknown>")
+"""What Jinja calls the code of a template in a traceback; the line numbers there are the template's."""
+
+
+def tidy(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the input of a form in the types that are stored: whole numbers, rows and lists without blanks."""
+    tidied: dict[str, Any] = {key: int(value) if isinstance(value, float) else value for key, value in settings.items()}
+    if rows := tidied.get("context_entities"):
+        tidied["context_entities"] = [_context_entity(row) for row in ([rows] if isinstance(rows, dict) else rows)]
+    for key in LISTS:
+        if key in tidied:
+            tidied[key] = sorted({stripped for name in tidied[key] if (stripped := name.strip())})
+    return tidied
+
+
+def _context_entity(row: Mapping[str, Any]) -> dict[str, Any]:
+    attributes = [name for attribute in row.get("attributes") or () if (name := attribute.strip())]
+    return {"entity_id": row["entity_id"].strip().lower(), **({"attributes": attributes} if attributes else {})}
+
+
+async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
+    """Return what is wrong with a profile's settings; a prompt that would make Home Assistant stand still is tried beside it."""
+    for key in ("custom_prompt", "prompt_additions"):
+        if await async_is_slow(hass, settings[key], _SAMPLE | SAMPLE_VALUES):
+            return f"{key}_slow", {"seconds": f"{RENDER_TIMEOUT:g}"}
+    return check_settings(hass, settings)
+
+
+def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
+    """Return what is wrong with a profile's settings as they would apply."""
+    for row in settings.get("context_entities") or ():
+        if not _ENTITY_PATTERN.fullmatch(row["entity_id"]):
+            return "entity_pattern", {"pattern": row["entity_id"]}
+    if finding := check_lists(settings):
+        return finding
+    if not settings["use_default_prompt"] and not settings["custom_prompt"].strip():
+        return "custom_prompt_empty", {}
+    if (zone := settings["timezone"].strip()) and not _TIME_ZONE.fullmatch(zone):
+        return "timezone_invalid", {"zone": zone}
+    for key in ("custom_prompt", "prompt_additions"):
+        if problem := check_template(hass, settings[key], plain=not settings["use_prompt_context_service"]):
+            return f"{key}_invalid", problem
+    return None
+
+
+def check_lists(settings: Mapping[str, Any]) -> Finding | None:
+    """Return which item of the lists can name nothing."""
+    for name in (name for key in LISTS for name in settings.get(key) or ()):
+        if not _LISTED.fullmatch(name):
+            return "list_item", {"item": name}
+    return None
+
+
+def check_template(hass: HomeAssistant, text: str, *, plain: bool = False) -> dict[str, str] | None:
+    """Return line and message of what keeps a prompt from rendering; `plain`: without the names of the prompt context service."""
+    try:
+        if plain:
+            Template(text, hass).async_render(_SAMPLE, parse_result=False)
+        else:
+            fill(hass, text, SAMPLE_VALUES)
+    except UNUSABLE as err:
+        cause = err.__cause__ if isinstance(err, TemplateError) else err
+        return {"line": _line(cause), "error": str(cause or err)}
+    return None
+
+
+def _line(error: BaseException | None) -> str:
+    """Return the line of a template in which an error arose, `?` where Jinja does not say."""
+    if isinstance(error, TemplateSyntaxError):
+        return str(error.lineno)
+    line = "?"
+    traceback = error.__traceback__ if error else None
+    while traceback:
+        if traceback.tb_frame.f_code.co_filename in _TEMPLATE_FILES:
+            line = str(traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return line
 
 
 class ProfileFlow(SubentryForms):

@@ -30,9 +30,8 @@ from ..settings.search import (
 from ..support.errors import EmbeddingError, RetrievalError
 from ..support.localize import async_error_text
 from ..support.outages import Silent
-from .checks import Finding
 from .endpoint import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
-from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, dropdown, is_empty, lifted, markers, number
+from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, Finding, dropdown, is_empty, lifted, markers, number
 
 FAILED = "retrieval_failed"
 TEST_TIMEOUT = 20.0  # seconds for one text: a model may have to be loaded first

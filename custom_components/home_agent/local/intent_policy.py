@@ -21,7 +21,7 @@ from ..policy.write import Write, async_execute
 from ..support.const import ASSISTANT
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
-from ..support.secrets import MASK
+from ..support.masking import MASK
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Outcome, ToolCallRecord, Turn
 

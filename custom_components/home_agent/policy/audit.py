@@ -11,7 +11,7 @@ from homeassistant.const import Platform
 from homeassistant.util.color import COLORS
 
 from ..home.domains import DOMAINS
-from ..support.secrets import MASK, SECRET
+from ..support.masking import MASK, SECRET
 
 MAX_TEXT = 200  # characters of one parameter
 MAX_ITEMS = 20

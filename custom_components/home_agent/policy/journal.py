@@ -21,7 +21,7 @@ from homeassistant.util.ulid import ulid_now
 from ..home.domain import Snapshot
 from ..home.states import snapshot
 from ..languages.phrases import MASK, mask_digits
-from ..support.secrets import SECRET
+from ..support.masking import SECRET
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.plan import Effect
 from ..turn.turn import Outcome, Turn

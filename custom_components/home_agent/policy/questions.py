@@ -10,7 +10,7 @@ from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, St
 
 from ..languages.data import ENGLISH
 from ..support.localize import async_has_text, async_own_text, async_text
-from ..support.secrets import SECRET
+from ..support.masking import SECRET
 from ..turn.plan import TAINTED, Effect
 from ..turn.turn import Turn
 from .confirmation import Call

@@ -2,15 +2,23 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import math
 
-from homeassistant.components.conversation import AssistantContent, ChatLog, Content, SystemContent
+from homeassistant.components.conversation import (
+    AssistantContent,
+    ChatLog,
+    Content,
+    SystemContent,
+    ToolResultContent,
+    UserContent,
+)
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 from homeassistant.util import dt as dt_util
 from homeassistant.util.async_ import create_eager_task
+from homeassistant.util.json import JsonValueType
 
 from ..client.endpoint import Endpoint, mask_for
 from ..client.messages import messages_from_content, offered_tools
@@ -21,7 +29,7 @@ from ..search.model import Query
 from ..settings.profile import AUTO, AUTO_TOKENS, Mode
 from ..support import issues
 from ..support.const import LOGGER
-from ..support.masking import Mask
+from ..support.masking import Mask, masked_values
 from ..transcript.transcript import (
     Instructions,
     Known,
@@ -30,6 +38,7 @@ from ..transcript.transcript import (
     Transcript,
     TurnPart,
     fit_results,
+    masked_part,
     render_note,
     render_states,
     render_turn_part,
@@ -37,7 +46,6 @@ from ..transcript.transcript import (
 from ..turn import events
 from ..turn.turn import Turn
 from .budget import Budget
-from .hiding import async_hide
 from .home_map import HomeMap
 from .providers import Block, ContextRequest, Providers, keys_of
 from .states import LeftOut, Lookup, StateContext, View, Views
@@ -384,3 +392,57 @@ async def async_turn_part(context: StateContext, blocks: Mapping[str, Block] = _
     )
     items = keys_of(blocks) if blocks else ()
     return TurnPart(text=text, told=context.states, facts=facts, items=items), left_out
+
+
+# What the home knows and remembers is hidden on its way out (D-4), not what was said to this model: a message that was sent as it
+# was said stays so, or the model would have to read everything after it again.
+
+type Messages = tuple[Sequence[Content], Mapping[int, str], Mapping[int, str]]
+"""Content with its turn parts and notes, both by the place of what they belong to."""
+
+LONG = 5_000  # characters; more is read beside the event loop
+
+
+async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
+    """Return the messages without personal data. `said` are the places of what people said to this model themselves.
+
+    The system message stays as it is: what was filled into it was hidden then.
+    """
+    content, parts, _ = messages
+    if sum(map(len, parts.values())) + sum(map(_size, content)) <= LONG:
+        return _hide(messages, mask, said)
+    return await hass.async_add_executor_job(_hide, messages, mask, said)
+
+
+def _size(item: Content) -> int:
+    """Return how long the text of a message is; the length of a tool result is not known before it is read."""
+    return LONG + 1 if isinstance(item, ToolResultContent) else len(item.content or "")
+
+
+def _hide(messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
+    content, parts, notes = messages
+    hidden: list[Content] = []
+    plain = False
+    for place, item in enumerate(content):
+        if isinstance(item, UserContent):
+            plain = place in said
+        hidden.append(_hidden(item, mask, plain=plain))
+    hidden_parts = {place: masked_part(text, mask) for place, text in parts.items()}
+    return hidden, hidden_parts, {place: masked_part(text, mask) for place, text in notes.items()}
+
+
+def _hidden(item: Content, mask: Mask, *, plain: bool) -> Content:
+    """Return a message as it may be sent; results of tools are what the home knows, whatever asked for them."""
+    match item:
+        case ToolResultContent():
+            return replace(item, result=replace(item.result, data=_arguments(item.result.data, mask)))
+        case UserContent() if not plain:
+            return replace(item, content=mask(item.content))
+        case AssistantContent() if not plain:
+            calls = [replace(call, tool_args=_arguments(call.tool_args, mask)) for call in item.tool_calls or ()]
+            return replace(item, content=mask(item.content) if item.content else item.content, tool_calls=calls or None)
+    return item
+
+
+def _arguments(arguments: Mapping[str, JsonValueType], mask: Mask) -> dict[str, JsonValueType]:
+    return {key: masked_values(value, mask) for key, value in arguments.items()}

@@ -1,12 +1,16 @@
-"""Hides personal data in what leaves the house: e-mail and street addresses, phone, card, account and identity numbers (D-4).
+"""What must not be seen: personal data in what leaves the house, the owner's secrets in what comes from outside.
 
-Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
+Personal data are e-mail and street addresses, phone, card, account and identity numbers (D-4). Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
 numbers stay as they are; a card or an account has to pass its check sum, or to be called one. The same text always gives
 the same result, so that a prompt cache holds.
 """
 
-from collections.abc import Callable
+import base64
+from collections.abc import Callable, Iterable, Mapping
+import html
+import json
 import re
+from urllib.parse import quote, quote_plus
 
 from homeassistant.util.json import JsonValueType
 
@@ -215,3 +219,58 @@ def _end_of_iban(found: str, behind: str) -> int:
         if int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % _IBAN_MOD == 1:
             return end
     return 0
+
+
+# The owner's secrets, and how they are taken out of anything that comes from outside (C-31).
+
+MASK = "**masked**"
+SECRET = re.compile(r"code|pin|pass|secret|token|key|credential|auth", re.IGNORECASE)
+"""In the name of a parameter: it holds a secret."""
+MIN_LENGTH = 4  # characters; masking less would make every answer unreadable
+
+
+class SecretMask:
+    """Replaces values in texts, however the other side wrote them: plain, in a URL, in JSON, in HTML, as Base64."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        """Take what is to be replaced; what is shorter than `MIN_LENGTH` stays."""
+        self._values = frozenset(value for value in values if len(value) >= MIN_LENGTH)
+        forms = sorted({form for value in self._values for form in _forms(value)}, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE) if forms else None
+
+    def also(self, *values: str) -> SecretMask:
+        """Return a mask that replaces these as well."""
+        return SecretMask((*self._values, *values)) if set(values) - self._values else self
+
+    def text(self, text: str) -> str:
+        """Return a text without them."""
+        return self._pattern.sub(MASK, text) if self._pattern else text
+
+    def json(self, value: JsonValueType) -> JsonValueType:
+        """Return JSON without them, in keys as well."""
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                return {self.text(key): self.json(item) for key, item in value.items()}
+            case list():
+                return [self.json(item) for item in value]
+            case int() | float() if not isinstance(value, bool) and self.text(str(value)) != str(value):
+                return MASK
+        return value
+
+
+def _forms(value: str) -> Iterable[str]:
+    yield from (value, quote(value, safe=""), quote_plus(value), html.escape(value))
+    for ascii_only in (True, False):
+        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+    yield base64.b64encode(value.encode()).decode().rstrip("=")
+
+
+class Secrets:
+    """The owner's secrets by name, which no result, error, event or log may show (C-31)."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        """Take them as they are read from the configuration."""
+        self.values = dict(values or {})
+        self.mask = SecretMask(self.values.values())

@@ -19,7 +19,7 @@ from ..settings.profile import Profile
 from ..support.const import ASSISTANT, DOMAIN, LOGGER
 from ..turn.turn import Turn, current_turn
 from .control import HaControl
-from .ha_apis.provider import wrapped
+from .ha_apis import wrapped
 from .query import HaQuery
 
 

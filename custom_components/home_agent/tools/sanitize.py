@@ -8,13 +8,7 @@ from homeassistant.helpers import llm
 from homeassistant.helpers.intent import IntentResponseType
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import slugify
-from homeassistant.util.json import (
-    JSON_DECODE_EXCEPTIONS,
-    JsonObjectType,
-    JsonValueType,
-    json_loads,
-    json_loads_object,
-)
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads, json_loads_object
 
 from ..support.encoding import dump
 from ..support.errors import ToolRefusal

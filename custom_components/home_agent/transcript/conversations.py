@@ -27,7 +27,7 @@ from ..client.messages import CONFIRMED
 from ..settings.profile import Profile
 from ..support.const import LOGGER
 from ..support.encoding import dump
-from ..support.secrets import SECRET
+from ..support.masking import SECRET
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.turn import Owner, Turn
 

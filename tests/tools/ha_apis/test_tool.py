@@ -16,9 +16,14 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.errors import ToolError, ToolRefusal
-from custom_components.home_agent.tools.ha_apis import provider as provider_module
-from custom_components.home_agent.tools.ha_apis.api_tools import ApiIntent, ApiScript, ApiTool
-from custom_components.home_agent.tools.ha_apis.provider import ApiTools, wrapped
+from custom_components.home_agent.tools import ha_apis
+from custom_components.home_agent.tools.ha_apis import (
+    ApiIntent,
+    ApiScript,
+    ApiTool,
+    ApiTools,
+    wrapped,
+)
 from custom_components.home_agent.tools.sanitize import MAX_RESULT, plain_result
 from custom_components.home_agent.turn.plan import ActionClass
 from custom_components.home_agent.turn.turn import Turn
@@ -147,7 +152,7 @@ async def test_a_collection_that_fails_leaves_the_others(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception | None,
 ) -> None:
-    monkeypatch.setattr(provider_module, "TIMEOUT", 0.05)
+    monkeypatch.setattr(ha_apis, "TIMEOUT", 0.05)
 
     class Failing(MadeAPI):
         async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:

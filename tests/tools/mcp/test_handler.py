@@ -11,7 +11,7 @@ from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.support.secrets import MASK
+from custom_components.home_agent.support.masking import MASK
 from custom_components.home_agent.tools.custom.mcp import named
 from custom_components.home_agent.tools.custom.provider import CustomTools
 from custom_components.home_agent.tools.mcp import wire

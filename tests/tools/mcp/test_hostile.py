@@ -11,7 +11,7 @@ from aiohttp import web
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.support.secrets import MASK
+from custom_components.home_agent.support.masking import MASK
 from custom_components.home_agent.tools.sanitize import MAX_ERROR
 from tests.tools.custom.conftest import Run, WriteYaml, server, write_yaml
 from tests.tools.custom.rest_server import Answer, RestServer, answer, serve_tokens

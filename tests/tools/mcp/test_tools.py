@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 import pytest
 
-from custom_components.home_agent.support.secrets import MASK
+from custom_components.home_agent.support.masking import MASK
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, tool_call
 from tests.tools.custom.conftest import Run

@@ -13,7 +13,7 @@ import probatio
 
 from ...support.const import DOMAIN
 from ...support.errors import CustomToolError
-from ...support.secrets import MIN_LENGTH
+from ...support.masking import MIN_LENGTH
 
 CONF_CUSTOM_TOOLS = "custom_tools"
 CONF_SECRETS = "secrets"

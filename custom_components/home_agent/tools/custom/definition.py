@@ -1,6 +1,7 @@
 """A tool as its owner writes it, in YAML or in the form: one schema for both (C-32), checked as far as it is the same for all.
 
-What a handler needs besides is checked by the schema of its kind (`CustomTool.schema`).
+What a handler needs besides is checked by the schema of its kind (`CustomTool.schema`). What a tool makes of an answer, and how
+it proves who it is, is the same for the kinds that ask somebody; the simplest kind, a template, is here as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -12,20 +13,23 @@ import re
 from typing import Any, ClassVar, override
 
 from homeassistant.const import CONF_DESCRIPTION, CONF_NAME
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
-from homeassistant.util.json import JsonObjectType
+from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 from yarl import URL
 
+from ...home.exposure import check_permission
 from ...policy.tool import HomeAgentTool
 from ...support.auth import Auth, ClientCredentials, OAuthClient, basic, bearer
 from ...support.errors import CustomToolError, ToolRefusal
 from ...support.http import Http
-from ...support.secrets import Secrets
+from ...support.masking import SecretMask, Secrets
 from ...turn.plan import DESTRUCTIVE, ActionClass, Plan
+from ...turn.turn import Turn
 from ..mcp.server import SharedServers
-from ..sanitize import is_reserved
-from .templates import SECRETS, Templates, Values
+from ..sanitize import bounded, is_reserved
+from .templates import SECRETS, Templates, Text, Values
 
 CONF_TITLE = "title"
 CONF_PARAMETERS = "parameters"
@@ -344,3 +348,115 @@ def _credential(data: Mapping[str, Any], key: str, tool_context: ToolContext) ->
     if not text or not text.isprintable():
         raise CustomToolError("custom_tool_credential", ("handler", "auth", key))
     return text
+
+
+# What a tool makes of an answer: the owner's template, a path into it, or all of it.
+
+RESPONSE = "response"
+STATUS = "status"
+OUTCOME = {
+    probatio.Exclusive(RESPONSE, "outcome"): str,
+    probatio.Exclusive("response_path", "outcome"): str,
+}
+"""Its keys in a handler."""
+_STEP = re.compile(r"""\.?([\w-]+|\*)|\[(-?\d+|\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
+
+type Path = tuple[str | int, ...]
+"""The steps of a `response_path`; `*` is each item."""
+
+
+def path_from_text(text: str, at: tuple[str | int, ...]) -> Path:
+    """Read `$.items[0].name`. Raises `CustomToolError`."""
+    steps: list[str | int] = []
+    position = 1 if text.startswith("$") else 0
+    while position < len(text):
+        if not (step := _STEP.match(text, position)):
+            raise CustomToolError("custom_tool_response_path", at, detail=text)
+        position = step.end()
+        name, index, *quoted = step.groups()
+        if name is not None:
+            steps.append(int(name) if name.isdecimal() else name)
+        elif index is not None:
+            steps.append(index if index == "*" else int(index))
+        else:
+            steps += [item for item in quoted if item is not None]
+    return tuple(steps)
+
+
+def at_path(value: JsonValueType, path: Path) -> JsonValueType:
+    """Return what is at a path; null when there is nothing."""
+    for index, step in enumerate(path):
+        if step == "*":
+            items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+            return [at_path(item, path[index + 1 :]) for item in items]
+        if isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+            value = value[step]
+        elif isinstance(value, dict) and str(step) in value:
+            value = value[str(step)]
+        else:
+            return None
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Makes the result of a tool."""
+
+    template: Text | None = None
+    path: Path = ()
+
+    def of(
+        self,
+        hass: HomeAssistant,
+        turn: Turn,
+        args: Mapping[str, object],
+        answer: JsonValueType,
+        status: int,
+        mask: SecretMask,
+    ) -> JsonValueType:
+        """Return the result, without secrets and not too long for a model. Raises `ToolError`."""
+        if self.template is None:
+            return bounded(mask.json(at_path(answer, self.path)))
+        values = Values({**args, RESPONSE: answer, STATUS: status})
+        result = self.template.value(values)
+        # An answer may lead the template to an entity that was not asked for.
+        check_permission(hass, turn.user, Plan(action=ActionClass.READ, targets=tuple(sorted(values.entities))))
+        return bounded(mask.json(result))
+
+
+def outcome_from(handler: Mapping[str, Any], tool_context: ToolContext, names: Collection[str]) -> Outcome:
+    """Read the keys of `OUTCOME`. Raises `CustomToolError`."""
+    if RESPONSE in handler:
+        at = ("handler", RESPONSE)
+        return Outcome(template=tool_context.templates.compile(handler[RESPONSE], {*names, RESPONSE, STATUS}, at))
+    return Outcome(path=path_from_text(handler.get("response_path", ""), ("handler", "response_path")))
+
+
+class TemplateTool(CustomTool):
+    """Computes an answer."""
+
+    schema = probatio.Schema({probatio.Required("type"): "template", probatio.Required("template"): str})
+
+    def __init__(self, definition: Definition, tool_context: ToolContext) -> None:
+        """Compile the template."""
+        super().__init__(definition, tool_context, reads=True, idempotent=True)
+        self._template = tool_context.templates.compile(
+            definition.handler["template"], definition.names, ("handler", "template")
+        )
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the entities to which the arguments lead the template."""
+        self.check_current()
+        values = Values(args)
+        with self.led_astray(values):
+            self._template.value(values)
+        return self.plan_for(values)
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Return what the template makes, without secrets."""
+        values = Values(args)
+        result = self._template.value(values)
+        self.check_reached(values, plan)
+        return bounded(self._tool_context.secrets.mask.json(result))

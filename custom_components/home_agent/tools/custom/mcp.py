@@ -12,15 +12,14 @@ from yarl import URL
 
 from ...support.encoding import dump
 from ...support.errors import CustomToolError, McpAddressError, McpError, ToolRefusal
-from ...support.secrets import Mask
+from ...support.masking import SecretMask
 from ...turn.plan import ActionClass, Plan
 from ...turn.turn import Turn
 from ..mcp.provider import refusal_of, said_by
 from ..mcp.sdk import RemoteTool
 from ..mcp.wire import AUTO, SSE, STREAMABLE_HTTP, Address
 from ..sanitize import MAX_RESULT, content_from
-from .definition import CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host
-from .outcome import OUTCOME, outcome_from
+from .definition import OUTCOME, CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host, outcome_from
 from .rest import LIMITS
 from .templates import Tree, Values, as_json, compile_tree, render_tree
 
@@ -122,7 +121,7 @@ class McpCallTool(CustomTool):
         return self._outcome.of(hass, turn, args, content_from(said_by(answer, mask)), OK, mask)
 
     @property
-    def _mask(self) -> Mask:
+    def _mask(self) -> SecretMask:
         """What takes secrets and the key of now out of texts; a call may have renewed it."""
         auth = self._address.auth
         return self._tool_context.secrets.mask.also(*(auth.hidden if auth else ()))

@@ -14,17 +14,15 @@ from ...settings.profile import Profile
 from ...support import issues
 from ...support.const import SUBENTRY_CUSTOM_TOOL
 from ...support.errors import CustomToolError
-from ...support.http import Http
+from ...support.http import EgressPolicy, Http
 from ...support.localize import async_error_text
-from ...support.network import EgressPolicy
-from ...support.secrets import Secrets
+from ...support.masking import Secrets
 from ..mcp.server import SharedServers
 from .configuration import YamlSection, section_from
-from .definition import CustomTool, Definition, ToolContext, definition_from_data
+from .definition import CustomTool, Definition, TemplateTool, ToolContext, definition_from_data
 from .mcp import McpCallTool
 from .rest import RestTool
 from .service import ServiceTool
-from .template import TemplateTool
 from .templates import Templates
 
 HANDLERS: Mapping[str, type[CustomTool]] = {

@@ -32,8 +32,7 @@ from ...support.http import MAX_RESPONSE, HttpRequest, HttpResponse
 from ...turn.plan import Plan
 from ...turn.turn import Turn
 from ..sanitize import content_from
-from .definition import CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host
-from .outcome import OUTCOME, outcome_from
+from .definition import OUTCOME, CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host, outcome_from
 from .templates import Text, Tree, Values, compile_tree, render_tree
 
 DEFAULT_TIMEOUT = 30.0  # seconds (S1-42)

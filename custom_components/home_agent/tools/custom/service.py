@@ -40,8 +40,7 @@ from ...support.errors import CustomToolError, ToolError, ToolRefusal
 from ...turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
 from ...turn.turn import Turn
 from ..sanitize import cleaned_json
-from .definition import CustomTool, Definition, ToolContext
-from .outcome import OUTCOME, outcome_from
+from .definition import OUTCOME, CustomTool, Definition, ToolContext, outcome_from
 from .templates import Values, as_json, compile_tree, render_tree
 
 PLACES = (ATTR_AREA_ID, ATTR_DEVICE_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)

@@ -19,9 +19,8 @@ from ...settings.profile import Profile
 from ...support.auth import Auth, ClientCredentials, OAuthClient, bearer
 from ...support.const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
 from ...support.errors import McpError, McpProtocolError, ToolRefusal
-from ...support.http import Http
-from ...support.network import EgressPolicy
-from ...support.secrets import Mask
+from ...support.http import EgressPolicy, Http
+from ...support.masking import SecretMask
 from ...turn.plan import DESTRUCTIVE, ActionClass, Plan
 from ...turn.turn import Turn
 from ..sanitize import (
@@ -96,14 +95,14 @@ class McpTool(HomeAgentTool):
         return bounded(cleaned_json(mask.text(said_by(answer, mask))))
 
 
-def said_by(answer: Answer, mask: Mask) -> str:
+def said_by(answer: Answer, mask: SecretMask) -> str:
     """Return the text of an answer. Raises `ToolRefusal` when the server says that the call failed."""
     if answer.failed:
         raise ToolRefusal(cleaned(mask.text(answer.text)) or "The tool failed, and its server does not say why.")
     return answer.text
 
 
-def refusal_of(err: McpError, server: str, mask: Mask) -> ToolRefusal:
+def refusal_of(err: McpError, server: str, mask: SecretMask) -> ToolRefusal:
     """Return what a model is told of an error."""
     if isinstance(err, McpProtocolError) and err.said:
         return ToolRefusal(f"{server} refused the call: {cleaned(mask.text(err.said))}")

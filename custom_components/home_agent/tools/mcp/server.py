@@ -14,8 +14,8 @@ from ...support import issues
 from ...support.const import LOGGER
 from ...support.errors import McpError, McpUnreachableError
 from ...support.localize import async_error_text
+from ...support.masking import SecretMask
 from ...support.outages import CircuitBreaker
-from ...support.secrets import Mask
 from .sdk import Answer, McpSession, RemoteTool, async_connect
 from .wire import CONNECT_TIMEOUT, Address, Watch
 
@@ -68,10 +68,10 @@ class Server:
         return self._session is not None
 
     @property
-    def mask(self) -> Mask:
+    def mask(self) -> SecretMask:
         """What takes its key out of texts."""
         auth = self.config.address.auth
-        return Mask(auth.hidden if auth else ())
+        return SecretMask(auth.hidden if auth else ())
 
     @callback
     def async_start(self, entry: ConfigEntry) -> None:

@@ -20,8 +20,7 @@ from yarl import URL
 from ...support.auth import Auth
 from ...support.bounds import BodyTooLong, bounded
 from ...support.errors import ToolRefusal
-from ...support.http import HttpRequest
-from ...support.network import AddressRefused, GuardedResolver
+from ...support.http import AddressRefused, GuardedResolver, HttpRequest
 
 MAX_BYTES = 4 * 1024 * 1024
 """Of one answer; of a stream that stays open, in each `WINDOW`."""

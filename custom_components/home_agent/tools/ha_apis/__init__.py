@@ -1,1 +1,0 @@
-"""Tools of Home Assistant's own LLM APIs."""
