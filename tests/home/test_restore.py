@@ -5,8 +5,7 @@ from typing import Any
 from homeassistant.core import State
 import pytest
 
-from custom_components.home_agent.home.restore import restoring_calls
-from custom_components.home_agent.home.states import snapshot
+from custom_components.home_agent.home.states import restoring_calls, snapshot
 from custom_components.home_agent.home.tolerance import STATE
 
 

@@ -11,7 +11,6 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.home.name_index import Names
 from custom_components.home_agent.home.snapshot import Home
 from custom_components.home_agent.home.targets import Targets
 from custom_components.home_agent.support.const import ASSISTANT
@@ -72,7 +71,7 @@ def read(hass: HomeAssistant, home: Home) -> Find:
     """Return a function that finds for reading."""
 
     async def find(text: str, **fields: Any) -> set[str]:
-        return set((await Targets(hass=hass, names=Names(home), area_id=None, **fields).async_find(text)).entity_ids)
+        return set((await Targets(hass=hass, home=home, area_id=None, **fields).async_find(text)).entity_ids)
 
     return find
 
@@ -86,9 +85,7 @@ def steer(hass: HomeAssistant, home: Home) -> Find:
             return not entity_id.startswith("sensor.")
 
         return set(
-            (
-                await Targets(hass=hass, names=Names(home), area_id=area_id, able=able, **fields).async_find(text)
-            ).entity_ids
+            (await Targets(hass=hass, home=home, area_id=area_id, able=able, **fields).async_find(text)).entity_ids
         )
 
     return find
@@ -234,7 +231,7 @@ async def test_what_was_named_and_may_not_be_known_is_an_unknown_name(hass: Home
 async def test_of_two_with_one_name_the_one_that_may_be_told(hass: HomeAssistant, home: Home) -> None:
     user = MockUser().add_to_hass(hass)
     user.mock_policy({"entities": {"entity_ids": {"light.office_table": True}}})
-    targets = Targets(hass=hass, names=Names(home), area_id=None, able=lambda _: True, user=user)
+    targets = Targets(hass=hass, home=home, area_id=None, able=lambda _: True, user=user)
     assert (await targets.async_find("Table")).entity_ids == ("light.office_table",)
 
 

@@ -1,7 +1,7 @@
 """The record of an entity domain: all that Home Agent knows of it, and the words it is written in.
 
-Each file in domains/ fills one record or a family of them; planning (actions.py), rendering (states.py) and undoing
-(restore.py) read them and know no domain by its name.
+Each file in domains/ fills one record or a family of them; planning (actions.py), rendering and undoing
+(states.py) read them and know no domain by its name.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -14,7 +14,8 @@ from homeassistant.util.json import JsonValueType
 from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ..support.errors import ToolRefusal
-from .domain import Reader, Subject
+from .domain import Action, Field, Reader, Subject, Test, setting
+from .tolerance import same
 
 # Durations as people and models write them.
 
@@ -173,6 +174,11 @@ def text(value: object, _subject: Subject) -> JsonValueType:
 def option(attribute: str) -> Reader:
     """Read one of the choices that an attribute of the entity lists."""
     return lambda value, subject: choose(value, subject.options(attribute))
+
+
+def choice(service: str, name: str, options: str, feature: int = 0, when: Test | None = None) -> dict[str, Action]:
+    """Return the action of a service that sets the attribute `name` to one of the choices that `options` lists."""
+    return setting(service, name, Field(option(options), when, shows=(name, same)), feature)
 
 
 def one_of(*options: str) -> Reader:

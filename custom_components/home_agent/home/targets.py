@@ -6,9 +6,11 @@ does not exist are the same unknown name (lesson 6), and never spoil what else a
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import fnmatch
+from heapq import nlargest
 import re
+from weakref import WeakKeyDictionary
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
@@ -19,23 +21,40 @@ from homeassistant.helpers import (
     device_registry as dr,
     entity_registry as er,
     floor_registry as fr,
+    intent,
     label_registry as lr,
 )
 
 from ..support.bounds import in_slices
 from ..support.errors import ToolRefusal
-from ..support.text import phrase
+from ..support.text import grams, overlap, phrase
 from .actions import is_controllable, open_members
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_exposed
-from .name_index import Names, find_place
+from .snapshot import Home, HomeEntity, HomeSnapshot
 
 SUGGESTIONS = 3
 _EVERYTHING = frozenset({"*", "all", "*.*", "everything"})
 _WILDCARD = re.compile(r"[*?\[]")
+_MIN_LIKENESS = 0.3  # of 1; below, a suggestion would only confuse
+_SAME_DOMAIN = 0.1  # what the domain that was asked for adds
+_SHORTLIST = 12
 
 type Able = Callable[[str], bool]
 """Whether an entity can do what is asked."""
+
+
+@dataclass(slots=True)
+class _Index:
+    """Lookups of one snapshot."""
+
+    home: HomeSnapshot
+    by_name: dict[str, list[str]] = field(default_factory=dict)
+    by_area: dict[str, list[str]] = field(default_factory=dict)
+
+
+# A tool call finds its targets anew; what is looked up is kept as long as its snapshot.
+_INDEXES: WeakKeyDictionary[Home, _Index] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +72,7 @@ class Targets:
     """Finds entities for one tool call."""
 
     hass: HomeAssistant
-    names: Names
+    home: Home
     area_id: str | None
     """Area of the asking device: of two entities with the same name the one there is meant."""
     able: Able | None = None
@@ -79,10 +98,6 @@ class Targets:
             return found_in_place
         raise await self._async_unknown(text)
 
-    async def async_find_all(self, texts: Iterable[str]) -> list[Found]:
-        """Return what each text stands for; raises when one of them is unknown."""
-        return [await self.async_find(text) for text in texts]
-
     def _told(self, entity_id: str) -> bool:
         """Return whether an entity may be told to who did not name it."""
         if not is_exposed(self.hass, entity_id, self.user):
@@ -92,13 +107,12 @@ class Targets:
     async def _async_everything(self) -> Found:
         if self.able is not None:
             raise ToolRefusal("Name what is to be controlled: an entity, a domain (light.*), or an area.")
-        view = await self.names.async_view()
-        return Found("*", await self._async_live(view.entities), broad=True)
+        return Found("*", await self._async_live((await self.home.async_get()).entities), broad=True)
 
     async def _async_wildcard(self, pattern: str) -> Found:
-        view = await self.names.async_view()
+        entities = (await self.home.async_get()).entities
         matches = re.compile(fnmatch.translate(pattern if "." in pattern else f"*.{pattern}")).match
-        found = [entity_id async for entity_id in in_slices(view.entities) if matches(entity_id)]
+        found = [entity_id async for entity_id in in_slices(entities) if matches(entity_id)]
         if _WILDCARD.search(pattern.partition(".")[0]) or "." not in pattern:
             found = self._plain(found)
         live = await self._async_live(found)
@@ -108,12 +122,11 @@ class Targets:
 
     async def _async_named(self, text: str) -> list[str]:
         """Return the entities of this name; `light.ceiling` that is no id counts as the light named ceiling."""
-        if found := [
-            entity_id for entity_id in await self.names.async_named(text) if is_exposed(self.hass, entity_id, self.user)
-        ]:
+        by_name = (await self._async_index()).by_name
+        if found := [one for one in by_name.get(phrase(text), ()) if is_exposed(self.hass, one, self.user)]:
             return found
         domain, _, name = text.casefold().partition(".")
-        named = await self.names.async_named(name) if name else []
+        named = by_name.get(phrase(name), ()) if name else ()
         return [one for one in named if split_entity_id(one)[0] == domain and is_exposed(self.hass, one, self.user)]
 
     async def _async_chosen(self, text: str, found: Sequence[str]) -> tuple[str, ...]:
@@ -122,7 +135,7 @@ class Targets:
         if self.able is None or len(told) < 2:
             return tuple(told)
         able = [entity_id for entity_id in told if self.able(entity_id)] or list(told)
-        entities = (await self.names.async_view()).entities
+        entities = (await self.home.async_get()).entities
         here = [one for one in able if self.area_id is not None and entities[one].area_id == self.area_id] or able
         if len(here) > 1:
             raise ToolRefusal(f"Several entities are called '{text}': {', '.join(sorted(here))}. Use one of these ids.")
@@ -136,8 +149,10 @@ class Targets:
             domain, _, place = text.casefold().partition(".")
         elif self.able is None and (await self._async_domain(text)):
             return await self._async_wildcard(f"{text.casefold()}.*")
-        if (inside := await self.names.async_in_place(self.hass, place)) is None:
+        if (area_ids := find_place(self.hass, place)) is None:
             return None
+        by_area = (await self._async_index()).by_area
+        inside = [entity_id for area_id in area_ids for entity_id in by_area.get(area_id, ())]
         found = [one for one in inside if split_entity_id(one)[0] == domain] if domain else self._plain(inside)
         live = await self._async_live(found)
         return Found(text, live, broad=True) if live else None
@@ -145,8 +160,7 @@ class Targets:
     async def _async_domain(self, text: str) -> bool:
         """Return whether the text is a domain of the home."""
         name = phrase(text).replace(" ", "_")
-        view = await self.names.async_view()
-        return any(entity_id.startswith(f"{name}.") for entity_id in view.entities)
+        return any(entity_id.startswith(f"{name}.") for entity_id in (await self.home.async_get()).entities)
 
     def _plain(self, found: Sequence[str]) -> list[str]:
         if self.able is None:
@@ -157,11 +171,49 @@ class Targets:
         return tuple([entity_id async for entity_id in in_slices(found) if self._told(entity_id)])
 
     async def _async_unknown(self, text: str) -> ToolRefusal:
-        entities = (await self.names.async_view()).entities
-        near = [one for one in await self.names.async_near(text) if one in entities and self._told(one)]
+        entities = (await self.home.async_get()).entities
+        near = [one for one in await _async_near(entities, text) if self._told(one)]
         named = [f"{entities[one].names[0]} ({one})" for one in near[:SUGGESTIONS]]
         hint = f" Did you mean {', '.join(named)}?" if named else ""
         return ToolRefusal(f"No exposed entity matches '{text}'.{hint}")
+
+    async def _async_index(self) -> _Index:
+        """Return the lookups of the home as it is now, built in slices."""
+        home = await self.home.async_get()
+        index = _INDEXES.get(self.home)
+        if index is None or index.home is not home:
+            index = _Index(home)
+            async for entity in in_slices(home.entities.values()):
+                for name in {phrase(name) for name in entity.names} - {""}:
+                    index.by_name.setdefault(name, []).append(entity.entity_id)
+                if entity.area_id is not None:
+                    index.by_area.setdefault(entity.area_id, []).append(entity.entity_id)
+            _INDEXES[self.home] = index
+        return index
+
+
+async def _async_near(entities: Mapping[str, HomeEntity], text: str) -> list[str]:
+    """Return the entities whose name or id is most like the text, best first, at most a handful."""
+    domain, _, name = text.rpartition(".")
+    wanted = grams(phrase(name))
+    scored: list[tuple[float, str]] = []
+    async for entity in in_slices(entities.values()):
+        own_domain, _, object_id = entity.entity_id.partition(".")
+        score = max(overlap(wanted, grams(phrase(label))) for label in (object_id, *entity.names))
+        if score >= _MIN_LIKENESS:
+            scored.append((score + _SAME_DOMAIN * (domain == own_domain), entity.entity_id))
+    return [entity_id for _, entity_id in nlargest(_SHORTLIST, scored)]
+
+
+def find_place(hass: HomeAssistant, text: str) -> list[str] | None:
+    """Return the areas that an area's or floor's id, name or alias stands for; None when it stands for none."""
+    areas = ar.async_get(hass)
+    candidates = (text.strip(), text.strip().casefold().replace("_", " "))
+    found = {area.id: None for name in candidates for area in intent.find_areas(name, areas)}
+    for name in candidates:
+        for floor in intent.find_floors(name, fr.async_get(hass)):
+            found |= dict.fromkeys(area.id for area in ar.async_entries_for_floor(areas, floor.floor_id))
+    return list(found) or None
 
 
 # Values of a script's variables that Home Assistant would take for many entities at once.

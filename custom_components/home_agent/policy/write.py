@@ -22,8 +22,7 @@ import probatio
 
 from ..home.actions import Expectation, expectation, reached_members, sensitivities
 from ..home.domain import Snapshot
-from ..home.restore import restoring_calls
-from ..home.states import result_of
+from ..home.states import restoring_calls, result_of
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
 from ..support.errors import ToolRefusal, where_of

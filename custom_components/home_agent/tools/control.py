@@ -10,7 +10,7 @@ from homeassistant.util.json import JsonObjectType
 import probatio
 
 from ..home.actions import GROUP, is_controllable, reached_members, refuse_targets, service_calls
-from ..home.name_index import HomeSource, Names
+from ..home.snapshot import Home
 from ..home.targets import Targets, refuse_broad_ids, variables_name
 from ..policy.write import EffectTool, PlanBuilder
 from ..support.bounds import in_slices
@@ -79,9 +79,9 @@ class HaControl(EffectTool):
     )
     wire_parameters = WIRE
 
-    def __init__(self, home: HomeSource) -> None:
+    def __init__(self, home: Home) -> None:
         """Take where the exposed home is read."""
-        self._names = Names(home)
+        self._home = home
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
@@ -96,7 +96,7 @@ class HaControl(EffectTool):
 
         targets = Targets(
             hass=hass,
-            names=self._names,
+            home=self._home,
             area_id=turn.area_id,
             able=able,
             user=turn.user,

@@ -11,7 +11,7 @@ import probatio
 
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.domains.read_only import FORECAST
-from ..home.name_index import HomeSource, Names
+from ..home.snapshot import Home
 from ..home.states import (
     all_attributes,
     attribute_names,
@@ -114,14 +114,14 @@ class HaQuery(HomeAgentTool):
     )
     wire_parameters = WIRE
 
-    def __init__(self, home: HomeSource) -> None:
+    def __init__(self, home: Home) -> None:
         """Take where the exposed home is read."""
-        self._names = Names(home)
+        self._home = home
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return which entities are read; raises `ToolRefusal` when nothing matches."""
-        targets = Targets(hass=hass, names=self._names, area_id=turn.area_id, user=turn.user)
+        targets = Targets(hass=hass, home=self._home, area_id=turn.area_id, user=turn.user)
         found: dict[str, None] = {}
         refused: list[ToolRefusal] = []
         for text in args["entity_id"]:
@@ -144,7 +144,7 @@ class HaQuery(HomeAgentTool):
         if len(states) <= MAX_DETAILED and any(DOMAINS.get(state.domain, UNKNOWN).others_write for state in states):
             turn.record.taints.add(self.name)
         details = await _async_details(hass, plan.effects, turn)
-        entities = (await self._names.async_view()).entities
+        entities = (await self._home.async_get()).entities
         areas = ar.async_get(hass)
 
         def heading(state: State) -> JsonObjectType:

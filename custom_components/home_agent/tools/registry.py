@@ -12,7 +12,7 @@ from homeassistant.components.conversation import ConversationTraceEventType, as
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
-from ..home.name_index import HomeSource
+from ..home.snapshot import Home
 from ..policy.policy import Policy
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
@@ -42,7 +42,7 @@ class NativeTools:
 
     revision = 0
 
-    def __init__(self, home: HomeSource) -> None:
+    def __init__(self, home: Home) -> None:
         """Take where the exposed home is read."""
         self._tools = (HaControl(home), HaQuery(home))
 

@@ -1,9 +1,13 @@
-"""Climate: thermostats, air conditioners, heaters."""
+"""The climate of rooms and water: thermostats, air conditioners, heaters, humidifiers, water heaters."""
 
 from homeassistant.components.climate.const import ClimateEntityFeature, HVACMode
+from homeassistant.components.humidifier.const import HumidifierEntityFeature
+from homeassistant.components.water_heater.const import WaterHeaterEntityFeature
 from homeassistant.util.json import JsonValueType
 
 from ..domain import (
+    SWITCHED,
+    SWITCHED_BACK,
     Action,
     Domain,
     Field,
@@ -15,10 +19,11 @@ from ..domain import (
     has,
     is_in,
     offers,
+    plain,
     setting,
 )
-from ..parameters import between, option, temperature
-from ..tolerance import PERCENT, STATE, near, same
+from ..parameters import between, boolean, choice, option, temperature
+from ..tolerance import PERCENT, STATE, near, same, yes_or_no
 
 _HEATING = (HVACMode.HEAT_COOL, HVACMode.AUTO, HVACMode.HEAT, HVACMode.COOL, HVACMode.FAN_ONLY, HVACMode.DRY)
 _RANGE = has(ClimateEntityFeature.TARGET_TEMPERATURE_RANGE)
@@ -29,10 +34,6 @@ def _first_mode(subject: Subject) -> dict[str, JsonValueType]:
     """Return the mode in which a device without a switch is on: the most complete one it has."""
     modes = subject.options("hvac_modes")
     return {"hvac_mode": next(str(mode) for mode in _HEATING if mode in modes)}
-
-
-def _choice(name: str, options: str) -> Field:
-    return Field(option(options), shows=(name, same))
 
 
 DOMAINS = {
@@ -51,12 +52,7 @@ DOMAINS = {
                 "hvac_mode",
                 Field(option("hvac_modes"), offers("hvac_modes"), shows=(STATE, same)),
             ),
-            **setting(
-                "set_preset_mode",
-                "preset_mode",
-                _choice("preset_mode", "preset_modes"),
-                ClimateEntityFeature.PRESET_MODE,
-            ),
+            **choice("set_preset_mode", "preset_mode", "preset_modes", ClimateEntityFeature.PRESET_MODE),
             "set_temperature": Action(
                 "set_temperature",
                 fields={
@@ -76,14 +72,12 @@ DOMAINS = {
                 Field(between("min_humidity", "max_humidity", default=(0, 100)), shows=("humidity", PERCENT)),
                 ClimateEntityFeature.TARGET_HUMIDITY,
             ),
-            **setting("set_fan_mode", "fan_mode", _choice("fan_mode", "fan_modes"), ClimateEntityFeature.FAN_MODE),
-            **setting(
-                "set_swing_mode", "swing_mode", _choice("swing_mode", "swing_modes"), ClimateEntityFeature.SWING_MODE
-            ),
-            **setting(
+            **choice("set_fan_mode", "fan_mode", "fan_modes", ClimateEntityFeature.FAN_MODE),
+            **choice("set_swing_mode", "swing_mode", "swing_modes", ClimateEntityFeature.SWING_MODE),
+            **choice(
                 "set_swing_horizontal_mode",
                 "swing_horizontal_mode",
-                _choice("swing_horizontal_mode", "swing_horizontal_modes"),
+                "swing_horizontal_modes",
                 ClimateEntityFeature.SWING_HORIZONTAL_MODE,
             ),
         },
@@ -124,5 +118,66 @@ DOMAINS = {
         ),
         sets_state=("set_hvac_mode", "hvac_mode"),
         is_plain=True,
-    )
+    ),
+    "humidifier": Domain(
+        actions={
+            **plain("turn_on", "turn_off", "toggle"),
+            **setting(
+                "set_humidity",
+                "humidity",
+                Field(
+                    between("min_humidity", "max_humidity", default=(0, 100), whole=True), shows=("humidity", PERCENT)
+                ),
+            ),
+            **choice("set_mode", "mode", "available_modes", HumidifierEntityFeature.MODES),
+        },
+        on=("turn_on",),
+        off=("turn_off",),
+        toggle=("toggle",),
+        values=("set_humidity", "set_mode"),
+        value="humidity",
+        aliases={"target_humidity": "humidity", "preset_mode": "mode"},
+        line=("current_humidity", "humidity", "mode"),
+        attributes=("current_humidity", "humidity", "mode"),
+        rank=9,
+        logged=Logged.BY_USER,
+        goals=SWITCHED,
+        kept=("humidity", "mode"),
+        back=SWITCHED_BACK,
+        is_plain=True,
+    ),
+    "water_heater": Domain(
+        actions={
+            "turn_on": Action("turn_on", WaterHeaterEntityFeature.ON_OFF),
+            "turn_off": Action("turn_off", WaterHeaterEntityFeature.ON_OFF),
+            **choice(
+                "set_operation_mode", "operation_mode", "operation_list", WaterHeaterEntityFeature.OPERATION_MODE
+            ),
+            **setting(
+                "set_temperature",
+                "temperature",
+                Field(temperature, shows=("temperature", _DEGREES)),
+                WaterHeaterEntityFeature.TARGET_TEMPERATURE,
+            ),
+            **setting(
+                "set_away_mode",
+                "away_mode",
+                Field(boolean, shows=("away_mode", yes_or_no), back=lambda shown: shown == "on"),
+                WaterHeaterEntityFeature.AWAY_MODE,
+            ),
+        },
+        on=("turn_on",),
+        off=("turn_off",),
+        is_on=is_in(unless=("off",)),
+        values=("set_operation_mode", "set_temperature", "set_away_mode"),
+        value="temperature",
+        aliases={"target_temperature": "temperature", "mode": "operation_mode", "away": "away_mode"},
+        line=("current_temperature", "temperature", "operation_mode"),
+        attributes=("current_temperature", "temperature", "operation_mode", "away_mode"),
+        rank=10,
+        logged=Logged.BY_USER,
+        goals={"turn_on": away_from("off"), "turn_off": at("off")},
+        kept=("temperature", "operation_mode", "away_mode"),
+        sets_state=("set_operation_mode", "operation_mode"),
+    ),
 }  # fmt: skip

@@ -1,9 +1,25 @@
-"""Media players."""
+"""Media players and remote controls."""
 
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature, RepeatMode
+from homeassistant.components.remote.const import RemoteEntityFeature
 
-from ..domain import Action, Domain, Field, Logged, Subject, at, away_from, features_as_words, is_in, setting
-from ..parameters import boolean, fraction, number, one_of, option, percent_as_fraction
+from ..domain import (
+    SWITCHED,
+    SWITCHED_BACK,
+    Action,
+    Domain,
+    Field,
+    Logged,
+    Subject,
+    at,
+    away_from,
+    features_as_words,
+    has,
+    is_in,
+    plain,
+    setting,
+)
+from ..parameters import boolean, choice, fraction, number, one_of, option, percent_as_fraction, text
 from ..tolerance import near, same, steps, yes_or_no
 
 _PLAYING, _SILENT = at("playing", "buffering"), away_from("playing", "buffering")
@@ -31,18 +47,8 @@ DOMAINS = {
             "turn_on": Action("turn_on", MediaPlayerEntityFeature.TURN_ON),
             "turn_off": Action("turn_off", MediaPlayerEntityFeature.TURN_OFF),
             "toggle": Action("toggle", MediaPlayerEntityFeature.TURN_ON | MediaPlayerEntityFeature.TURN_OFF),
-            **setting(
-                "select_source",
-                "source",
-                Field(option("source_list"), shows=("source", same)),
-                MediaPlayerEntityFeature.SELECT_SOURCE,
-            ),
-            **setting(
-                "select_sound_mode",
-                "sound_mode",
-                Field(option("sound_mode_list"), shows=("sound_mode", same)),
-                MediaPlayerEntityFeature.SELECT_SOUND_MODE,
-            ),
+            **choice("select_source", "source", "source_list", MediaPlayerEntityFeature.SELECT_SOURCE),
+            **choice("select_sound_mode", "sound_mode", "sound_mode_list", MediaPlayerEntityFeature.SELECT_SOUND_MODE),
             "volume_set": Action(
                 "volume_set",
                 MediaPlayerEntityFeature.VOLUME_SET,
@@ -135,5 +141,38 @@ DOMAINS = {
         },
         wakes="turn_on",
         is_plain=True,
-    )
+    ),
+    "remote": Domain(
+        actions={
+            "turn_on": Action(
+                "turn_on",
+                fields={
+                    "activity": Field(
+                        option("activity_list"), has(RemoteEntityFeature.ACTIVITY), shows=("current_activity", same)
+                    )
+                },
+            ),
+            **plain("turn_off", "toggle"),
+            "send_command": Action(
+                "send_command",
+                fields={
+                    "command": Field(text),
+                    "device": Field(text),
+                    "num_repeats": Field(number(1, 20, whole=True)),
+                    "delay_secs": Field(number(0, 10)),
+                    "hold_secs": Field(number(0, 10)),
+                },
+                required=("command",),
+            ),
+        },
+        on=("turn_on",),
+        off=("turn_off",),
+        toggle=("toggle",),
+        values=("turn_on", "send_command"),
+        value="command",
+        aliases={"source": "activity"},
+        goals=SWITCHED,
+        back=SWITCHED_BACK,
+        harmless=frozenset({"send_command"}),
+    ),
 }  # fmt: skip

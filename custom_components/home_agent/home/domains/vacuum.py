@@ -3,9 +3,8 @@
 from homeassistant.components.lawn_mower.const import LawnMowerEntityFeature
 from homeassistant.components.vacuum.const import VacuumEntityFeature
 
-from ..domain import Action, Domain, Field, Logged, at, away_from, features_as_words, is_in, setting
-from ..parameters import option
-from ..tolerance import same
+from ..domain import Action, Domain, Logged, at, away_from, features_as_words, is_in
+from ..parameters import choice
 
 _HOME = at("docked", under_way=("returning",))
 
@@ -18,12 +17,7 @@ DOMAINS = {
             "return_to_base": Action("return_to_base", VacuumEntityFeature.RETURN_HOME),
             "locate": Action("locate", VacuumEntityFeature.LOCATE),
             "clean_spot": Action("clean_spot", VacuumEntityFeature.CLEAN_SPOT),
-            **setting(
-                "set_fan_speed",
-                "fan_speed",
-                Field(option("fan_speed_list"), shows=("fan_speed", same)),
-                VacuumEntityFeature.FAN_SPEED,
-            ),
+            **choice("set_fan_speed", "fan_speed", "fan_speed_list", VacuumEntityFeature.FAN_SPEED),
         },
         on=("start",),
         off=("return_to_base", "stop"),

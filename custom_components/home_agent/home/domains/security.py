@@ -1,0 +1,108 @@
+"""What guards the home: alarm panels, locks, sirens."""
+
+from homeassistant.components.alarm_control_panel.const import AlarmControlPanelEntityFeature
+from homeassistant.components.lock.const import LockEntityFeature, LockState
+from homeassistant.components.siren.const import SirenEntityFeature
+
+from ...turn.plan import DISARM, UNLOCK
+from ..domain import SWITCHED, Action, Domain, Field, Logged, Subject, at, either, has, is_in
+from ..parameters import duration, fraction, option, text
+
+_CODE = {"code": Field(text)}
+_ARMING = {
+    "away": AlarmControlPanelEntityFeature.ARM_AWAY,
+    "home": AlarmControlPanelEntityFeature.ARM_HOME,
+    "night": AlarmControlPanelEntityFeature.ARM_NIGHT,
+    "vacation": AlarmControlPanelEntityFeature.ARM_VACATION,
+    "custom_bypass": AlarmControlPanelEntityFeature.ARM_CUSTOM_BYPASS,
+}
+# The generic services come from other paths than our tools: Home Assistant's own sentences call them.
+_UNLOCKING = frozenset({"unlock", "open", "turn_off", "toggle"})
+_DISARMING = frozenset({"alarm_disarm", "turn_off", "toggle"})
+
+
+def _arm_mode(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
+    """Read `{"mode": "night"}` as the command it is."""
+    if "mode" not in given:
+        return given
+    rest = {name: value for name, value in given.items() if name != "mode"}
+    return {**rest, "command": str(given["mode"]).casefold().replace(" ", "_").removeprefix("armed_")}
+
+
+DOMAINS = {
+    "alarm_control_panel": Domain(
+        actions={
+            **{f"alarm_arm_{mode}": Action(f"alarm_arm_{mode}", bits, _CODE) for mode, bits in _ARMING.items()},
+            "alarm_disarm": Action("alarm_disarm", fields=_CODE),
+        },
+        on=tuple(f"alarm_arm_{mode}" for mode in _ARMING),
+        off=("alarm_disarm",),
+        is_on=is_in(unless=("disarmed",)),
+        value="mode",
+        aliases={"arm_mode": "mode"},
+        words={
+            **{mode: f"alarm_arm_{mode}" for mode in _ARMING},
+            **{f"arm_{mode}": f"alarm_arm_{mode}" for mode in _ARMING},
+            "arm": "alarm_arm_away",
+            "disarm": "alarm_disarm",
+            "disarmed": "alarm_disarm",
+        },
+        rewrite=_arm_mode,
+        attributes=("changed_by",),
+        rank=7,
+        logged=Logged.ALWAYS,
+        goals={
+            **{f"alarm_arm_{mode}": at(f"armed_{mode}", under_way=("arming", "pending")) for mode in _ARMING},
+            "alarm_disarm": at("disarmed"),
+        },
+        back={"disarmed": "alarm_disarm", **{f"armed_{mode}": f"alarm_arm_{mode}" for mode in _ARMING}},
+        sensitive=lambda _state, service, _data: DISARM if service in _DISARMING else None,
+    ),
+    "lock": Domain(
+        actions={
+            "lock": Action("lock", fields=_CODE),
+            "unlock": Action("unlock", fields=_CODE),
+            "open": Action("open", LockEntityFeature.OPEN, _CODE),
+        },
+        on=("lock",),
+        off=("unlock",),
+        is_on=either(
+            (LockState.LOCKED, LockState.LOCKING),
+            (LockState.UNLOCKED, LockState.UNLOCKING, LockState.OPEN, LockState.OPENING),
+        ),
+        words={"close": "lock", "unlatch": "open"},
+        states={**dict.fromkeys(("open", "opened"), "unlock"), **dict.fromkeys(("close", "closed"), "lock")},
+        own={"turn_on": "lock", "turn_off": "unlock"},
+        rank=4,
+        logged=Logged.ALWAYS,
+        goals={
+            "lock": at("locked", under_way=("locking",)),
+            "unlock": at("unlocked", "open", under_way=("unlocking", "opening")),
+            "open": at("open", "unlocked", under_way=("unlocking", "opening")),
+        },
+        back={"locked": "lock", "unlocked": "unlock"},
+        sensitive=lambda _state, service, _data: UNLOCK if service in _UNLOCKING else None,
+    ),
+    "siren": Domain(
+        actions={
+            "turn_on": Action(
+                "turn_on",
+                SirenEntityFeature.TURN_ON,
+                {
+                    "tone": Field(option("available_tones"), has(SirenEntityFeature.TONES)),
+                    "duration": Field(duration, has(SirenEntityFeature.DURATION)),
+                    "volume_level": Field(fraction, has(SirenEntityFeature.VOLUME_SET)),
+                },
+            ),
+            "turn_off": Action("turn_off", SirenEntityFeature.TURN_OFF),
+            "toggle": Action("toggle", SirenEntityFeature.TURN_ON | SirenEntityFeature.TURN_OFF),
+        },
+        on=("turn_on",),
+        off=("turn_off",),
+        toggle=("toggle",),
+        attributes=("tone",),
+        logged=Logged.BY_USER,
+        goals=SWITCHED,
+        back={"off": "turn_off"},
+    ),
+}
