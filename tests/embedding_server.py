@@ -1,6 +1,6 @@
 """An embedding endpoint on loopback: OpenAI's `/v1/embeddings` and Ollama's `/api/embed`.
 
-In tests, through the fixture `embedding_server`. Its vectors are made of letters (search/lexical_embedder.py), so that
+In tests, through the fixture `embedding_server`. Its vectors are made of letters (search/embeddings.py), so that
 texts with words in common are near. What is planned is answered first: a reply of tests/llm_server.py, or a function that is
 given the texts and returns their vectors.
 """
@@ -100,7 +100,7 @@ class EmbeddingServer:
 def _folded(texts: Sequence[str], dimension: int) -> list[list[float]]:
     """Return vectors of letters, made shorter by adding up, and never all zero."""
     # Not before it is needed: a test with a browser has no Home Assistant in its own process
-    from custom_components.home_agent.search.lexical_embedder import vectors_of
+    from custom_components.home_agent.search.embeddings import vectors_of
 
     folded = []
     for row in vectors_of(texts):

@@ -53,5 +53,5 @@ def test_figures_are_those_of_the_code() -> None:
 
 
 def test_files_are_those_of_the_code(hass: HomeAssistant) -> None:
-    for database in (embedded_store.file_of(hass).database, embeddings.database_of(hass)):
+    for database in (embedded_store.file_of(hass), embeddings.database_of(hass)):
         assert f"`{database.path.name}`" in section(PAGE, "The file")

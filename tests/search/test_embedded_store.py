@@ -12,7 +12,7 @@ from homeassistant.helpers import issue_registry as ir
 import pytest
 
 from custom_components.home_agent.search import database
-from custom_components.home_agent.search.embedded_store import VERSION, EmbeddedFile, EmbeddedStore
+from custom_components.home_agent.search.embedded_store import VERSION, EmbeddedStore
 from custom_components.home_agent.search.model import Store
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import StoreError
@@ -160,7 +160,7 @@ async def test_nothing_opens_the_file_after_the_end(store: Store, documents_file
 async def test_full_disk_is_an_error_and_changes_nothing(store: Store) -> None:
     await fill(store)
     assert isinstance(store, EmbeddedStore)
-    with store._file.database.reading() as connection:
+    with store._database.reading() as connection:
         connection.execute(f"PRAGMA max_page_count={connection.execute('PRAGMA page_count').fetchone()[0]}")
     many = [document(f"note-{number}", "words " * 300) for number in range(200)]
     with pytest.raises(StoreError) as error:
@@ -195,29 +195,33 @@ async def test_what_another_program_took_out_is_not_found(store: Store, document
     assert [match.id for match in await store.async_query("knowledge", [1.0, 1.0, 0.0], 2) or ()] == [NOTE.id]
 
 
-def test_crash_in_the_middle_of_a_write_leaves_what_was_before(tmp_path: Path) -> None:
+async def test_crash_in_the_middle_of_a_write_leaves_what_was_before(hass: HomeAssistant, documents_file: Path) -> None:
     program = f"""
-import os, pathlib, sys
+import asyncio, os, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from custom_components.home_agent.search.embedded_store import EmbeddedFile, _rows
+from homeassistant.core import HomeAssistant
 import custom_components.home_agent.search.embedded_store as module
+from custom_components.home_agent.support.outages import Silent
 from tests.search.conftest import document, rows, KEY
-file = EmbeddedFile(pathlib.Path({str(tmp_path)!r}) / "documents.db")
-file.upsert("notes", [document("first")], rows([1, 0, 0]), KEY)
+rows_of = module._rows
 def broken_off(name, documents, vectors):
-    for number, row in enumerate(_rows(name, documents, vectors)):
+    for number, row in enumerate(rows_of(name, documents, vectors)):
         if number == 5000:
             os._exit(9)
         yield row
-module._rows = broken_off
-many = [document(f"n{{number}}", "words " * 200) for number in range(6000)]
-file.upsert("notes", many, rows(*([1, 1, 0] for _ in many)), "another key")
+async def main():
+    store = module.EmbeddedStore(HomeAssistant({str(documents_file.parents[1])!r}), Silent())
+    store._upsert("notes", [document("first")], rows([1, 0, 0]), KEY)
+    module._rows = broken_off
+    many = [document(f"n{{number}}", "words " * 200) for number in range(6000)]
+    store._upsert("notes", many, rows(*([1, 1, 0] for _ in many)), "another key")
+asyncio.run(main())
 """
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 9
-    file = EmbeddedFile(tmp_path / "documents.db")
-    assert [item.id for item in file.documents("notes")] == ["first"]
-    assert file.digests("notes", KEY).keys() == {"first"}
-    file.close()
+    again = await reopened(hass)
+    assert [item.id for item in await again.async_documents("notes")] == ["first"]
+    assert (await again.async_digests("notes", KEY)).keys() == {"first"}
+    await again.async_close()
 
 
 async def test_nothing_is_left_when_the_hub_is_removed(hass: HomeAssistant, documents_file: Path) -> None:

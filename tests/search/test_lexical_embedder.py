@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 import numpy as np
 import pytest
 
-from custom_components.home_agent.search.lexical_embedder import DIMENSION, LexicalEmbedder, vectors_of
+from custom_components.home_agent.search.embeddings import DIMENSION, LexicalEmbedder, vectors_of
 
 SENTENCES = ("Kitchen ceiling light", "Küchenlampe", "台所の照明", "אור במטבח", "💡", "", "x" * 500)
 
@@ -46,7 +46,7 @@ def test_same_words_in_another_order_are_the_same() -> None:
 
 def test_same_on_every_machine_and_in_every_run() -> None:
     program = (
-        "from custom_components.home_agent.search.lexical_embedder import vectors_of\n"
+        "from custom_components.home_agent.search.embeddings import vectors_of\n"
         "print(vectors_of(['Kitchen ceiling light'])[0].tobytes().hex())"
     )
     outputs = {

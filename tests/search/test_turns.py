@@ -20,7 +20,7 @@ from custom_components.home_agent.search import (
     chroma_store as chroma_api,
     database,
     embeddings as embeddings_api,
-    lexical_embedder as numeric,
+    model as numeric,
 )
 from custom_components.home_agent.search.embedded_store import VERSION
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN

@@ -15,7 +15,7 @@ import probatio
 
 from ..search.chroma_store import ChromaStore
 from ..search.embeddings import EmbeddingsApi
-from ..search.lexical_embedder import async_load_numpy
+from ..search.model import async_load_numpy
 from ..settings.endpoint import PRESETS, preset_for
 from ..settings.search import (
     CHROMA,

@@ -15,8 +15,7 @@ from ..support.const import DOMAIN
 from ..support.errors import StoreRefusedError
 from ..support.outages import STORE, Reporter, RetrievalBreaker
 from .database import Database
-from .lexical_embedder import async_load_numpy
-from .model import Document
+from .model import Document, async_load_numpy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,34 +45,53 @@ class _Matrix:
     vectors: Vectors
 
 
-class EmbeddedFile:
-    """The collections of one file, and the nearest documents in them. Runs in the executor; raises `StoreError`."""
+def file_of(hass: HomeAssistant) -> Database:
+    """Return the file in Home Assistant's storage."""
+    return Database(Path(hass.config.path(STORAGE_DIR, f"{DOMAIN}.documents.db")), VERSION, _SCHEMA)
 
-    def __init__(self, path: Path) -> None:
+
+class EmbeddedStore:
+    """The `Store` in a file. Cosine similarity, with the vectors of what is asked in memory."""
+
+    def __init__(self, hass: HomeAssistant, reporter: Reporter) -> None:
         """Open nothing yet."""
-        self.database = Database(path, VERSION, _SCHEMA)
+        self._hass = hass
+        self._database = file_of(hass)
         self._matrices: dict[str, _Matrix] = {}
         self._generation = 0
         """Of the file that they were read from."""
+        self.health = RetrievalBreaker(STORE, self._database.path.name, reporter)
 
-    def open(self) -> None:
-        """See whether the file can be used."""
-        self.database.ended = False
-        with self.database.reading():
-            self._matrices.clear()
+    async def async_open(self) -> None:
+        """See whether the file can be used, and begin anew what cannot. A later call opens what now fails."""
 
-    def close(self) -> None:
+        def open_file() -> None:
+            self._database.ended = False
+            with self._database.reading():
+                self._matrices.clear()
+
+        await self._async_run(open_file)
+
+    async def async_close(self) -> None:
         """Let go of file and memory."""
-        with self.database.lock:
-            self.database.ended = True
-            self.database.close()
-            self._matrices.clear()
 
-    def upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
-        """Add or replace documents; a collection of another key is emptied before."""
+        def close() -> None:
+            with self._database.lock:
+                self._database.ended = True
+                self._database.close()
+                self._matrices.clear()
+
+        await self._hass.async_add_executor_job(close)
+
+    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+        """Add or replace documents, all of them or none; a collection of another key is emptied before."""
+        if documents:
+            await self._async_run(self._upsert, collection, documents, vectors, key, now=True)
+
+    def _upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
         name, dimension = _clean(collection), int(vectors.shape[1])
-        with self.database.lock:
-            with self.database.writing() as connection:
+        with self._database.lock:
+            with self._database.writing() as connection:
                 known = _collection(connection, name)
                 if known is not None and known[0] == key and known[1] != dimension:
                     raise self._other_length(collection, known[1], dimension)
@@ -83,9 +101,6 @@ class EmbeddedFile:
                 connection.execute("INSERT OR REPLACE INTO collections VALUES (?, ?, ?)", (name, key, dimension))
                 connection.executemany(_UPSERT, _rows(name, documents, vectors))
             self._upsert_in_memory(collection, [_clean(document.id) for document in documents], vectors)
-
-    def _other_length(self, collection: str, has: int, wanted: int) -> StoreRefusedError:
-        return StoreRefusedError(store=self.database.path.name, collection=collection, detail=f"{has}, {wanted}")
 
     def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: Vectors) -> None:
         """Change the vectors in memory, where they are there already."""
@@ -101,40 +116,79 @@ class EmbeddedFile:
             matrix.ids += latest
             matrix.vectors = np.concatenate([matrix.vectors, vectors[list(latest.values())]])
 
-    def delete(self, collection: str, ids: Iterable[str]) -> None:
+    def _other_length(self, collection: str, has: int, wanted: int) -> StoreRefusedError:
+        return StoreRefusedError(store=self._database.path.name, collection=collection, detail=f"{has}, {wanted}")
+
+    async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
         """Remove documents."""
-        name = _clean(collection)
-        with self.database.lock:
-            with self.database.writing() as connection:
-                connection.executemany(
-                    "DELETE FROM documents WHERE collection=? AND id=?", [(name, _clean(item)) for item in ids]
-                )
-            self._matrices.pop(collection, None)
+        gone = [(_clean(collection), _clean(item)) for item in ids]
+        if gone:
+            await self._async_remove(collection, ("DELETE FROM documents WHERE collection=? AND id=?", gone))
 
-    def digests(self, collection: str, key: str) -> dict[str, str]:
-        """Return the digests by id, none when another key made the vectors."""
-        name = _clean(collection)
-        with self.database.reading() as connection:
-            known = _collection(connection, name)
-            if known is None or known[0] != key:
-                return {}
-            return dict(connection.execute("SELECT id, digest FROM documents WHERE collection=?", (name,)))
+    async def async_drop(self, collection: str) -> None:
+        """Delete a collection."""
+        name = [(_clean(collection),)]
+        await self._async_remove(
+            collection,
+            ("DELETE FROM documents WHERE collection=?", name),
+            ("DELETE FROM collections WHERE name=?", name),
+        )
 
-    def documents(self, collection: str) -> list[Document]:
-        """Return everything in the order in which it came."""
+    async def _async_remove(self, collection: str, *statements: tuple[str, Sequence[tuple[str, ...]]]) -> None:
+        def remove() -> None:
+            with self._database.lock:
+                with self._database.writing() as connection:
+                    for statement, rows in statements:
+                        connection.executemany(statement, rows)
+                self._matrices.pop(collection, None)
+
+        await self._async_run(remove, now=True)
+
+    async def async_digests(self, collection: str, key: str) -> dict[str, str]:
+        """Return the digests of all documents by id, none when another key made the vectors."""
+        name = _clean(collection)
+
+        def digests() -> dict[str, str]:
+            with self._database.reading() as connection:
+                known = _collection(connection, name)
+                if known is None or known[0] != key:
+                    return {}
+                return dict(connection.execute("SELECT id, digest FROM documents WHERE collection=?", (name,)))
+
+        return await self._async_run(digests, now=True)
+
+    async def async_documents(self, collection: str) -> list[Document]:
+        """Return all documents of a collection in the order in which they came."""
         query = "SELECT id, text, metadata, digest FROM documents WHERE collection=? ORDER BY rowid"
-        with self.database.reading() as connection:
-            return [
-                Document(id=item, text=text, metadata=json.loads(metadata), digest=digest)
-                for item, text, metadata, digest in connection.execute(query, (_clean(collection),))
-            ]
 
-    def query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
-        """Return the nearest, None when there is no such collection."""
+        def documents() -> list[Document]:
+            with self._database.reading() as connection:
+                return [
+                    Document(id=item, text=text, metadata=json.loads(metadata), digest=digest)
+                    for item, text, metadata, digest in connection.execute(query, (_clean(collection),))
+                ]
+
+        return await self._async_run(documents)
+
+    async def async_collections(self) -> dict[str, int]:
+        """Return the collections with the number of their documents."""
+        query = "SELECT name, (SELECT count(*) FROM documents WHERE collection = name) FROM collections ORDER BY name"
+
+        def collections() -> dict[str, int]:
+            with self._database.reading() as connection:
+                return dict(connection.execute(query))
+
+        return await self._async_run(collections)
+
+    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
+        """Return the nearest documents, nearest first; None when there is no such collection."""
+        return await self._async_run(self._query, collection, vector, limit)
+
+    def _query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
         import numpy as np
 
         name = _clean(collection)
-        with self.database.reading() as connection:
+        with self._database.reading() as connection:
             if (known := _collection(connection, name)) is None:
                 return None
             wanted = np.asarray(vector, dtype=np.float32)
@@ -153,9 +207,9 @@ class EmbeddedFile:
         """Return the vectors of a collection as they lie in memory, read first when the file is another one by now."""
         import numpy as np
 
-        if self._generation != self.database.generation:
+        if self._generation != self._database.generation:
             self._matrices.clear()
-            self._generation = self.database.generation
+            self._generation = self._database.generation
         if (matrix := self._matrices.get(collection)) is None:
             ids: list[str] = []
             packed = bytearray()
@@ -168,20 +222,11 @@ class EmbeddedFile:
             matrix = self._matrices[collection] = _Matrix(ids, {item: row for row, item in enumerate(ids)}, vectors)
         return matrix
 
-    def collections(self) -> dict[str, int]:
-        """Return the number of documents by collection."""
-        query = "SELECT name, (SELECT count(*) FROM documents WHERE collection = name) FROM collections ORDER BY name"
-        with self.database.reading() as connection:
-            return dict(connection.execute(query))
-
-    def drop(self, collection: str) -> None:
-        """Delete a collection."""
-        name = _clean(collection)
-        with self.database.lock:
-            with self.database.writing() as connection:
-                connection.execute("DELETE FROM documents WHERE collection=?", (name,))
-                connection.execute("DELETE FROM collections WHERE name=?", (name,))
-            self._matrices.pop(collection, None)
+    async def _async_run[*Ts, T](self, job: Callable[[*Ts], T], *args: *Ts, now: bool = False) -> T:
+        """Run a job on the file."""
+        async with self.health.watched(now=now):
+            await async_load_numpy(self._hass)
+            return await self._hass.async_add_executor_job(job, *args)
 
 
 def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | None:
@@ -223,62 +268,3 @@ def _match(connection: sqlite3.Connection, name: str, item: str, similarity: flo
 def _clean(text: str) -> str:
     """Return text that a file can hold: halves of surrogate pairs cannot be written."""
     return text.encode(errors="replace").decode()
-
-
-def file_of(hass: HomeAssistant) -> EmbeddedFile:
-    """Return the file in Home Assistant's storage."""
-    return EmbeddedFile(Path(hass.config.path(STORAGE_DIR, f"{DOMAIN}.documents.db")))
-
-
-class EmbeddedStore:
-    """The `Store` in a file. Cosine similarity."""
-
-    def __init__(self, hass: HomeAssistant, reporter: Reporter) -> None:
-        """Open nothing yet."""
-        self._hass = hass
-        self._file = file_of(hass)
-        self.health = RetrievalBreaker(STORE, self._file.database.path.name, reporter)
-
-    async def async_open(self) -> None:
-        """See whether the file can be used, and begin anew what cannot. A later call opens what now fails."""
-        await self._async_run(self._file.open)
-
-    async def async_close(self) -> None:
-        """Let go of the file."""
-        await self._hass.async_add_executor_job(self._file.close)
-
-    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
-        """Add or replace documents, all of them or none."""
-        if documents:
-            await self._async_run(self._file.upsert, collection, documents, vectors, key, now=True)
-
-    async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
-        """Remove documents."""
-        if ids:
-            await self._async_run(self._file.delete, collection, ids, now=True)
-
-    async def async_digests(self, collection: str, key: str) -> dict[str, str]:
-        """Return the digests of all documents by id."""
-        return await self._async_run(self._file.digests, collection, key, now=True)
-
-    async def async_documents(self, collection: str) -> list[Document]:
-        """Return all documents of a collection."""
-        return await self._async_run(self._file.documents, collection)
-
-    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
-        """Return the nearest documents, nearest first."""
-        return await self._async_run(self._file.query, collection, vector, limit)
-
-    async def async_collections(self) -> dict[str, int]:
-        """Return the collections with the number of their documents."""
-        return await self._async_run(self._file.collections)
-
-    async def async_drop(self, collection: str) -> None:
-        """Delete a collection."""
-        await self._async_run(self._file.drop, collection, now=True)
-
-    async def _async_run[*Ts, T](self, job: Callable[[*Ts], T], *args: *Ts, now: bool = False) -> T:
-        """Run a job on the file."""
-        async with self.health.watched(now=now):
-            await async_load_numpy(self._hass)
-            return await self._hass.async_add_executor_job(job, *args)

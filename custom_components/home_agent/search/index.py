@@ -26,8 +26,7 @@ from ..support.const import LOGGER
 from ..support.errors import RetrievalError, StoreRefusedError
 from ..turn import events
 from .entity_documents import EntityDocument, async_entity_documents
-from .lexical_embedder import async_load_numpy
-from .model import Found, Query
+from .model import Found, Query, async_load_numpy
 from .vectors import Counts, Vectors
 
 if TYPE_CHECKING:

@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.importlib import async_import_module
+from homeassistant.requirements import async_process_requirements
+from homeassistant.util.hass_dict import HassKey
+
 from ..settings.search import Match, Metadata
+from ..support.const import DOMAIN
+from ..support.errors import RetrievalError
 from ..support.outages import RetrievalBreaker
 
 if TYPE_CHECKING:  # numpy is loaded where vectors are used, not with the integration
@@ -12,6 +20,25 @@ if TYPE_CHECKING:  # numpy is loaded where vectors are used, not with the integr
 
     type Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
     """One row per text, each of length 1."""
+
+_LOADED: HassKey[bool] = HassKey(f"{DOMAIN}_numpy")
+
+
+async def async_load_numpy(hass: HomeAssistant) -> None:
+    """Load numpy before vectors are first used, so that importing it takes no time from then on (decision 8).
+
+    Raises `RetrievalError` when it cannot be had.
+
+    Most installations have it: Home Assistant's camera needs it. Which version, Home Assistant's own constraints say.
+    """
+    if _LOADED in hass.data:
+        return
+    try:
+        await async_process_requirements(hass, DOMAIN, ["numpy"], is_built_in=False)
+        await async_import_module(hass, "numpy")
+    except (HomeAssistantError, ImportError) as err:
+        raise RetrievalError("numpy_missing", detail=type(err).__name__) from err
+    hass.data[_LOADED] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ from ..support.errors import EmbeddingError, RetrievalError, StoreError, StoreRe
 from ..support.outages import Reporter, Silent
 from .chroma_store import ChromaStore
 from .embedded_store import EmbeddedStore, file_of
-from .embeddings import EndpointEmbedder, database_of
-from .lexical_embedder import LexicalEmbedder
+from .embeddings import EndpointEmbedder, LexicalEmbedder, database_of
 from .model import Document, Embedder, Store
 
 BATCH = 64  # documents embedded and written at a time
@@ -244,5 +243,5 @@ async def async_leave_server(hass: HomeAssistant, settings: RetrievalSettings, c
 
 def delete_files(hass: HomeAssistant) -> None:
     """Delete the files of the index and of paid vectors. Runs in the executor."""
-    file_of(hass).database.delete()
+    file_of(hass).delete()
     database_of(hass).delete()
