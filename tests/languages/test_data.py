@@ -71,7 +71,7 @@ def test_patterns_are_written_in_lower_case(code: str) -> None:
 
 def test_languages_that_are_always_understood_have_words_for_events() -> None:
     assert all(data_of(code).events.periods for code in EVENT_LANGUAGES)
-    assert {code for code in CODES if data_of(code).prompt} == {"de", "en", "ru"}
+    assert {"de", "en", "ru"} <= {code for code in CODES if data_of(code).prompt}
     assert prompt_words("fr") is prompt_words("en")
 
 

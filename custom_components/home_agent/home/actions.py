@@ -338,7 +338,7 @@ def _is_hidden_by_group(hass: HomeAssistant, entity_id: str) -> bool:
     return entry is not None and entry.hidden_by is er.RegistryEntryHider.INTEGRATION
 
 
-# Why a call needs the owner's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.
+# Why a call needs the user's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.
 
 
 _INTEGRATIONS = frozenset(
@@ -365,7 +365,7 @@ _KEYS_OF_DOORS = re.compile(r"(?!get_).*(?:credential|lock_user|user_?code).*")
 
 @lru_cache(maxsize=1024)
 def is_sensitive_service(domain: str, service: str) -> bool:
-    """Return whether an action needs the owner's yes by its name alone."""
+    """Return whether an action needs the user's yes by its name alone."""
     record = DOMAINS.get(domain, UNKNOWN)
     if service in record.harmless or (domain, service) in _HARMLESS:
         return False
@@ -375,7 +375,7 @@ def is_sensitive_service(domain: str, service: str) -> bool:
 
 
 def sensitivities(hass: HomeAssistant, call: ServiceCall) -> Iterator[str]:
-    """Yield every reason for which a call needs the owner's yes; a group is as sensitive as each of its members."""
+    """Yield every reason for which a call needs the user's yes; a group is as sensitive as each of its members."""
     if is_sensitive_service(call.domain, call.service):
         yield DESTRUCTIVE
     for entity_id in call.entity_ids:

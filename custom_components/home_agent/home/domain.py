@@ -51,7 +51,7 @@ type Build = Callable[[Subject, str, dict[str, object]], Sequence[Step] | None]
 """Plans an action (second argument) of an entity that fits no table; None: the table plans it."""
 
 type Sensitive = Callable[[State | None, str, Mapping[str, Any]], str | None]
-"""Returns why a service with its data needs the owner's yes now (plan.py), None when it does not."""
+"""Returns why a service with its data needs the user's yes now (turn/plan.py), None when it does not."""
 
 type Restore = Callable[[Snapshot, State, set[str]], list[Step] | None]
 """Returns the steps that bring an entity back, from what it was, what it is and the aspects that differ; None: no way."""
@@ -218,7 +218,7 @@ class Domain:
     """The service that stops it on its way, for what has a position."""
     restore: Restore | None = None
 
-    # What needs the owner's yes.
+    # What needs the user's yes.
     sensitive: Sensitive | None = None
     destructive: frozenset[str] = frozenset()
     """Services that need a yes though their names do not say so."""

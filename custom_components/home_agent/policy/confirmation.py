@@ -1,4 +1,4 @@
-"""The owner's yes to a sensitive action: what was asked, of whom, until when, whose answer counts, and what it leads to.
+"""The user's yes to a sensitive action: what was asked, of whom, until when, whose answer counts, and what it leads to.
 
 A confirmation is bound to user (or device), conversation, profile, tool, arguments and the plan they came to. It is answered
 by a person's words, matched by code; nothing that a model says or passes as an argument is an answer. Kept in memory only.

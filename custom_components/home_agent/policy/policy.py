@@ -219,7 +219,7 @@ class Policy:
     ) -> llm.ToolResult:
         """Return the envelope of a call (S1-39, C-7): success, result, error.
 
-        `tool` is None when nobody has one of that name; `confirmed` is the plan that has the owner's yes.
+        `tool` is None when nobody has one of that name; `confirmed` is the plan that has the user's yes.
         """
         hass, started, name = self._hass, time.perf_counter(), tool_input.tool_name
         turn.record.calls_started += 1

@@ -40,7 +40,7 @@ class EffectKind[E]:
     from_dict: Callable[[Mapping[str, Any]], E]
     """Reads one from the disk; raises `KeyError`, `TypeError` or `ValueError`."""
     reasons: Callable[[HomeAssistant, E], Iterable[str]]
-    """Why one needs the owner's yes now; nothing: it needs none."""
+    """Why one needs the user's yes now; nothing: it needs none."""
     execute: Callable[[HomeAssistant, E, str, Context], Awaitable[object]]
     """Does it to one of its entities; raises what whoever does it raises."""
     expect: Callable[[State, E], Expectation | None]
@@ -86,7 +86,7 @@ class PlanBuilder:
             self._sensitive |= dict.fromkeys(effect.entity_ids)
 
     def plan(self, *reasons: str) -> Plan:
-        """Return the plan; `reasons` are others for which it needs the owner's yes."""
+        """Return the plan; `reasons` are others for which it needs the user's yes."""
         reasons = tuple(dict.fromkeys((*self._reasons, *reasons)))
         return Plan(
             action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,

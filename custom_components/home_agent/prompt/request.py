@@ -317,7 +317,7 @@ class RequestBuilder:
             await self._async_see_again()
             part, left_out = await async_turn_part(self._state_context(known, budget), blocks)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
-            LOGGER.exception("The states of the house could not be told")
+            LOGGER.exception("The states of the home could not be told")
             part = TurnPart(text="")
         transcript.rounds[-1].part = part
         self._report(part, left_out)

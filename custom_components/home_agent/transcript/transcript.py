@@ -153,7 +153,7 @@ class Limits:
     words: int
     """Tokens of what was said."""
     tokens: int
-    """Tokens together with what was told of the house: that has a share of its own, which it may pass in a long talk."""
+    """Tokens together with what was told of the home: that has a share of its own, which it may pass in a long talk."""
 
     def are_passed_by(self, sizes: Sequence[Size]) -> bool:
         """Return whether rounds are too much."""

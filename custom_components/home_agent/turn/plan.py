@@ -17,7 +17,7 @@ class ActionClass(StrEnum):
     READ = "read"
     WRITE = "write"
     SENSITIVE = "sensitive"
-    """Needs the owner's yes: unlock, disarm, open a door or a valve, ..."""
+    """Needs the user's yes: unlock, disarm, open a door or a valve, ..."""
 
 
 UNLOCK = "unlock"

@@ -212,7 +212,7 @@ class ServiceTool(CustomTool):
         )
 
     def _reasons(self, hass: HomeAssistant, call: ServiceCall, found: Reached) -> Iterator[str]:
-        """Yield why the call needs the owner's yes. What unlocks or opens always does, even when the tool is said to be harmless."""
+        """Yield why the call needs the user's yes. What unlocks or opens always does, even when the tool is said to be harmless."""
         # What an action does with entities in its data is not known (a scene may unlock): it counts as the most it can be.
         named = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service="toggle", entity_ids=found.named)
         for reason in (*sensitivities(hass, call), *sensitivities(hass, named)):
