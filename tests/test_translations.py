@@ -171,7 +171,7 @@ def test_issues() -> None:
     keys = {
         value
         for name, value in vars(issues).items()
-        if name.isupper() and not name.startswith("_") and name not in ("DOMAIN", "LLM_DEFAULT", "LLM_NONE")
+        if name.isupper() and not name.startswith("_") and name not in ("DOMAIN", "OF_ENDPOINT")
     }
     assert EN["issues"].keys() == keys
     forms = {issues.CONFIRMATION: {"title", "fix_flow"}}

@@ -4,8 +4,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 import pytest
 
+from custom_components.home_agent.client.endpoint import async_keeps_failing, async_model_missing, async_recovered
 from custom_components.home_agent.settings.endpoint import EndpointConfig
-from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support import issues
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import (
@@ -15,13 +15,11 @@ from custom_components.home_agent.support.errors import (
     LLMRateLimitError,
     LLMResponseError,
     LLMTimeoutError,
-    PromptTemplateError,
 )
 from tests.house import set_up
 from tests.llm_server import LLMServer
 
 CONFIG = EndpointConfig(subentry_id="llm-1", title="Box", base_url="http://box:1/v1", api_key="sk-1", model="m")
-PROFILE = Profile(subentry_id="profile-1", name="Butler")
 
 
 def raised(registry: ir.IssueRegistry) -> dict[str, dict[str, str] | None]:
@@ -47,23 +45,23 @@ def raised(registry: ir.IssueRegistry) -> dict[str, dict[str, str] | None]:
 async def test_endpoint_that_keeps_failing(
     hass: HomeAssistant, issue_registry: ir.IssueRegistry, error: LLMError, key: str
 ) -> None:
-    issues.async_endpoint_failed(hass, CONFIG, error)
+    async_keeps_failing(hass, CONFIG, error)
     assert raised(issue_registry) == {key: {"endpoint": "Box", "url": "http://box:1/v1"}}
-    issues.async_endpoint_recovered(hass, CONFIG)
+    async_recovered(hass, CONFIG)
     assert not raised(issue_registry)
 
 
 async def test_model_that_is_gone(hass: HomeAssistant, issue_registry: ir.IssueRegistry) -> None:
-    issues.async_model_missing(hass, CONFIG)
+    async_model_missing(hass, CONFIG)
     assert raised(issue_registry) == {"model_missing": {"endpoint": "Box", "model": "m"}}
-    issues.async_endpoint_recovered(hass, CONFIG)
+    async_recovered(hass, CONFIG)
     assert not raised(issue_registry)
 
 
 async def test_broken_prompt(hass: HomeAssistant, issue_registry: ir.IssueRegistry) -> None:
-    issues.async_prompt_template(hass, PROFILE, PromptTemplateError(profile="Butler", detail="line 2"))
+    issues.async_set(hass, issues.PROMPT_TEMPLATE, "profile-1", profile="Butler", error="line 2")
     assert raised(issue_registry) == {"prompt_template": {"profile": "Butler", "error": "line 2"}}
-    issues.async_prompt_template_solved(hass, PROFILE)
+    issues.async_set(hass, issues.PROMPT_TEMPLATE, "profile-1", False)
     assert not raised(issue_registry)
 
 
@@ -84,14 +82,14 @@ async def test_each_load_starts_afresh(
     hass: HomeAssistant, issue_registry: ir.IssueRegistry, llm_server: LLMServer
 ) -> None:
     entry = await set_up(hass, llm_server)
-    issues.async_endpoint_failed(hass, CONFIG, LLMConnectionError())
+    async_keeps_failing(hass, CONFIG, LLMConnectionError())
     await hass.config_entries.async_reload(entry.entry_id)
     assert not raised(issue_registry)
 
 
 async def test_removal_leaves_no_issue(hass: HomeAssistant, issue_registry: ir.IssueRegistry) -> None:
     entry = await set_up(hass)
-    issues.async_model_missing(hass, CONFIG)
+    async_model_missing(hass, CONFIG)
     ir.async_create_issue(
         hass, "other", "theirs", is_fixable=False, severity=ir.IssueSeverity.WARNING, translation_key="theirs"
     )

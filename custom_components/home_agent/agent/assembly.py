@@ -7,7 +7,7 @@ begins hangs on the entry and ends with it.
 from collections.abc import Sequence
 from functools import partial
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
@@ -30,11 +30,13 @@ from ..search.vectors import Vectors
 from ..settings.endpoint import endpoint_from_data
 from ..settings.profile import Profile, profile_from_data
 from ..settings.search import RetrievalSettings
-from ..support import issues as issue_registry
+from ..support import issues
 from ..support.const import (
     CONF_ALLOWED_ENTITIES,
     CONF_PROFILE_DEFAULTS,
     CONF_THROTTLE_TURNS,
+    LLM_DEFAULT,
+    LLM_NONE,
     SUBENTRY_LLM,
     SUBENTRY_PROFILE,
 )
@@ -52,10 +54,10 @@ from .runtime import HomeAgentConfigEntry, RuntimeData
 
 async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> RuntimeData:
     """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
-    issue_registry.async_clear(hass)
+    issues.async_clear(hass)
     await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
     entry.async_on_unload(async_narrow(hass, entry.options.get(CONF_ALLOWED_ENTITIES, ())))
-    report = partial(issue_registry.async_file_trouble, hass)
+    report = partial(issues.async_file_trouble, hass)
     journal = journal_of(hass, entry.entry_id, report)
     learned = ModelStatistics(hass, entry.entry_id, report)
     for kept in (journal, learned):
@@ -66,9 +68,9 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
     rules = rules_from_options(entry.options)
     own_tools = (NativeTools(home), UndoTools(journal), custom_tools)
-    others_tools = (mcp_tools, ExternalModels(endpoints), ApiTools(hass, issue_registry.async_llm_apis_missing))
+    others_tools = (mcp_tools, ExternalModels(endpoints), ApiTools(hass))
     settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
-    vectors = Vectors.from_settings(hass, settings, issue_registry.RetrievalIssues(hass))
+    vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
     knowledge = Knowledge(hass, entry, vectors, settings, languages, report)
     calendar = CalendarContext(hass)
@@ -105,15 +107,17 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
 async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Set going what `entry.runtime_data` holds; it stops when the entry is unloaded."""
     runtime = entry.runtime_data
-    for stop in (runtime.vectors.async_close, runtime.throttle.stop, partial(issue_registry.async_clear, hass)):
+    for stop in (runtime.vectors.async_close, runtime.throttle.stop, partial(issues.async_clear, hass)):
         entry.async_on_unload(stop)
     runtime.home.async_start()
     runtime.finder.async_start()
     runtime.knowledge.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
-    issue_registry.async_check_profiles(hass, runtime.profiles.values(), runtime.endpoints)
-    report = partial(issue_registry.async_file_trouble, hass)
+    for profile in runtime.profiles.values():
+        lost = profile.llm not in (LLM_DEFAULT, LLM_NONE, *runtime.endpoints)  # it answers without a model
+        issues.async_set(hass, issues.WITHOUT_ENDPOINT, profile.subentry_id, lost, profile=profile.name)
+    report = partial(issues.async_file_trouble, hass)
     entry.async_on_unload(await runtime.conversations.async_open(runtime.profiles, report))
     entry.async_on_unload(runtime.conversations.async_close)
     await runtime.custom_tools.async_load()
@@ -141,4 +145,10 @@ def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
 
 def _throttle(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Throttle:
     turns = int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
-    return Throttle(hass, issue_registry.async_automation_loop, turns)
+    return Throttle(hass, _async_loops, turns)
+
+
+@callback
+def _async_loops(hass: HomeAssistant, profile: Profile, loops: bool) -> None:
+    """Say that automations ask an agent all the time, or take that back."""
+    issues.async_set(hass, issues.AUTOMATION_LOOP, profile.subentry_id, loops, profile=profile.name)

@@ -53,4 +53,6 @@ def async_check_pipelines(hass: HomeAssistant, profiles: Mapping[str, Profile]) 
         for pipeline in hass.data[ASSIST_PIPELINE].pipeline_store.data.values()
         if pipeline.prefer_local_intents and pipeline.conversation_engine in ours
     }
-    issues.async_pipelines_prefer_local(hass, found)
+    issues.async_clear(hass, issues.PIPELINE_PREFERS_LOCAL, but_of=found)
+    for pipeline_id, (name, profile_name) in found.items():
+        issues.async_set(hass, issues.PIPELINE_PREFERS_LOCAL, pipeline_id, pipeline=name, profile=profile_name)

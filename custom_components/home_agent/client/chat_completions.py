@@ -112,12 +112,13 @@ def keep_alive_of(value: str | None) -> str | int | None:
 
 
 class ChatCompletionsClient:
-    """Implements `ChatClient`."""
+    """Turns a request to one endpoint into deltas of a chat log."""
 
     def __init__(self, hass: HomeAssistant, config: EndpointConfig) -> None:
         """Prepare; nothing is sent until `stream`."""
         self.config = config
         self.estimator = TokenEstimator()
+        """Calibrates itself with each answer."""
         self._errors = ErrorMap(config.title, config.api_key)
         self._connection = Connection(hass, config, self._errors)
         self._dialect = Dialect(config)
@@ -132,9 +133,13 @@ class ChatCompletionsClient:
             return None
 
     async def stream(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
-        """Yield the deltas of a request; see `ChatClient`.
+        """Yield deltas: `{"role": "assistant"}` first, then `content`, `thinking_content` and `tool_calls`; fills `reply`.
 
-        A request that failed before its first delta, for a reason that may pass, is made once more.
+        Each tool call is yielded once, whole, as `llm.ToolInput`; arguments that do not parse are `BrokenArguments`. With
+        `request.stream` false the same deltas come from one answer. A request that failed before its first delta, for a
+        reason that may pass, is made once more.
+
+        Raises a subclass of `LLMError`; after `reply.started` the caller keeps what it has got.
         """
         started = time.perf_counter()
         for may_retry in (True, False):

@@ -5,7 +5,7 @@ than everything else in a request together, and are stricter than servers are. N
 it reads the whole body, however long it is, before it tells that there was one.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from openai import AsyncOpenAI, AsyncStream, Timeout, omit
 import orjson
 
 from ..settings.endpoint import DEFAULT_API_VERSION, EndpointConfig, normalize_base_url
-from ..support.bounds import BodyTooLong, bounded
+from ..support.bounds import BodyTooLong, bounded, stream_of
 from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import dump
 from ..support.errors import LLMAuthError, LLMError
@@ -48,29 +48,20 @@ async def _bound_error(response: Any) -> None:
     if not most:
         del response.headers["content-encoding"]
     [stream_type] = [kind for kind in type(response.stream).__mro__ if kind.__name__ == "AsyncByteStream"]
-    response.stream = _bounded(stream_type)(response.stream, most)
+    body = response.stream
+    response.stream = stream_of(stream_type, _beginning(body, most), body.aclose)
 
 
-def _bounded(stream_type: type) -> Any:
-    """Return a stream of the HTTP library that ends after so many bytes; it needs one of its own kind."""
-
-    async def iterate(self: Any) -> AsyncIterator[bytes]:
-        if not self.most:
-            return
-        try:
-            async with aclosing(bounded(self.inner, self.most, MAX_ERROR_SECONDS)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-        except Exception as err:  # noqa: BLE001 - what was read has to do: that there is an error is known already
-            LOGGER.debug("The body of an error broke off: %s", type(err).__name__)
-
-    async def aclose(self: Any) -> None:
-        await self.inner.aclose()
-
-    def init(self: Any, inner: Any, most: int) -> None:
-        self.inner, self.most = inner, most
-
-    return type("BoundedError", (stream_type,), {"__init__": init, "__aiter__": iterate, "aclose": aclose})
+async def _beginning(body: AsyncIterable[bytes], most: int) -> AsyncGenerator[bytes]:
+    """Yield so many bytes of a body, and no more."""
+    if not most:
+        return
+    try:
+        async with aclosing(bounded(body, most, MAX_ERROR_SECONDS)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+    except Exception as err:  # noqa: BLE001 - what was read has to do: that there is an error is known already
+        LOGGER.debug("The body of an error broke off: %s", type(err).__name__)
 
 
 CONNECT_TIMEOUT = 10.0  # seconds

@@ -13,13 +13,23 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
+from ..settings.endpoint import EndpointConfig
 from ..support import issues
-from ..support.errors import LLMAuthError, LLMError, LLMModelNotFoundError
+from ..support.errors import (
+    LLMAuthError,
+    LLMCertificateError,
+    LLMConnectionError,
+    LLMError,
+    LLMModelNotFoundError,
+    LLMRateLimitError,
+    LLMTimeoutError,
+)
 from ..support.masking import Mask, mask
 from ..support.outages import CircuitBreaker
 from ..support.storage import Report, StoredFile
 from ..turn.turn import TurnRecord, Usage
-from .model import ChatClient, Reply
+from .chat_completions import ChatCompletionsClient
+from .model import Reply
 
 WINDOW_HOLDS = timedelta(days=1)
 """How long what was learned of a window counts: whoever runs the server may start it with another one."""
@@ -103,7 +113,7 @@ class Endpoint:
     """A model and how it is doing; owned by the config entry."""
 
     def __init__(
-        self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatClient, statistics: ModelStatistics
+        self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatCompletionsClient, statistics: ModelStatistics
     ) -> None:
         """Start as if all were well: a sleeping computer must not keep Home Assistant from starting."""
         self._hass = hass
@@ -146,7 +156,7 @@ class Endpoint:
         stats = self.stats
         if stats.failures_in_a_row:
             self._breaker.succeeded()
-            issues.async_endpoint_recovered(self._hass, self.config)
+            async_recovered(self._hass, self.config)
         stats.failures_in_a_row = 0
         stats.requests += 1
         stats.first_delta_ms, stats.duration_ms = reply.first_delta_ms, duration_ms
@@ -171,9 +181,9 @@ class Endpoint:
             case LLMAuthError():
                 self._entry.async_start_reauth(self._hass, data={"subentry_id": self.config.subentry_id})
             case LLMModelNotFoundError():
-                issues.async_model_missing(self._hass, self.config)
+                async_model_missing(self._hass, self.config)
             case _ if is_outage:
-                issues.async_endpoint_failed(self._hass, self.config, error)
+                async_keeps_failing(self._hass, self.config, error)
 
     async def _async_ask_window(self) -> None:
         if (window := await self.client.async_context_window()) is None:
@@ -207,6 +217,38 @@ class Endpoint:
         """Tell the listeners, once per turn: a turn with tools makes several requests."""
         for listener in tuple(self._listeners):
             listener()
+
+
+@callback
+def async_keeps_failing(hass: HomeAssistant, config: EndpointConfig, error: LLMError) -> None:
+    """Say in Repairs that an endpoint keeps failing, and what to look at."""
+    match error:
+        case LLMCertificateError():
+            key = issues.CERTIFICATE
+        case LLMTimeoutError():
+            key = issues.SILENT
+        case LLMConnectionError():
+            key = issues.UNREACHABLE
+        case LLMRateLimitError(translation_key="llm_no_credit"):
+            key = issues.NO_CREDIT
+        case LLMRateLimitError():
+            key = issues.RATE_LIMIT
+        case _:
+            key = issues.FAILING
+    issues.async_set(hass, key, config.subentry_id, endpoint=config.title, url=config.base_url)
+
+
+@callback
+def async_model_missing(hass: HomeAssistant, config: EndpointConfig) -> None:
+    """Say in Repairs that an endpoint does not know its model any more."""
+    issues.async_set(hass, issues.MODEL_MISSING, config.subentry_id, endpoint=config.title, model=config.model)
+
+
+@callback
+def async_recovered(hass: HomeAssistant, config: EndpointConfig) -> None:
+    """Take back whatever was said of an endpoint."""
+    for key in issues.OF_ENDPOINT:
+        issues.async_set(hass, key, config.subentry_id, False)
 
 
 def mask_for(choice: str, *, remote: bool) -> Mask | None:

@@ -7,13 +7,10 @@ is corrected by what the endpoint reports. The weights are rules of thumb for pr
 tokenizer differs is met after a few answers.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from homeassistant.components.conversation import AssistantContentDeltaDict
-
-from ..settings.endpoint import EndpointConfig
 from ..turn.turn import Usage
 
 _SYMBOLS = b"\"'{}[]():,.;=<>_/-\n0123456789"
@@ -123,24 +120,3 @@ class BrokenArguments(dict[str, Any]):
         """Keep what the model wrote, for the error result."""
         super().__init__()
         self.raw = raw
-
-
-class ChatClient(Protocol):
-    """An endpoint that turns a request into chat log deltas."""
-
-    config: EndpointConfig
-    estimator: TokenEstimator
-    """Calibrates itself with each answer."""
-
-    async def async_context_window(self) -> int | None:
-        """Return what the server tells of the model's context window, in tokens; None when it tells nothing."""
-        ...
-
-    def stream(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
-        """Yield deltas: `{"role": "assistant"}` first, then `content`, `thinking_content` and `tool_calls`.
-
-        Each tool call is yielded once, whole, as `llm.ToolInput`; arguments that do not parse are `BrokenArguments`.
-        With `request.stream` false the same deltas come from one answer. Fills `reply`.
-        Raises a subclass of `LLMError`; after `reply.started` the caller keeps what it has got.
-        """
-        ...

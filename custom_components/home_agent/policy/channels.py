@@ -49,7 +49,7 @@ def async_start(hass: HomeAssistant, entry: ConfigEntry[Any], policy: Policy) ->
 
     @callback
     def ended(confirmation: Confirmation, _resolution: Resolution) -> None:
-        issues.async_confirmation_ended(hass, confirmation.id)
+        issues.async_set(hass, issues.CONFIRMATION, confirmation.id, False)
         for service in _notify_services(hass, confirmation.turn):
             data = {"message": "clear_notification", "data": {"tag": confirmation.id}}
             entry.async_create_task(hass, _async_notify(hass, service, data, confirmation.turn), "take a question back")
@@ -78,7 +78,8 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
         )
     confirmations.put(confirmation, question)
     if REPAIRS in turn.confirm_via:
-        issues.async_confirmation(hass, confirmation.id, turn.profile)
+        request = {"request_id": confirmation.id}  # what it asks is shown to administrators only (repairs.py)
+        issues.async_set(hass, issues.CONFIRMATION, confirmation.id, data={**request}, profile=turn.profile.name)
     if services := _notify_services(hass, turn):
         data = await _async_notification(hass, confirmation, with_pin=with_pin)
         await asyncio.gather(*(_async_notify(hass, service, data, turn) for service in services))

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 import re
@@ -190,22 +189,15 @@ MAX_TAGS = 5
 _END_OF_DAY = timedelta(milliseconds=1)
 
 
-class EventType(StrEnum):
-    """What kind of events is asked for."""
-
-    TASKS = "tasks"
-    """Items of to-do and shopping lists."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRequest:
-    """A period, both ends included, and maybe one kind."""
+    """A period, both ends included, and whether lists were named."""
 
     start: datetime
     end: datetime
-    type: EventType | None = None
     tasks: bool = False
-    """Lists were named: what is on them is asked for whether it has a date or not, beside other events as well."""
+    """What is on to-do and shopping lists is asked for whether it has a date or not, beside other events as well."""
+    only_tasks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +244,6 @@ def detect_event_request(text: str, now: datetime, language: str = ENGLISH) -> E
     events, tasks = patterns["events"].search(text), patterns["tasks"].search(text) is not None
     if not events and not tasks and not patterns["show"].search(text):
         return None
-    kind = EventType.TASKS if tasks and not events else None
     ahead = patterns["ahead"].search(text) is not None and not patterns["past"].search(text)
     day = next((day for period, day in _WHOLE_DAYS.items() if patterns[period].search(text)), None)
     if day is None:
@@ -268,7 +259,7 @@ def detect_event_request(text: str, now: datetime, language: str = ENGLISH) -> E
         if day or ahead:  # where clocks skip midnight, 23:59 as well
             last = midnight(date_of + timedelta(days=1), now).astimezone(UTC) - _END_OF_DAY
             end = last.astimezone(now.tzinfo)
-    return EventRequest(start=start, end=end, type=kind, tasks=tasks)
+    return EventRequest(start=start, end=end, tasks=tasks, only_tasks=tasks and not events)
 
 
 def midnight(day: date, zone_of: datetime) -> datetime:
@@ -401,7 +392,7 @@ class CalendarContext:
         return sorted(found, key=lambda event: _moment(event, request.end))
 
     async def _async_written(self, turn: Turn, request: EventRequest) -> list[HomeEvent]:
-        domains = (TODO,) if request.type is EventType.TASKS else (CALENDAR, TODO)
+        domains = (TODO,) if request.only_tasks else (CALENDAR, TODO)
         asked = [(entity_id, domain) for domain in domains for entity_id in await self._async_readable(turn, (domain,))]
         answers = await asyncio.gather(
             *(
@@ -460,7 +451,7 @@ class CalendarContext:
 
     async def _async_logbook(self, turn: Turn, request: EventRequest, found: list[HomeEvent]) -> None:
         """Add the newest entries to `found`, day by day, so that a long period costs no more than it has to."""
-        if request.type is not None or LOGBOOK not in self._hass.config.components:
+        if request.only_tasks or LOGBOOK not in self._hass.config.components:
             return
         # Only a home with a logbook loads these, and then they are loaded.
         from homeassistant.components.logbook import helpers, processor

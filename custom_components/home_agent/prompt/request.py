@@ -248,10 +248,11 @@ class RequestBuilder:
         sound, profile_id = self._sources.system_prompts.sound, turn.profile.subentry_id
         if written.error:
             sound.discard(profile_id)
-            issues.async_prompt_template(self._hass, turn.profile, written.error)
+            detail = (written.error.translation_placeholders or {}).get("detail", "")
+            issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile_id, profile=turn.profile.name, error=detail)
         elif profile_id not in sound:
             sound.add(profile_id)
-            issues.async_prompt_template_solved(self._hass, turn.profile)
+            issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile_id, False)
 
     async def _async_see_again(self) -> None:
         """Take the home as it is by now: looking things up takes its time, and what was hidden meanwhile is told to nobody."""

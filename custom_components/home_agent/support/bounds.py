@@ -1,9 +1,10 @@
 """Work and bodies of any size in bounds: nobody waits long for the event loop, and nothing from outside fills the memory."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 import math
 import time
+from typing import Any
 
 SLICE = 0.002  # seconds of work before the event loop gets its turn
 
@@ -41,3 +42,9 @@ async def bounded(
             raise BodyTooLong
         left -= len(chunk)
         yield chunk
+
+
+def stream_of(kind: type, chunks: AsyncIterator[bytes], aclose: Callable[[], Awaitable[None]]) -> Any:
+    """Return a body as a stream of an HTTP library, `kind`, which takes none but its own; `aclose` ends it."""
+    members = {"__aiter__": lambda _self: chunks, "aclose": lambda _self: aclose()}
+    return type("BoundedStream", (kind,), members)()

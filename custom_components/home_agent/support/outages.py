@@ -189,13 +189,13 @@ class Hosts:
     def async_failed(self, name: str, tool: str, reason: str) -> None:
         """Note that a host failed while a tool asked it."""
         if self._host(name).breaker.failed(reason):
-            issues.async_service_failing(self._hass, name, tool)
+            issues.async_set(self._hass, issues.SERVICE_FAILING, name, host=name, tool=tool)
 
     @callback
     def async_worked(self, name: str) -> None:
         """Note that a host answered."""
         if self._host(name).breaker.succeeded():
-            issues.async_service_recovered(self._hass, name)
+            issues.async_set(self._hass, issues.SERVICE_FAILING, name, False)
 
     def _host(self, name: str) -> _Host:
         if (host := self._hosts.get(name)) is None:

@@ -33,6 +33,7 @@ from ..home.targets import entity_ids_in, refuse_broad_ids, variables_name
 from ..policy.intents import COMMAND, Mismatch, Recognised, plan_of
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
+from ..support import issues
 from ..support.const import ASSISTANT, DOMAIN, LOGGER
 from ..support.errors import ToolPermissionError, ToolRefusal
 from ..support.outages import Outages
@@ -53,8 +54,6 @@ _HOW_TO_READ: tuple[str, ...] = tuple(
     text for name in ("DYNAMIC_CONTEXT_PROMPT",) if isinstance(text := getattr(inventory, name, None), str)
 )
 """That states have to be looked up: they are told with each question."""
-
-
 MAX_DESCRIPTION = 2000  # characters
 RESTART = "restart"
 DELAYED = "delayed"
@@ -324,19 +323,14 @@ def _texts(value: object) -> Iterator[str]:
                 yield from _texts(item)
 
 
-type Notify = Callable[[HomeAssistant, Profile, Iterable[str]], None]
-"""Told which APIs of a profile are gone; none: all are there."""
-
-
 class ApiTools:
     """Tools of Assist, of scripts, of Home Assistant's MCP client and of other integrations."""
 
     revision = 0
 
-    def __init__(self, hass: HomeAssistant, notify: Notify) -> None:
-        """Take who is told of collections that are gone."""
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start as if all could be had."""
         self._hass = hass
-        self._notify = notify
         self._outages = Outages()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
@@ -344,7 +338,9 @@ class ApiTools:
         if not profile.llm_apis:
             return ()
         known = {api.id: api for api in llm.async_get_apis(self._hass) if not api.id.startswith(DOMAIN)}
-        self._notify(self._hass, profile, [api_id for api_id in profile.llm_apis if api_id not in known])
+        gone = ", ".join(api_id for api_id in profile.llm_apis if api_id not in known)
+        key = issues.LLM_API_MISSING
+        issues.async_set(self._hass, key, profile.subentry_id, bool(gone), profile=profile.name, apis=gone)
         instances: list[llm.APIInstance] = []
         for api_id in profile.llm_apis:
             if (api := known.get(api_id)) is None or (needs_admin(api) and not await self._async_is_admin(llm_context)):

@@ -47,19 +47,11 @@ class Point:
         return number if math.isfinite(number) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A state and how long it held."""
-
-    point: Point
-    seconds: float
-
-
-def spans(points: Sequence[Point], end: float) -> Iterator[Span]:
-    """Yield each state with how long it held until the next one or the end."""
+def spans(points: Sequence[Point], end: float) -> Iterator[tuple[Point, float]]:
+    """Yield each state with the seconds for which it held, until the next one or the end."""
     for point, follower in pairwise([*points, Point(end, "")]):
         if follower.at > point.at:
-            yield Span(point, follower.at - point.at)
+            yield point, follower.at - point.at
 
 
 def is_numeric(points: Iterable[Point]) -> bool:
@@ -70,9 +62,9 @@ def is_numeric(points: Iterable[Point]) -> bool:
 
 def average(points: Sequence[Point], end: float) -> float | None:
     """Return the time-weighted average; gaps do not count. None without any value."""
-    weighed = [(span.point.value, span.seconds) for span in spans(points, end) if span.point.value is not None]
+    weighed = [(value, seconds) for point, seconds in spans(points, end) if (value := point.value) is not None]
     seconds = sum(weight for _, weight in weighed)
-    return sum(value * weight for value, weight in weighed if value is not None) / seconds if seconds else None
+    return sum(value * weight for value, weight in weighed) / seconds if seconds else None
 
 
 def values(points: Iterable[Point]) -> list[float]:
@@ -101,9 +93,9 @@ def growth(points: Iterable[Point], *, resets: bool) -> float | None:
 def time_in_states(points: Sequence[Point], end: float) -> dict[str, float]:
     """Return the seconds in each state, the longest first."""
     seconds: dict[str, float] = {}
-    for span in spans(points, end):
-        if span.point.state:
-            seconds[span.point.state] = seconds.get(span.point.state, 0) + span.seconds
+    for point, held in spans(points, end):
+        if point.state:
+            seconds[point.state] = seconds.get(point.state, 0) + held
     return dict(sorted(seconds.items(), key=lambda item: -item[1]))
 
 

@@ -6,7 +6,8 @@ from contextlib import aclosing
 
 from homeassistant.components.conversation import AssistantContent
 
-from ..client.model import ChatClient, ChatRequest, Message, Reply
+from ..client.chat_completions import ChatCompletionsClient
+from ..client.model import ChatRequest, Message, Reply
 from ..support.const import LOGGER
 from ..support.encoding import dump
 from ..support.errors import LLMError
@@ -26,7 +27,7 @@ MAX_MESSAGE_CHARS = 1000
 TIMEOUT = 120.0  # seconds; nobody waits for it
 
 
-async def async_sum_up(history: History, client: ChatClient, mask: Mask | None = None) -> Reply:
+async def async_sum_up(history: History, client: ChatCompletionsClient, mask: Mask | None = None) -> Reply:
     """Put a summary of what was dropped into a history, and return what is known about the request.
 
     `mask` hides personal data on the way. When the model fails, the rounds are simply gone. Cancelled, they wait for the
@@ -59,7 +60,7 @@ def summary_messages(before: str, dropped: Sequence[Round], mask: Mask = str) ->
     return [{"role": "system", "content": SUM_UP}, {"role": "user", "content": data}]
 
 
-async def _async_text(client: ChatClient, messages: list[Message], reply: Reply) -> str:
+async def _async_text(client: ChatCompletionsClient, messages: list[Message], reply: Reply) -> str:
     async with aclosing(client.stream(ChatRequest(messages=messages, stream=False), reply)) as deltas:
         words = [delta.get("content") or "" async for delta in deltas]
     return "".join(words).strip()

@@ -7,7 +7,7 @@ from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import intent, llm
+from homeassistant.helpers import intent, issue_registry as ir, llm
 from homeassistant.helpers.intent import IntentResponse
 from homeassistant.util import dt as dt_util
 import probatio
@@ -15,6 +15,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.settings.profile import Profile
+from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import ToolError, ToolRefusal
 from custom_components.home_agent.tools import ha_apis
 from custom_components.home_agent.tools.ha_apis import (
@@ -134,7 +135,7 @@ async def test_a_collection_for_administrators_is_not_offered_to_others(
     hass: HomeAssistant, register: Register, hass_admin_user: MockUser, hass_read_only_user: MockUser
 ) -> None:
     register(Made("x", {})).ask_for_admin()
-    provider = ApiTools(hass, lambda *_: None)
+    provider = ApiTools(hass)
     offered = []
     for user_id in (None, hass_read_only_user.id, hass_admin_user.id):
         context = llm.LLMContext("test", Context(user_id=user_id), "en", "conversation", None)
@@ -163,7 +164,7 @@ async def test_a_collection_that_fails_leaves_the_others(
     llm.async_register_api(hass, Failing(hass=hass, id="failing", name="Failing"))
     register(Made("x", {}))
     profile = Profile(llm_apis=("failing", "made"))
-    provider = ApiTools(hass, lambda *_: None)
+    provider = ApiTools(hass)
     for _ in range(2):
         assert [tool.name for tool in await provider.async_tools(profile, CONTEXT)] == ["x"]
     assert caplog.text.count("The tools of Failing") == 1  # an outage is logged once
@@ -171,10 +172,11 @@ async def test_a_collection_that_fails_leaves_the_others(
 
 async def test_our_own_tools_are_never_foreign(hass: HomeAssistant, register: Register) -> None:
     register(Made("x", {}), api_id="home_agent-profile-2")
-    told: list[list[str]] = []
-    provider = ApiTools(hass, lambda _hass, _profile, missing: told.append([*missing]))
-    assert not await provider.async_tools(Profile(llm_apis=("home_agent-profile-2",)), CONTEXT)
-    assert told == [["home_agent-profile-2"]]
+    profile = Profile(subentry_id="profile-1", llm_apis=("home_agent-profile-2",))
+    assert not await ApiTools(hass).async_tools(profile, CONTEXT)
+    told = ir.async_get(hass).async_get_issue(DOMAIN, "llm_api_missing_profile-1")
+    assert told is not None
+    assert told.translation_placeholders == {"profile": "", "apis": "home_agent-profile-2"}
 
 
 def test_names_are_what_models_take_and_unique(hass: HomeAssistant) -> None:

@@ -70,10 +70,14 @@ class CustomTools:
                     self._add(written.data, tool_context, found)
                 except (CustomToolError, probatio.Invalid) as err:
                     section.find(err, written.path, written.name)
-            issues.async_clear_custom_tools(self._hass)
+            issues.async_clear(self._hass, "custom_")
             for finding in section.findings:
                 reason = await async_reason(self._hass, finding.error)
-                issues.async_custom_yaml_wrong(self._hass, finding.name, reason, finding.place.file, finding.place.line)
+                key = issues.CUSTOM_YAML_TOOL if finding.name else issues.CUSTOM_YAML_WRONG
+                file, line = finding.place.file, finding.place.line
+                issues.async_set(
+                    self._hass, key, f"{file}_{line}", tool=finding.name, reason=reason, file=file, line=line
+                )
             for subentry in self._entry.get_subentries_of_type(SUBENTRY_CUSTOM_TOOL):
                 await self._async_load_subentry(subentry, section, tool_context, found)
             before, self._known = self._known, found
@@ -124,13 +128,21 @@ class CustomTools:
     ) -> None:
         if written := next((item for item in section.tools if item.name == subentry.data.get("name")), None):
             place = section.place(written.path)
-            issues.async_custom_tool_clash(self._hass, subentry.subentry_id, subentry.title, place.file, place.line)
+            issues.async_set(
+                self._hass,
+                issues.CUSTOM_TOOL_CLASH,
+                subentry.subentry_id,
+                tool=subentry.title,
+                file=place.file,
+                line=place.line,
+            )
             return
         try:
             self._add(subentry.data, tool_context, found)
         except (CustomToolError, probatio.Invalid) as err:
             reason = await async_reason(self._hass, err)
-            issues.async_custom_tool_wrong(self._hass, subentry.subentry_id, subentry.title, reason)
+            key, tool_id = issues.CUSTOM_TOOL_WRONG, subentry.subentry_id
+            issues.async_set(self._hass, key, tool_id, tool=subentry.title, reason=reason)
 
     def _add(self, data: object, tool_context: ToolContext, found: dict[str, _Known]) -> None:
         """Add a tool to those that were found. Raises `CustomToolError` or `probatio.Invalid`."""

@@ -87,7 +87,7 @@ class Server:
             await asyncio.wait([self._running], timeout=CONNECT_TIMEOUT)
             self._running = None
             self._next.cancel()
-        issues.async_mcp_server_recovered(self._hass, self.config.subentry_id)
+        issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
 
     async def async_ready(self) -> None:
         """Wait until its tools can be called; one that rests after a failure is tried at once.
@@ -187,7 +187,7 @@ class Server:
     @callback
     def _async_worked(self, session: McpSession) -> None:
         if self._breaker.succeeded():
-            issues.async_mcp_server_recovered(self._hass, self.config.subentry_id)
+            issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
         self._session = session
         self._on_change()
         self._async_decided()
@@ -201,7 +201,8 @@ class Server:
         self._session, self._error = None, error
         if self._breaker.failed(type(error).__name__):
             reason = await async_error_text(self._hass, self._hass.config.language, error)
-            issues.async_mcp_server_failing(self._hass, self.config.subentry_id, self.config.title, reason)
+            key, server_id = issues.MCP_SERVER_FAILING, self.config.subentry_id
+            issues.async_set(self._hass, key, server_id, server=self.config.title, reason=reason)
 
 
 @asynccontextmanager

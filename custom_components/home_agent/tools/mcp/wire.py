@@ -4,7 +4,7 @@ The SDK's own errors tell little and differ between its generations.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -18,7 +18,7 @@ from homeassistant.util.ssl import client_context, client_context_no_verify
 from yarl import URL
 
 from ...support.auth import Auth
-from ...support.bounds import BodyTooLong, bounded
+from ...support.bounds import BodyTooLong, bounded, stream_of
 from ...support.errors import ToolRefusal
 from ...support.http import AddressRefused, GuardedResolver, HttpRequest
 
@@ -101,7 +101,6 @@ class WatchedTransport:
         """How its token server is asked."""
         context = client_context() if address.verify_ssl else client_context_no_verify()
         self._inner = httpx.AsyncHTTPTransport(verify=context)
-        self._stream: Any = _bounded(httpx)
 
     async def __aenter__(self) -> Self:
         """Open it."""
@@ -142,7 +141,9 @@ class WatchedTransport:
             self._watch.status = response.status_code
         self._watch.answered = True
         events = response.headers.get("content-type", "").startswith("text/event-stream")
-        response.stream = self._stream(response.stream, self._watch, stays_open=events and request.method == "GET")
+        body = response.stream
+        chunks = self._bounded(body, stays_open=events and request.method == "GET")
+        response.stream = stream_of(self._httpx.AsyncByteStream, chunks, body.aclose)
         return response
 
     async def _async_send(self, request: Any) -> Any:
@@ -181,6 +182,20 @@ class WatchedTransport:
                 continue
         return await self._inner.handle_async_request(last)
 
+    async def _bounded(self, body: AsyncIterable[bytes], *, stays_open: bool) -> AsyncIterator[bytes]:
+        """Yield a body, which ends with an error of the HTTP library when too much comes."""
+        try:
+            seconds = WINDOW if stays_open else math.inf
+            async with aclosing(bounded(body, MAX_BYTES, seconds, renewed=stays_open)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except BodyTooLong as err:
+            self._watch.failure = "too much"
+            self._watch.lost.set()
+            raise self._httpx.ReadError("the answer is too long") from err
+        if stays_open and self._watch.connected == SSE:
+            self._watch.lost.set()
+
     def _refusal(self, failure: str, request: Any) -> Exception:
         """Return an error of the HTTP library, for that is what the SDK expects; what it was is in the watch."""
         self._watch.failure = failure
@@ -194,29 +209,3 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _bounded(httpx: Any) -> Any:
-    """Return a stream of the HTTP library that ends with an error when too much comes."""
-
-    async def iterate(self: Any) -> AsyncIterator[bytes]:
-        try:
-            seconds = WINDOW if self.stays_open else math.inf
-            async with aclosing(bounded(self.inner, MAX_BYTES, seconds, renewed=self.stays_open)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-        except BodyTooLong as err:
-            self.watch.failure = "too much"
-            self.watch.lost.set()
-            raise httpx.ReadError("the answer is too long") from err
-        if self.stays_open and self.watch.connected == SSE:
-            self.watch.lost.set()
-
-    async def aclose(self: Any) -> None:
-        await self.inner.aclose()
-
-    def init(self: Any, inner: Any, watch: Watch, *, stays_open: bool) -> None:
-        self.inner, self.watch, self.stays_open = inner, watch, stays_open
-
-    members = {"__init__": init, "__aiter__": iterate, "aclose": aclose}
-    return type("BoundedStream", (httpx.AsyncByteStream,), members)
