@@ -14,7 +14,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from tests.house import build_house, set_up
-from tests.llm_server import LLMServer, cut, server_error, text, tool_call
+from tests.llm_server import LLMServer, cut, error, server_error, text, tool_call
 
 ENTITY = "ai_task.scripted"
 STRUCTURE = probatio.Schema(
@@ -34,7 +34,7 @@ async def demo_house(hass: HomeAssistant, house: None) -> None:
 
 async def generate(hass: HomeAssistant, **fields: Any) -> Any:
     result = await ai_task.async_generate_data(
-        hass, task_name="Test task", entity_id=ENTITY, instructions="Invent a dog", **fields
+        hass, **{"task_name": "Test task", "entity_id": ENTITY, "instructions": "Invent a dog"} | fields
     )
     return result.data
 
@@ -81,6 +81,63 @@ async def test_half_an_answer_is_an_error(hass: HomeAssistant, llm_server: LLMSe
     llm_server.plan(*replies)
     with pytest.raises(HomeAssistantError):
         await generate(hass)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        'Here is the dog: {"name": "Rex", "age": 4}. Anything else?',
+        'Sure!\n```json\n{"name": "Rex", "age": 4}\n```',
+    ],
+)
+async def test_words_around_the_structure_do_not_matter(
+    hass: HomeAssistant, llm_server: LLMServer, answer: str
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(answer))
+    assert await generate(hass, structure=STRUCTURE) == {"name": "Rex", "age": 4}
+
+
+async def test_a_server_that_takes_no_schema_is_told_it_in_words(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    refusal = error(400, "response_format of type json_schema is not supported", param="response_format")
+    llm_server.plan(refusal, text('{"name": "Rex", "age": 4}'), text('{"name": "Rex"}'))
+    assert await generate(hass, structure=STRUCTURE) == {"name": "Rex", "age": 4}
+    first, second = llm_server.requests
+    schema = first.body["response_format"]["json_schema"]["schema"]
+    assert "response_format" not in second.body
+    instructions = second.body["messages"][0]
+    assert instructions["role"] == "system"
+    assert instructions["content"].startswith(first.body["messages"][0]["content"])
+    assert json.loads(instructions["content"].rpartition("\n")[2]) == schema
+    with pytest.raises(HomeAssistantError) as not_valid:
+        await generate(hass, structure=STRUCTURE)
+    assert not_valid.value.translation_key == "task_not_structured"
+    assert len(llm_server.requests) == 3
+
+
+async def test_what_is_too_long_is_made_shorter(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    refusal = error(400, "This model's maximum context length is 4096 tokens.")
+    llm_server.plan(refusal, text("A dog."), text("A cat."))
+    task = f"Sum up: {'the dog barks. ' * 3000} It ends here."
+    assert await generate(hass, instructions=task) == "A dog."
+    whole, shorter = (request.last_user for request in llm_server.requests)
+    assert whole == task
+    assert shorter.startswith("Sum up: the dog")
+    assert shorter.endswith("It ends here.")
+    assert "characters left out" in shorter
+    assert len(shorter) < len(task) / 2
+    assert await generate(hass) == "A cat."
+    assert llm_server.request.last_user == "Invent a dog"
+
+
+async def test_what_cannot_be_shorter_is_sent_once(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(error(400, "This model's maximum context length is 16 tokens."))
+    with pytest.raises(HomeAssistantError):
+        await generate(hass)
+    assert len(llm_server.requests) == 1
 
 
 async def test_image(hass: HomeAssistant, llm_server: LLMServer, tmp_path: Path, monkeypatch: Any) -> None:

@@ -23,7 +23,8 @@ from .support.errors import LLMResponseError
 from .turn.turn import Turn, current_turn, running
 
 PARALLEL_UPDATES = 0
-_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.DOTALL)  # many models wrap their JSON
+_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.DOTALL)
+"""Many models wrap their JSON."""
 MAX_CALLS = 100  # a task may look around; it still has to end
 
 
@@ -99,7 +100,10 @@ def _response_format(task: ai_task.GenDataTask, api: llm.APIInstance | None) -> 
 
 def _structured(endpoint: Endpoint, structure: probatio.Schema, text: str) -> Any:
     """Return the answer as the structure has it. Raises `LLMResponseError` when it is something else."""
+    answer = _FENCE.sub(r"\1", text.strip())
+    if not answer.startswith(("{", "[")) and "{" in answer:  # others explain it
+        answer = answer[answer.index("{") : answer.rfind("}") + 1]
     try:
-        return structure(json_loads(_FENCE.sub(r"\1", text.strip())))
+        return structure(json_loads(answer))
     except (ValueError, probatio.Invalid) as err:
         raise LLMResponseError("task_not_structured", endpoint=endpoint.config.title, detail=str(err)) from err

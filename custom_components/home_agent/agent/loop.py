@@ -81,14 +81,19 @@ class Agent:
         The answer and the results of its tool calls end up in the chat log.
         """
         turn, log = self.turn, self.chat_log
+        messages: list[Message] = []
+        refused: LLMContextLengthError | None = None
         for attempt in range(TRIES):
             left = self._requests_left
             may_call = bool(self.tools) and turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1
             last_try = attempt == TRIES - 1 or left <= 1
             if self.last_word is not None and not may_call and log.unresponded_tool_results:
                 self.last_word()
+            before, messages = messages, await self.build(attempt > 0)
+            if refused is not None and messages == before and not self.talks:  # nothing is left that could be left out
+                raise refused
             request = ChatRequest(
-                messages=await self.build(attempt > 0),
+                messages=messages,
                 tools=self.tools,
                 may_call_tools=may_call,
                 response_format=self.response_format,
@@ -105,9 +110,10 @@ class Agent:
                 async for _content in log.async_add_delta_content_stream(turn.agent_id, stream):
                     pass
                 break
-            except LLMContextLengthError:
+            except LLMContextLengthError as err:
                 if last_try:
                     raise
+                refused = err
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
         if turn.record.request_id is not None and self.question is not None:
             await self._async_say(await self.question())

@@ -12,16 +12,19 @@ from homeassistant.components.conversation import AssistantContent, ChatLog
 from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
-from ..client.messages import async_load_attachments, messages_from_content, offered_tools
+from ..client.messages import OfferedTools, async_load_attachments, messages_from_content, offered_tools, shortened
 from ..client.model import Message
 from ..policy.channels import async_put
-from ..prompt.request import RequestBuilder
+from ..prompt.request import DEFAULT_ANSWER_TOKENS, RequestBuilder
 from ..support.const import DOMAIN
 from ..tools.registry import TurnAPI, llm_context_of, policed
 from ..transcript.transcript import Transcript
 from ..turn.turn import Answer, Origin, Turn
 from .loop import Agent
 from .runtime import RuntimeData
+
+LESS = 0.7
+"""How much of a task is sent again that was too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,18 +57,29 @@ class ModelTurn:
             self.chat_log.llm_api = policed(self.chat_log.llm_api, self.runtime.policy)
         api = self.chat_log.llm_api
 
-        async def build(_shorter: bool) -> list[Message]:
+        endpoint, estimate = self.endpoint, self.endpoint.client.estimator.estimate
+        config = endpoint.config
+        offered = offered_tools(api.tools, api.custom_serializer) if api and config.tool_calling else OfferedTools()
+        room: int | None = None
+
+        async def build(shorter: bool) -> list[Message]:
+            """Return everything; once that was too long, as much as fits beside the answer, and less with each refusal."""
+            nonlocal room
             attachments = await async_load_attachments(self.hass, self.chat_log.content)
-            return messages_from_content(self.chat_log.content, {}, attachments)
+            messages = messages_from_content(self.chat_log.content, {}, attachments)
+            if shorter:
+                answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, endpoint.window // 4)
+                sent = sum(estimate(item["content"]) for item in messages if isinstance(item["content"], str))
+                fits = endpoint.window - answer - round(offered.raw_tokens)
+                room = round(min(fits, (room or sent) * LESS))
+            return messages if room is None else shortened(messages, room, estimate)
 
         return Agent(
             hass=self.hass,
             endpoint=self.endpoint,
             turn=self.turn,
             chat_log=self.chat_log,
-            tools=offered_tools(api.tools, api.custom_serializer).specs
-            if api and self.endpoint.config.tool_calling
-            else (),
+            tools=offered.specs,
             build=build,
             response_format=self.response_format,
             talks=False,

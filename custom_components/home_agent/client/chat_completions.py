@@ -19,6 +19,7 @@ from ..support.errors import LLMConnectionError, LLMError
 from .connection import Connection, read
 from .discovery import async_context_window
 from .error_map import ErrorMap, error_fields, wait_before_retry
+from .messages import with_schema_in_words
 from .model import ChatRequest, Reply, TokenEstimator, raw_estimate
 from .stream import ChunkParser, DeltaStream
 
@@ -62,6 +63,9 @@ class Dialect:
         silenced = bool(tools) and not request.may_call_tools
         if silenced and (not traits.tool_choice_none or "tool_choice" in self._refused):
             tools, silenced = (), False
+        messages = request.messages
+        if request.response_format is not None and "response_format" in self._refused:
+            messages = with_schema_in_words(messages, request.response_format)
         body = {
             "model": config.model,
             "stream": request.stream,
@@ -72,7 +76,7 @@ class Dialect:
             "keep_alive": self._keep_alive,
             "response_format": request.response_format,
             "tools": tools or None,
-            "messages": request.messages,
+            "messages": messages,
             "tool_choice": "none" if silenced else None,
             "user": (request.conversation_id or None) if traits.user else None,
         }

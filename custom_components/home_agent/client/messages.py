@@ -132,6 +132,49 @@ def offered_tools(
     return OfferedTools(specs, total)
 
 
+IN_WORDS = "Answer with one JSON object and nothing else. It has to be valid against this JSON schema:"
+
+
+def with_schema_in_words(messages: Sequence[Message], response_format: Mapping[str, Any]) -> list[Message]:
+    """Return the messages with the schema of the answer at the end of the instructions, for servers that take no other."""
+    schema = response_format.get("json_schema", {}).get("schema", {})
+    words = f"{IN_WORDS}\n{dump(schema).decode()}"
+    system = messages[0] if messages and messages[0]["role"] == "system" else None
+    if system is None:
+        return [{"role": "system", "content": words}, *messages]
+    return [{**system, "content": f"{system['content']}\n\n{words}"}, *messages[1:]]
+
+
+SHORTEST = 400  # characters of a text that is left whole
+CHARACTERS_PER_TOKEN = 3  # rather too few: what was cut too little is refused once more
+
+
+def shortened(messages: Sequence[Message], tokens: int, estimate: Callable[[str], int]) -> list[Message]:
+    """Return messages of about `tokens` tokens: results of tools lose their middle first, then what the user sent.
+
+    A mark says how much is left out. Instructions and files stay, so the messages may still be longer.
+    """
+    short = list(messages)
+    sizes = {
+        place: estimate(message["content"])
+        for place, message in enumerate(short)
+        if isinstance(message["content"], str)
+    }
+    over = sum(sizes.values()) - tokens
+    for role in ("tool", "user"):
+        places = [place for place in sizes if short[place]["role"] == role]
+        for place in sorted(places, key=sizes.__getitem__, reverse=True):
+            text = short[place]["content"]
+            if over <= 0 or len(text) <= SHORTEST:
+                break
+            kept = max(SHORTEST, len(text) - over * CHARACTERS_PER_TOKEN)
+            mark = f"\n[... {len(text) - kept} characters left out ...]\n"
+            content = f"{text[: kept - kept // 2]}{mark}{text[len(text) - kept // 2 :]}"
+            short[place] = {**short[place], "content": content}
+            over -= sizes[place] - estimate(content)
+    return short
+
+
 MAX_SIZE = 10 * 1024 * 1024  # bytes of one file, before encoding
 
 
