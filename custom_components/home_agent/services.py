@@ -24,9 +24,10 @@ from .policy.confirmed import async_answer_elsewhere
 from .policy.journal import Action, Sees
 from .policy.undo import HaUndo
 from .search.files import path_within
-from .search.passages import COLLECTION, Entry, readable
+from .search.passages import COLLECTION, Entry
 from .settings.profile import Profile
 from .support.const import DOMAIN
+from .support.encoding import plain_text
 from .support.errors import HomeAgentError, KnowledgeError
 from .tools.custom.configuration import async_read_again
 from .tools.registry import TurnAPI, llm_context_of
@@ -338,9 +339,9 @@ async def _async_added(hass: HomeAssistant, data: Mapping[str, Any]) -> ServiceR
         path = await hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
     entry = Entry(
         collection=data[ATTR_COLLECTION],
-        title=readable(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
-        source=readable(data[ATTR_SOURCE]),
-        text=readable(data.get(ATTR_TEXT, "")),
+        title=plain_text(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
+        source=plain_text(data[ATTR_SOURCE]),
+        text=plain_text(data.get(ATTR_TEXT, "")),
         path=path,
         outside=data[ATTR_OUTSIDE],
         metadata=data[ATTR_METADATA],

@@ -31,7 +31,6 @@ def test_an_entity_is_replaced_and_removed() -> None:
     assert [document.names for document in index.table.documents] == [("Shelf",)]
     index.remove("light.one")
     index.remove("light.one")
-    assert len(index) == 0
     assert index.table.size == 0
 
 

@@ -51,11 +51,6 @@ def test_what_is_near_is_said_by_the_space_of_the_collection(found: Match, addit
     assert settings.is_near(found, additional=additional) is near
 
 
-def test_letters_are_never_as_near_as_meanings() -> None:
-    assert RetrievalSettings().is_near(match(0.7, 0.3))
-    assert not RetrievalSettings().is_near(match(0.9, 0.1))
-
-
 @pytest.mark.parametrize("name", ["abc", "home_entities", "a.b-c_1", "a" * 512])
 def test_collection_name(name: str) -> None:
     assert is_collection_name(name)

@@ -6,9 +6,8 @@ possible.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-import re
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates
@@ -38,7 +37,6 @@ MAX_NAME = 200  # characters; one name must not take the room of all others
 MAX_READINGS = 2  # in a row, for one who asks, while the home keeps changing
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
 
-_WORD = re.compile(r"\w+")
 _ENTITY_CHANGES = {
     "aliases", "area_id", "capabilities", "device_class", "device_id", "entity_id", "has_entity_name", "labels", "name",
     "original_device_class", "original_name", "supported_features", "unit_of_measurement",
@@ -78,22 +76,6 @@ class HomeSnapshot:
     """By entity id; what people control most comes first, then by id."""
     areas: Mapping[str, HomeArea] = field(default_factory=dict)
     """By area id, sorted by floor level and name; areas without an exposed entity included."""
-    first_words: Mapping[str, Sequence[tuple[str, Sequence[HomeEntity]]]] = field(default_factory=dict)
-    """Every name of an entity or an area with what it stands for, casefolded, by the first word of the name."""
-
-    def mentioned(self, text: str) -> list[HomeEntity]:
-        """Return the entities that the text names, then those of the areas it names.
-
-        A name counts when all of it stands in the text. Takes as long as the text has words, however large the house is.
-        """
-        spoken = " ".join(words_of(text))
-        found = [
-            entities
-            for word in dict.fromkeys(spoken.split())
-            for name, entities in self.first_words.get(word, ())
-            if f" {name} " in f" {spoken} "
-        ]
-        return list({item.entity_id: item for entities in sorted(found, key=len) for item in entities}.values())
 
 
 class Home:
@@ -224,33 +206,11 @@ def _device_changed(data: Mapping[str, Any]) -> bool:
 async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
     registry = er.async_get(hass)
     entities: dict[str, HomeEntity] = {}
-    by_area: dict[str, list[HomeEntity]] = {}
-    first_words: dict[str, list[tuple[str, Sequence[HomeEntity]]]] = {}
     async for entity_id in in_slices(sorted(hass.states.async_entity_ids(), key=_order)):
         if (state := hass.states.get(entity_id)) is None or not is_shared(hass, entity_id):
             continue
-        entity = entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
-        _index(first_words, entity.names, (entity,))
-        if entity.area_id:
-            by_area.setdefault(entity.area_id, []).append(entity)
-    areas = _areas(hass)
-    for area_id, members in by_area.items():
-        if area_id in areas:
-            _index(first_words, areas[area_id].names, members)
-    return HomeSnapshot(entities, areas, first_words)
-
-
-def _index(
-    first_words: dict[str, list[tuple[str, Sequence[HomeEntity]]]], names: Sequence[str], entities: Sequence[HomeEntity]
-) -> None:
-    for name in names:
-        if words := words_of(name):
-            first_words.setdefault(words[0], []).append((" ".join(words), entities))
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text as they are compared: casefolded, without punctuation."""
-    return _WORD.findall(text.casefold())
+        entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
+    return HomeSnapshot(entities, _areas(hass))
 
 
 def _order(entity_id: str) -> tuple[int, str]:

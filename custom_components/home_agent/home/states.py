@@ -20,6 +20,7 @@ from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
+from ..support.encoding import plain_text
 from ..turn.plan import ServiceCall
 from .domain import Action, Domain, Snapshot, Step
 from .domains import DOMAINS, UNKNOWN
@@ -105,11 +106,6 @@ def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
         case Mapping() | list() | tuple() | set() | frozenset():
             return _container(value, nesting) if nesting else "…"
     return plain_text(str(value)[:MAX_TEXT])
-
-
-def plain_text(text: str) -> str:
-    """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def local_time(moment: datetime) -> str:

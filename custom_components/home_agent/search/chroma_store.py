@@ -16,6 +16,7 @@ from yarl import URL
 
 from ..settings.search import Match, RetrievalSettings
 from ..support.bounds import BodyTooLong, bounded
+from ..support.encoding import plain_text
 from ..support.errors import StoreError, StoreRefusedError
 from ..support.outages import COLLECTION, STORE, Reporter, RetrievalBreaker
 from .model import Document
@@ -190,13 +191,13 @@ class ChromaStore:
             found = await self._async_prepared(collection, key, int(vectors.shape[1]))
             for start in range(0, len(documents), BATCH):
                 batch = documents[start : start + BATCH]
-                ids = [_clean(document.id) for document in batch]
+                ids = [plain_text(document.id) for document in batch]
                 outdated = await self._async_metadata_keys(found, collection, ids)
                 body = {
                     "ids": ids,
                     "embeddings": vectors[start : start + BATCH].copy(),
-                    "documents": [_clean(document.text) for document in batch],
-                    "metadatas": [_metadata(item, outdated.get(_clean(item.id), ())) for item in batch],
+                    "documents": [plain_text(document.text) for document in batch],
+                    "metadatas": [_metadata(item, outdated.get(plain_text(item.id), ())) for item in batch],
                 }
                 await self._async_at(found, "upsert", body, collection)
 
@@ -206,7 +207,7 @@ class ChromaStore:
             if not ids or (found := await self._async_own(collection)) is None:
                 return
             for start in range(0, len(ids), PAGE):
-                body = {"ids": [_clean(item) for item in ids[start : start + PAGE]]}
+                body = {"ids": [plain_text(item) for item in ids[start : start + PAGE]]}
                 await self._async_at(found, "delete", body, collection)
 
     async def async_digests(self, collection: str, key: str) -> dict[str, str]:
@@ -370,14 +371,9 @@ def _matches(answer: Mapping[str, Any], space: str) -> list[Match]:
 def _metadata(document: Document, outdated: Iterable[str]) -> dict[str, str | int | float | bool | None]:
     """Return what is noted down of a document; None takes back what was noted before."""
     given = document.metadata.items()
-    known = {_clean(key): _clean(value) if isinstance(value, str) else value for key, value in given}
+    known = {plain_text(key): plain_text(value) if isinstance(value, str) else value for key, value in given}
     return {**dict.fromkeys(outdated), **known, DIGEST: document.digest}
 
 
 def _without_digest(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return {key: value for key, value in (metadata or {}).items() if key != DIGEST}
-
-
-def _clean(text: str) -> str:
-    """Return text that can be sent: halves of surrogate pairs cannot."""
-    return text.encode(errors="replace").decode()

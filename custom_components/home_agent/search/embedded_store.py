@@ -12,6 +12,7 @@ from homeassistant.helpers.storage import STORAGE_DIR
 
 from ..settings.search import Match
 from ..support.const import DOMAIN
+from ..support.encoding import plain_text
 from ..support.errors import StoreRefusedError
 from ..support.outages import STORE, Reporter, RetrievalBreaker
 from .database import Database
@@ -89,7 +90,7 @@ class EmbeddedStore:
             await self._async_run(self._upsert, collection, documents, vectors, key, now=True)
 
     def _upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
-        name, dimension = _clean(collection), int(vectors.shape[1])
+        name, dimension = plain_text(collection), int(vectors.shape[1])
         with self._database.lock:
             with self._database.writing() as connection:
                 known = _collection(connection, name)
@@ -100,7 +101,7 @@ class EmbeddedStore:
                     self._matrices.pop(collection, None)
                 connection.execute("INSERT OR REPLACE INTO collections VALUES (?, ?, ?)", (name, key, dimension))
                 connection.executemany(_UPSERT, _rows(name, documents, vectors))
-            self._upsert_in_memory(collection, [_clean(document.id) for document in documents], vectors)
+            self._upsert_in_memory(collection, [plain_text(document.id) for document in documents], vectors)
 
     def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: Vectors) -> None:
         """Change the vectors in memory, where they are there already."""
@@ -121,13 +122,13 @@ class EmbeddedStore:
 
     async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
         """Remove documents."""
-        gone = [(_clean(collection), _clean(item)) for item in ids]
+        gone = [(plain_text(collection), plain_text(item)) for item in ids]
         if gone:
             await self._async_remove(collection, ("DELETE FROM documents WHERE collection=? AND id=?", gone))
 
     async def async_drop(self, collection: str) -> None:
         """Delete a collection."""
-        name = [(_clean(collection),)]
+        name = [(plain_text(collection),)]
         await self._async_remove(
             collection,
             ("DELETE FROM documents WHERE collection=?", name),
@@ -146,7 +147,7 @@ class EmbeddedStore:
 
     async def async_digests(self, collection: str, key: str) -> dict[str, str]:
         """Return the digests of all documents by id, none when another key made the vectors."""
-        name = _clean(collection)
+        name = plain_text(collection)
 
         def digests() -> dict[str, str]:
             with self._database.reading() as connection:
@@ -165,7 +166,7 @@ class EmbeddedStore:
             with self._database.reading() as connection:
                 return [
                     Document(id=item, text=text, metadata=json.loads(metadata), digest=digest)
-                    for item, text, metadata, digest in connection.execute(query, (_clean(collection),))
+                    for item, text, metadata, digest in connection.execute(query, (plain_text(collection),))
                 ]
 
         return await self._async_run(documents)
@@ -187,7 +188,7 @@ class EmbeddedStore:
     def _query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
         import numpy as np
 
-        name = _clean(collection)
+        name = plain_text(collection)
         with self._database.reading() as connection:
             if (known := _collection(connection, name)) is None:
                 return None
@@ -214,7 +215,7 @@ class EmbeddedStore:
             ids: list[str] = []
             packed = bytearray()
             query = "SELECT id, vector FROM documents WHERE collection=?"
-            for item, vector in connection.execute(query, (_clean(collection),)):
+            for item, vector in connection.execute(query, (plain_text(collection),)):
                 if len(vector) == 4 * dimension:
                     ids.append(item)
                     packed += vector
@@ -241,7 +242,7 @@ def _rows(name: str, documents: Sequence[Document], vectors: Vectors) -> Iterabl
     for document, vector in zip(documents, vectors, strict=True):
         metadata = json.dumps(dict(document.metadata))
         packed = vector.astype("<f4").tobytes()
-        yield name, _clean(document.id), document.digest, _clean(document.text), metadata, packed
+        yield name, plain_text(document.id), document.digest, plain_text(document.text), metadata, packed
 
 
 def _greatest(values: np.ndarray[tuple[int], np.dtype[np.float32]], limit: int) -> list[int]:
@@ -263,8 +264,3 @@ def _match(connection: sqlite3.Connection, name: str, item: str, similarity: flo
     text, metadata = found
     similarity = min(1.0, similarity)
     return Match(id=item, text=text, metadata=json.loads(metadata), distance=1.0 - similarity, similarity=similarity)
-
-
-def _clean(text: str) -> str:
-    """Return text that a file can hold: halves of surrogate pairs cannot be written."""
-    return text.encode(errors="replace").decode()

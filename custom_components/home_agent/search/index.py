@@ -6,9 +6,10 @@ also has a vector in the store; only what reads differently than before is embed
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ RETRY = 60.0  # seconds until vectors that could not be written are written agai
 LOOK_AGAIN = timedelta(hours=1)  # until a server is asked whether it still has what was written to it
 MANY = 500  # changed entities from which on the words are indexed anew, while the old index still answers
 FOLLOW_UP = 120  # characters; what is not longer may be about what was said before
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +138,7 @@ class HomeIndex:
         if self._read is not snapshot:
             await asyncio.wait({self._update()}, timeout=CATCH_UP)
         if self._ranker is None:
-            return _named(snapshot, query)
+            return await self._hass.async_add_executor_job(_named, snapshot, query)
         near, language = await asyncio.gather(self._async_near(query), self._languages.async_get(query.language))
         async with self._ranking:
             found = await self._hass.async_add_executor_job(self._ranker.rank, query, language, near)
@@ -324,9 +327,23 @@ def _change(ranker: Ranker, gone: set[str], changed: Sequence[EntityDocument]) -
 
 
 def _named(snapshot: HomeSnapshot, query: Query) -> list[Found]:
-    """Return what the request names, word for word."""
-    named = [item.entity_id for item in snapshot.mentioned(query.text)]
-    found = [entity_id for entity_id in named if _may_be_found(entity_id, snapshot, query)][: query.limit]
+    """Return what the request names, word for word: the entities, then those in the areas, the smallest first."""
+    spoken = f" {' '.join(_WORD.findall(query.text.casefold()))} "
+
+    def places(names: Iterable[str]) -> list[int]:
+        said = (" ".join(_WORD.findall(name.casefold())) for name in names)
+        return [place for name in said if name and (place := spoken.find(f" {name} ")) >= 0]
+
+    by_area: dict[str | None, list[str]] = {}
+    named: list[tuple[int, int, list[str]]] = []  # of how many, where it is said, which
+    for entity in snapshot.entities.values():
+        by_area.setdefault(entity.area_id, []).append(entity.entity_id)
+        named += [(1, place, [entity.entity_id]) for place in places(entity.names)]
+    for area in snapshot.areas.values():
+        inside = by_area.get(area.area_id, [])
+        named += [(len(inside), place, inside) for place in places(area.names)]
+    said = dict.fromkeys(entity_id for _, _, ids in sorted(named, key=lambda item: item[:2]) for entity_id in ids)
+    found = [entity_id for entity_id in said if _may_be_found(entity_id, snapshot, query)][: query.limit]
     return [Found(entity_id=entity_id, score=1 / (1 + place)) for place, entity_id in enumerate(found)]
 
 

@@ -24,6 +24,7 @@ from homeassistant.util.hass_dict import HassKey
 from ..languages.vocabulary import Languages
 from ..settings.search import CHROMA, EMBEDDED, RetrievalSettings, is_collection_name
 from ..support.const import LOGGER
+from ..support.encoding import plain_text
 from ..support.errors import KnowledgeError, RetrievalError
 from ..support.storage import Report, StoredFile
 from ..turn import events
@@ -44,7 +45,6 @@ from .passages import (
     file_key,
     mark_of,
     passages_of,
-    readable,
 )
 from .vectors import Counts, Vectors
 
@@ -346,7 +346,7 @@ class Knowledge:
                 self._documents[key] = await self._async_passages(entry, mark, kept.get(key, ()))
             except KnowledgeError as err:
                 self._failed[key] = err
-                LOGGER.warning("A document cannot be used: %s", readable(str(err)))
+                LOGGER.warning("A document cannot be used: %s", plain_text(str(err)))
             self._marks[key] = mark  # only now: what is broken off here is read with the next refresh
 
     def _forget(self, key: str) -> None:

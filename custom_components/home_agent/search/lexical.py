@@ -180,10 +180,6 @@ class LexicalIndex:
         self._entries: dict[str, Entry] = {}
         self._table: Table | None = None
 
-    def __len__(self) -> int:
-        """Return the number of entities."""
-        return len(self._entries)
-
     def add(self, document: EntityDocument) -> None:
         """Add an entity, or replace it."""
         self._entries[document.entity_id] = self._entry(document)
@@ -193,11 +189,6 @@ class LexicalIndex:
         """Forget an entity; nothing happens when it is not there."""
         if self._entries.pop(entity_id, None) is not None:
             self._table = None
-
-    def document(self, entity_id: str) -> EntityDocument | None:
-        """Return what is indexed about an entity."""
-        entry = self._entries.get(entity_id)
-        return entry.document if entry else None
 
     @property
     def table(self) -> Table:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from homeassistant.util.json import JsonObjectType
 
-from ..support.encoding import dump
+from ..support.encoding import dump, plain_text
 from ..turn.turn import Turn
 from .model import Document
 
@@ -189,12 +189,7 @@ def file_key(path: str) -> str:
 
 def entry_of_file(path: str) -> Entry:
     """Return what is known about a file that no action spoke of."""
-    return Entry(path=path, title=readable(PurePosixPath(path).stem), source=readable(path))
-
-
-def readable(path: str) -> str:
-    """Return a path as text: names that old systems wrote have bytes in them that are none."""
-    return path.encode(errors="replace").decode()
+    return Entry(path=path, title=plain_text(PurePosixPath(path).stem), source=plain_text(path))
 
 
 def mark_of(entry: Entry, stamp: str) -> str:

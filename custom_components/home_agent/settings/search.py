@@ -12,8 +12,6 @@ CONF_RETRIEVAL = "retrieval"
 EMBEDDED, CHROMA = "embedded", "chroma"
 LEXICAL, ENDPOINT = "lexical", "endpoint"
 OLLAMA = "ollama"
-LEXICAL_SIMILARITY = 0.15
-"""From which on two texts have something in common, when letters are compared instead of meanings."""
 
 _COLLECTION = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 
@@ -76,10 +74,9 @@ class RetrievalSettings:
         return preset_for(self.embedding_preset).remote or is_public(address)
 
     def is_near(self, match: Match, *, additional: bool = False) -> bool:
-        """Return whether a match says something: by the space of its own collection."""
+        """Return whether a match of a model's vectors says something: by the space of its own collection."""
         if match.similarity is not None:
-            least = self.similarity_threshold if self.embedding == ENDPOINT else LEXICAL_SIMILARITY
-            return match.similarity >= least
+            return match.similarity >= self.similarity_threshold
         return match.distance <= (self.additional_l2_threshold if additional else self.l2_threshold)
 
 

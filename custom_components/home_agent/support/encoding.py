@@ -113,3 +113,8 @@ def _climbs(text: str) -> bool:
             return False
         text = decoded
     return True
+
+
+def plain_text(text: str) -> str:
+    """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark."""
+    return text if text.isascii() else text.encode(errors="replace").decode()

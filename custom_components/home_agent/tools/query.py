@@ -22,11 +22,10 @@ from ..home.states import (
     json_safe,
     key_attributes,
     local_time,
-    plain_text,
 )
 from ..home.targets import Targets
 from ..policy.tool import HomeAgentTool
-from ..support.encoding import dump
+from ..support.encoding import dump, plain_text
 from ..support.errors import ToolRefusal
 from ..turn.plan import ActionClass, Plan, ServiceCall
 from ..turn.turn import Turn

@@ -1,9 +1,16 @@
-"""Markdown read aloud: which characters are spoken, how words are put together, what lines and signs mean."""
+"""Text that can be spoken: Markdown, emoji, links and thinking are taken out while the answer is being written.
 
-from collections.abc import Callable
+For voice devices only; text chat keeps its formatting. What `SpeechFilter` returns depends on the text alone, never on
+how the model cut it into pieces.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from enum import Enum, IntEnum, auto
 import html
 import re
+
+from homeassistant.components.conversation import AssistantContentDeltaDict
 
 # Which characters are read aloud, which are pictures, and which end a clause.
 
@@ -550,3 +557,35 @@ def _run(text: str, pos: int) -> tuple[str, str]:
     run = _RUN.match(text, pos)
     assert run is not None
     return run.group(), text[run.end() : run.end() + 1]
+
+
+def speakable_text(text: str) -> str:
+    """Return a whole text as it can be spoken."""
+    speech = SpeechFilter()
+    return speech.feed(text) + speech.flush()
+
+
+async def speakable(stream: AsyncGenerator[AssistantContentDeltaDict]) -> AsyncGenerator[AssistantContentDeltaDict]:
+    """Make the content of a stream speakable; everything else passes as it came.
+
+    Text that is still held back comes out before a tool call, before the next message and at the end. A message whose
+    text holds nothing speakable has no text.
+    """
+    speech = SpeechFilter()
+    async with aclosing(stream):
+        async for delta in stream:
+            if "role" in delta and (text := speech.flush()):
+                yield {"content": text}
+            rest = delta.copy()
+            content = rest.pop("content", None)
+            if "role" in delta and rest:
+                yield rest
+                rest = AssistantContentDeltaDict()
+            if content and (text := speech.feed(content)):
+                yield {"content": text}
+            if "tool_calls" in rest and (text := speech.flush()):
+                yield {"content": text}
+            if rest:
+                yield rest
+    if text := speech.flush():
+        yield {"content": text}
