@@ -3,10 +3,12 @@
 import asyncio
 from contextlib import aclosing
 import logging
+import socket
 from typing import Any
 
 import pytest
 
+from custom_components.home_agent.client import connection
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
 from custom_components.home_agent.client.model import ChatRequest, Reply
 from custom_components.home_agent.support.errors import (
@@ -16,6 +18,7 @@ from custom_components.home_agent.support.errors import (
     LLMContextLengthError,
     LLMError,
     LLMModelNotFoundError,
+    LLMNoConnectionError,
     LLMRateLimitError,
     LLMResponseError,
     LLMTimeoutError,
@@ -235,3 +238,48 @@ async def test_the_key_is_in_no_message_and_no_log(
     assert (caught.value.translation_placeholders or {})["detail"] == "Incorrect API key provided: …."
     assert key not in caplog.text
     assert key not in repr(client.config)
+
+
+@pytest.mark.parametrize("key", ["schlüssel", "sk-1\nX-Other: 1", "sk-1\x00"])
+async def test_a_key_that_no_header_can_carry_is_refused_at_once(
+    llm_server: LLMServer, make_client: MakeClient, key: str
+) -> None:
+    async with asyncio.timeout(5):
+        with pytest.raises(LLMAuthError):
+            await ask(make_client(api_key=key))
+    assert not llm_server.requests
+
+
+async def test_an_address_that_speaks_plain_http_is_called_that(llm_server: LLMServer, make_client: MakeClient) -> None:
+    with pytest.raises(LLMConnectionError) as caught:
+        await ask(make_client(base_url=llm_server.base_url.replace("http://", "https://")))
+    assert caught.value.translation_key == "llm_not_https"
+
+
+async def test_nobody_waits_twice_for_an_address_where_nothing_answers(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "CONNECT_TIMEOUT", 0.3)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as hole:
+        port = hole.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:  # as many as the queue of connections takes; nobody accepts one
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        async with asyncio.timeout(20):
+            with pytest.raises(LLMNoConnectionError) as caught:
+                await ask(make_client(base_url=f"http://127.0.0.1:{port}/v1"))
+        for one in waiting:
+            one.close()
+    assert caught.value.translation_key == "llm_unreachable"
+
+
+@pytest.mark.usefixtures("quick_retry")
+async def test_what_a_server_says_of_its_fault_is_told_without_secrets(
+    llm_server: LLMServer, make_client: MakeClient
+) -> None:
+    llm_server.plan(*(error(500, "CUDA out of memory, key sk-secret-1") for _ in range(2)))
+    with pytest.raises(LLMError) as caught:
+        await ask(make_client())
+    assert caught.value.translation_key == "llm_error_said"
+    assert (caught.value.translation_placeholders or {})["detail"] == "CUDA out of memory, key …"

@@ -123,7 +123,7 @@ class Connection:
 
         Raises `LLMError`, whose cause is the library's `APIStatusError` for a refusal.
         """
-        if not self._key.isascii():  # no header can carry it
+        if not (self._key.isascii() and self._key.isprintable()):  # no header can carry it
             raise LLMAuthError(endpoint=self._errors.endpoint, detail="")
         if not self._prepared:
             # The library asks the system for its name and keeps the answer; not on the event loop.

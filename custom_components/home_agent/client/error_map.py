@@ -22,6 +22,7 @@ from ..support.errors import (
     LLMEndlessError,
     LLMError,
     LLMModelNotFoundError,
+    LLMNoConnectionError,
     LLMRateLimitError,
     LLMResponseError,
     LLMTimeoutError,
@@ -56,6 +57,14 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _CREDIT = re.compile(r"insufficient[_ ](quota|credits?|balance)|exceeded your current quota", re.IGNORECASE)
+_PLAIN_HTTP = (
+    "WRONG_VERSION_NUMBER",
+    "WRONG VERSION NUMBER",
+    "RECORD_LAYER_FAILURE",
+    "RECORD LAYER FAILURE",
+    "HTTP_REQUEST",
+)
+"""What OpenSSL, version by version, says of an answer that is not TLS."""
 _SECRET = re.compile(r"\bbearer\s+\S+|\b(?:sk|pk|gsk|xai|key|AIza)[-_][\w*.-]{6,}|\b[A-Za-z0-9*]{32,}\b", re.IGNORECASE)
 
 
@@ -75,6 +84,10 @@ class ErrorMap:
         detail = self._clean(_root_message(err))
         if any(_is_certificate_error(cause) for cause in _causes(err)):
             return LLMCertificateError(endpoint=self.endpoint, detail=detail)
+        if any(_speaks_no_tls(cause) for cause in _causes(err)):
+            return LLMConnectionError("llm_not_https", endpoint=self.endpoint, detail=detail)
+        if any(type(cause).__name__ == "ConnectTimeout" for cause in _causes(err)):
+            return LLMNoConnectionError(endpoint=self.endpoint, detail=detail)
         # The transport is httpx or httpx2, whichever Home Assistant's client is made of; both say it in the name.
         if isinstance(err, TimeoutError | openai.APITimeoutError) or "Timeout" in type(err).__name__:
             return LLMTimeoutError(endpoint=self.endpoint, detail=detail)
@@ -104,7 +117,8 @@ class ErrorMap:
         error = _error_class(status, said)
         if error is LLMContextLengthError:
             return LLMContextLengthError(limit=_limit(fields), endpoint=self.endpoint, detail=detail)
-        return error(endpoint=self.endpoint, detail=detail)
+        told = "llm_error_said" if error is LLMError and fields.get("message") else None
+        return error(told, endpoint=self.endpoint, detail=detail)
 
     def _clean(self, message: str) -> str:
         """Return a message on one line, short, and without anything that is or looks like a key."""
@@ -191,6 +205,11 @@ def _is_certificate_error(err: BaseException) -> bool:
     return isinstance(err, ssl.SSLCertVerificationError) or (
         isinstance(err, ssl.SSLError) and "CERTIFICATE" in str(err).upper()
     )
+
+
+def _speaks_no_tls(err: BaseException) -> bool:
+    """Return whether the server answered a secure greeting with something else: it speaks plain HTTP."""
+    return isinstance(err, ssl.SSLError) and any(sign in str(err).upper() for sign in _PLAIN_HTTP)
 
 
 def _root_message(err: BaseException) -> str:

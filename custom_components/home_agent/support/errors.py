@@ -72,6 +72,12 @@ class LLMTimeoutError(LLMConnectionError):
     key = "llm_timeout"
 
 
+class LLMNoConnectionError(LLMConnectionError):
+    """Nothing took the connection in time: trying again at once would only take as long again."""
+
+    key = "llm_unreachable"
+
+
 class LLMCertificateError(LLMConnectionError):
     """The endpoint's certificate was refused."""
 
