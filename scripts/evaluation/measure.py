@@ -51,7 +51,6 @@ async def async_ask(home: Home, cases: Iterable[Case], knowledge: Knowledge) -> 
     async with async_living_in(home) as (hass, snapshot, areas):
         documents = await async_entity_documents(hass, snapshot)
         ranker = Ranker(documents.values())
-        ranker.prepare()
         near = await knowledge.nearest.async_index(hass, documents.values()) if knowledge.nearest else None
         for case in cases:
             if set(case.wanted) <= documents.keys():

@@ -48,10 +48,8 @@ async def async_speed(home: Home, cases: Sequence[Case]) -> Speed:
         documents = await async_entity_documents(hass, snapshot)
         read = time.process_time()
         ranker = Ranker(documents.values())
-        ranker.prepare()
         built = time.process_time()
-        ranker.add(next(iter(documents.values())))
-        ranker.prepare()
+        ranker.change((), [next(iter(documents.values()))])
         changed = time.process_time()
         seconds = []
         for case in cases:
@@ -60,8 +58,7 @@ async def async_speed(home: Home, cases: Sequence[Case]) -> Speed:
             seconds.append(time.process_time() - start)
         tracemalloc.start()
         again = await async_entity_documents(hass, snapshot)
-        kept = Ranker(again.values())
-        kept.prepare()
+        _kept = Ranker(again.values())
         memory = tracemalloc.get_traced_memory()[0] / 1e6
         tracemalloc.stop()
         return Speed(

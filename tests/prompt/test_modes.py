@@ -224,7 +224,7 @@ async def test_without_the_index_what_was_spoken_of_is_told(
     _, entry = await build(50, RETRIEVED)
     conversation_id = (await say(hass, "Is the kitchen ceiling light on?")).conversation_id
     monkeypatch.setattr(states, "LOOKUP_TIMEOUT", 0.01)
-    entry.runtime_data.sources.lookup.finder = Broken(error)
+    entry.runtime_data.sources.lookup.find = Broken(error).async_find
     hass.states.async_set("light.kitchen_ceiling_light", "unavailable")
     for _ in range(2):
         await say(hass, "Is it cold in the bedroom?", conversation_id)

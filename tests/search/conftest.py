@@ -8,8 +8,8 @@ from homeassistant.core import HomeAssistant
 import numpy as np
 import pytest
 
-from custom_components.home_agent.search.model import Document, Store
-from custom_components.home_agent.search.vectors import make_store
+from custom_components.home_agent.search.model import Document
+from custom_components.home_agent.search.vectors import Store, make_store
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support import outages as health
 from custom_components.home_agent.support.issues import RetrievalIssues

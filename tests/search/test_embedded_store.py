@@ -13,7 +13,7 @@ import pytest
 
 from custom_components.home_agent.search import database
 from custom_components.home_agent.search.embedded_store import VERSION, EmbeddedStore
-from custom_components.home_agent.search.model import Store
+from custom_components.home_agent.search.vectors import Store
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import StoreError
 from custom_components.home_agent.support.issues import RetrievalIssues

@@ -8,8 +8,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.search import chroma_store as chroma_api
-from custom_components.home_agent.search.model import Store
-from custom_components.home_agent.search.vectors import make_store
+from custom_components.home_agent.search.vectors import Store, make_store
 from custom_components.home_agent.settings.search import CONF_RETRIEVAL, RetrievalSettings
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.issues import RetrievalIssues

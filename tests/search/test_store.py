@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.search.model import Store
+from custom_components.home_agent.search.vectors import Store
 from custom_components.home_agent.support.errors import StoreRefusedError
 
 from .conftest import KEY, document, rows

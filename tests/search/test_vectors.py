@@ -6,8 +6,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.search.embeddings import EndpointEmbedder
-from custom_components.home_agent.search.model import Store
-from custom_components.home_agent.search.vectors import Counts, Vectors
+from custom_components.home_agent.search.vectors import Counts, Store, Vectors
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support.errors import EmbeddingError
 from custom_components.home_agent.support.issues import RetrievalIssues

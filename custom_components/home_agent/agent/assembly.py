@@ -98,7 +98,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         sources=Sources(
             home=home,
             system_prompts=SystemPrompts(hass, calendar),
-            lookup=Lookup(finder=finder, habits=Habits(journal)),
+            lookup=Lookup(find=finder.async_find, habits=Habits(journal)),
             providers=Providers(calendar, KnowledgeProvider(knowledge)),
         ),
     )

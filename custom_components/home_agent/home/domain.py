@@ -242,6 +242,11 @@ def setting(service: str, name: str, item: Field, feature: int = 0) -> dict[str,
     return {service: Action(service, feature, {name: item}, (name,))}
 
 
+def exchanged(given: Mapping[str, object], name: str, new: str, value: object) -> dict[str, object]:
+    """Return parameters with another one in the place of `name`."""
+    return {**{key: item for key, item in given.items() if key != name}, new: value}
+
+
 def has(feature: int) -> Test:
     """Return whether an entity supports all of these features."""
     return lambda subject: subject.features & feature == feature

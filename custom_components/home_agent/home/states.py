@@ -118,9 +118,9 @@ def all_attributes(state: State) -> JsonObjectType:
     return {plain_text(str(name)): json_safe(state.attributes[name]) for name in _worth_telling(state)}
 
 
-def key_attributes(state: State) -> JsonObjectType:
-    """Return the attributes that matter for the entity's domain, those with a value."""
-    names = (*DOMAINS.get(state.domain, UNKNOWN).attributes, *_ALWAYS_KEY)
+def key_attributes(state: State, touched: Iterable[str] = ()) -> JsonObjectType:
+    """Return the attributes that matter for the entity's domain, and those that were set, as far as they have a value."""
+    names = (*DOMAINS.get(state.domain, UNKNOWN).attributes, *_ALWAYS_KEY, *touched)
     return {name: json_safe(state.attributes[name]) for name in names if state.attributes.get(name) is not None}
 
 
@@ -136,9 +136,7 @@ def attribute_names(state: State) -> list[str]:
 
 def result_of(state: State, touched: Iterable[str] = ()) -> JsonObjectType:
     """Return what came of an action (S1-45): the new state, the domain's key attributes and those that were set."""
-    attributes = state.attributes
-    names = (*DOMAINS.get(state.domain, UNKNOWN).attributes, *_ALWAYS_KEY, *touched)
-    told = {name: json_safe(attributes[name]) for name in names if attributes.get(name) is not None}
+    told = key_attributes(state, touched)
     return {"entity_id": state.entity_id, "new_state": json_safe(state.state), **told}
 
 

@@ -16,9 +16,8 @@ from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.exposure import may_know
 from ..policy.confirmation import NeedsConfirmation
-from ..policy.intents import nothing_there
+from ..policy.intents import async_handle, nothing_there
 from ..support.bounds import in_slices
-from ..support.const import ASSISTANT
 from ..support.errors import ToolError
 from .intent_policy import IntentPolicy, Sentence
 from .refusals import async_own_words, error_response
@@ -150,19 +149,7 @@ async def _async_handle(
     try:
         if not permission.permits(frame.intent, frame.slots):  # the part before may have changed what this one does
             raise intent.IntentHandleError
-        response = await intent.async_handle(
-            sentence.hass,
-            ASSISTANT,
-            frame.intent,
-            slots,
-            sentence.user_input.text,
-            turn.context,
-            turn.language,
-            assistant=ASSISTANT,
-            device_id=turn.device_id,
-            satellite_id=turn.satellite_id,
-            conversation_agent_id=turn.agent_id,
-        )
+        response = await async_handle(sentence.hass, turn, frame.intent, slots, text=sentence.user_input.text)
         permission.check_answer(response)
         if permission.refusal is not None:
             raise intent.IntentHandleError

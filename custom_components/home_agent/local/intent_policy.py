@@ -14,11 +14,10 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..policy.confirmation import Call, NobodyConfirms
-from ..policy.intents import COMMAND, QUESTIONS, TIMERS, Mismatch, Recognised, plan_of
+from ..policy.intents import COMMAND, QUESTIONS, TIMERS, Mismatch, Recognised, async_handle, plan_of
 from ..policy.policy import Policy, async_record
 from ..policy.tool import HomeAgentTool, PendingResult
 from ..policy.write import Write, async_execute
-from ..support.const import ASSISTANT
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
 from ..support.masking import MASK
@@ -78,19 +77,8 @@ class ConfirmedIntent(HomeAgentTool):
         """Make the planned calls; an intent whose handler does not tell its calls is handled by it."""
         if plan.effects:
             return await async_execute(hass, plan.effects, turn.context)
-        response = await intent.async_handle(
-            hass,
-            ASSISTANT,
-            self.name,
-            {slot: {"value": value} for slot, value in args.items()},
-            turn.text,
-            turn.context,
-            turn.language,
-            assistant=ASSISTANT,
-            device_id=turn.device_id,
-            satellite_id=turn.satellite_id,
-            conversation_agent_id=turn.agent_id,
-        )
+        slots = {slot: {"value": value} for slot, value in args.items()}
+        response = await async_handle(hass, turn, self.name, slots, text=turn.text)
         if response.error_code is not None:
             raise ToolRefusal(response.error_code.value)
         return {"targets": [target.id for target in response.success_results if target.id]}

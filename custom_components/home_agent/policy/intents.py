@@ -155,3 +155,22 @@ def _calls(
             entity_ids=(state.entity_id,),
             data={key: value for key, value in data.items() if key != ATTR_ENTITY_ID},
         )
+
+
+async def async_handle(
+    hass: HomeAssistant, turn: Turn, name: str, slots: Mapping[str, Any], *, text: str | None, platform: str = ASSISTANT
+) -> intent.IntentResponse:
+    """Have Home Assistant handle an intent for a turn; `slots` in its form. Raises `intent.IntentError`."""
+    return await intent.async_handle(
+        hass,
+        platform,
+        name,
+        dict(slots),
+        text,
+        turn.context,
+        turn.language,
+        assistant=ASSISTANT,
+        device_id=turn.device_id,
+        satellite_id=turn.satellite_id,
+        conversation_agent_id=turn.agent_id,
+    )

@@ -82,7 +82,7 @@ class Sources:
 
     home: Home
     system_prompts: SystemPrompts
-    lookup: Lookup = field(default_factory=Lookup)
+    lookup: Lookup
     providers: Providers = field(default_factory=Providers)
     views: Views = field(default_factory=Views)
 

@@ -6,7 +6,7 @@ a later one only what is different, so a turn costs a few dozen tokens however l
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 import time
@@ -19,7 +19,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import describe
-from ..search.model import Finder, Query
+from ..search.model import Found, Query
 from ..search.ranking import relevant
 from ..settings.profile import Mode
 from ..support.bounds import SLICE, in_slices
@@ -214,7 +214,8 @@ def rows_of(turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
 class Lookup:
     """Finds entities; owned by the entry."""
 
-    finder: Finder | None = None
+    find: Callable[[Query], Awaitable[list[Found]]]
+    """Returns the best entities first."""
     habits: Callable[[], Mapping[str, float]] = dict
     """How often the household acts on an entity, 0 to 1."""
     _outages: Outages = field(default_factory=Outages)
@@ -250,10 +251,8 @@ class Lookup:
 
         Without an index: what was spoken of, then what is in the area of the asking device.
         """
-        entities, found = snapshot.entities, None
-        if self.finder is not None:
-            finding = self.finder.async_find(query)
-            found = await self._outages.async_answer("What a request is about", LOOKUP_TIMEOUT, finding)
+        entities = snapshot.entities
+        found = await self._outages.async_answer("What a request is about", LOOKUP_TIMEOUT, self.find(query))
         if found is not None:
             near, limit = [item.entity_id for item in relevant(found)], None  # beyond the limit: the rest of a group
         else:

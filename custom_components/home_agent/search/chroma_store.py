@@ -152,7 +152,7 @@ class _Collection:
 
 
 class ChromaStore:
-    """The `Store` on a server. It makes collections that measure the cosine, and reads all others.
+    """The store on a server. It makes collections that measure the cosine, and reads all others.
 
     What is written arrives in batches: when the connection is lost between two of them, the digests tell which documents
     are missing.
@@ -184,7 +184,7 @@ class ChromaStore:
         self._known.clear()
 
     async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
-        """Add or replace documents, batch by batch."""
+        """Add or replace documents, batch by batch; a collection of another key is emptied before."""
         if not documents:
             return
         async with self._watched(now=True):
@@ -202,7 +202,7 @@ class ChromaStore:
                 await self._async_at(found, "upsert", body, collection)
 
     async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
-        """Remove documents."""
+        """Remove documents; ids that are not there are ignored."""
         async with self._watched(now=True):
             if not ids or (found := await self._async_own(collection)) is None:
                 return
@@ -211,7 +211,7 @@ class ChromaStore:
                 await self._async_at(found, "delete", body, collection)
 
     async def async_digests(self, collection: str, key: str) -> dict[str, str]:
-        """Return the digests of all documents by id."""
+        """Return the digests of all documents by id; empty when the collection is missing or of another key."""
         async with self._watched(now=True):
             found = await self._async_collection(collection, anew=True)
             if found is None or found.key != key:
@@ -222,7 +222,7 @@ class ChromaStore:
             }
 
     async def async_documents(self, collection: str) -> list[Document]:
-        """Return all documents of a collection."""
+        """Return all documents of a collection; empty when it is missing."""
         async with self._watched(now=True):
             if (found := await self._async_collection(collection, anew=True)) is None:
                 return []
@@ -237,7 +237,7 @@ class ChromaStore:
             ]
 
     async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
-        """Return the nearest documents, nearest first."""
+        """Return the nearest documents, nearest first; None when there is no such collection."""
         body = {
             "query_embeddings": [[float(value) for value in vector]],
             "n_results": limit,
@@ -267,7 +267,7 @@ class ChromaStore:
             return {name: int(count or 0) for name, count in sorted(counts.items())}
 
     async def async_drop(self, collection: str) -> None:
-        """Delete a collection of ours."""
+        """Delete a collection of ours; nothing happens when it is missing."""
         async with self._watched(now=True):
             if await self._async_own(collection) is not None:
                 await self._async_drop(collection)

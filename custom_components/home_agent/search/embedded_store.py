@@ -52,7 +52,7 @@ def file_of(hass: HomeAssistant) -> Database:
 
 
 class EmbeddedStore:
-    """The `Store` in a file. Cosine similarity, with the vectors of what is asked in memory."""
+    """The store in a file. Cosine similarity, with the vectors of what is asked in memory."""
 
     def __init__(self, hass: HomeAssistant, reporter: Reporter) -> None:
         """Open nothing yet."""
@@ -74,7 +74,7 @@ class EmbeddedStore:
         await self._async_run(open_file)
 
     async def async_close(self) -> None:
-        """Let go of file and memory."""
+        """Let go of file and memory. Never raises."""
 
         def close() -> None:
             with self._database.lock:
@@ -121,13 +121,13 @@ class EmbeddedStore:
         return StoreRefusedError(store=self._database.path.name, collection=collection, detail=f"{has}, {wanted}")
 
     async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
-        """Remove documents."""
+        """Remove documents; ids that are not there are ignored."""
         gone = [(plain_text(collection), plain_text(item)) for item in ids]
         if gone:
             await self._async_remove(collection, ("DELETE FROM documents WHERE collection=? AND id=?", gone))
 
     async def async_drop(self, collection: str) -> None:
-        """Delete a collection."""
+        """Delete a collection; nothing happens when it is missing."""
         name = [(plain_text(collection),)]
         await self._async_remove(
             collection,
@@ -146,7 +146,7 @@ class EmbeddedStore:
         await self._async_run(remove, now=True)
 
     async def async_digests(self, collection: str, key: str) -> dict[str, str]:
-        """Return the digests of all documents by id, none when another key made the vectors."""
+        """Return the digests of all documents by id; empty when the collection is missing or of another key."""
         name = plain_text(collection)
 
         def digests() -> dict[str, str]:
@@ -159,7 +159,7 @@ class EmbeddedStore:
         return await self._async_run(digests, now=True)
 
     async def async_documents(self, collection: str) -> list[Document]:
-        """Return all documents of a collection in the order in which they came."""
+        """Return all documents of a collection in the order in which they came; empty when it is missing."""
         query = "SELECT id, text, metadata, digest FROM documents WHERE collection=? ORDER BY rowid"
 
         def documents() -> list[Document]:

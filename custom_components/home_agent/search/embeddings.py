@@ -252,7 +252,7 @@ def _vectors(raw: bytes, count: int) -> Vectors:
 
 
 class EndpointEmbedder:
-    """The `Embedder` that asks an endpoint."""
+    """Asks an endpoint, with a cache of what was paid for."""
 
     def __init__(self, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> None:
         """Ask nothing yet."""
@@ -270,7 +270,10 @@ class EndpointEmbedder:
         self.health = RetrievalBreaker(EMBEDDING, self._api.title, reporter)
 
     async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
-        """Return one normalised row per text. Raises `RetrievalError`."""
+        """Return one normalised row per text. Raises `RetrievalError`.
+
+        `within` is given when a turn waits for it, in seconds: then there is one attempt, and none shortly after a failure.
+        """
         await async_load_numpy(self._hass)
         if self._masks:
             texts = await self._hass.async_add_executor_job(_masked, texts)
@@ -362,7 +365,7 @@ def _stacked(vectors: Sequence[Vector]) -> Vectors:
 
 
 class LexicalEmbedder:
-    """The `Embedder` that needs nothing: two texts are alike as far as they share words or parts of words.
+    """Needs nothing: two texts are alike as far as they share words or parts of words.
 
     Each word and each piece of one stands at a place that its letters determine: the same on every machine, in every run.
     """

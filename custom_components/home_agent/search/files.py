@@ -5,7 +5,6 @@ Nothing outside the folder is ever read: no link is followed, no path leads out 
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 import os
@@ -73,28 +72,16 @@ def sections_of_pdf(content: bytes, path: str) -> list[Section]:
     return sections
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What changes when a file does."""
-
-    size: int
-    mtime_ns: int
-
-    def __str__(self) -> str:
-        """Return it as it is kept with each passage."""
-        return f"{self.size}-{self.mtime_ns}"
-
-
-def files_in(folder: Path) -> dict[str, Stamp]:
-    """Return the documents of a folder by their path in it, sorted; empty when there is no such folder.
+def files_in(folder: Path) -> dict[str, str]:
+    """Return what each document of a folder looks like (its size and time), by its path in it, sorted.
 
     Links, hidden files and other kinds of files are left out. No more than `MAX_FILES` of them are to be read.
     """
-    found: dict[str, Stamp] = {}
+    found: dict[str, str] = {}
     for path, entry in _walk(folder, PurePosixPath(), 0):
         with suppress(OSError):  # gone in between
             about = entry.stat(follow_symlinks=False)
-            found[str(path)] = Stamp(about.st_size, about.st_mtime_ns)
+            found[str(path)] = f"{about.st_size}-{about.st_mtime_ns}"
     return dict(sorted(found.items()))
 
 

@@ -58,7 +58,7 @@ class IndexReport:
 
 
 class HomeIndex:
-    """Finds the entities that a request is about (`Finder`); owned by the config entry."""
+    """Finds the entities that a request is about ; owned by the config entry."""
 
     def __init__(
         self,
@@ -253,10 +253,10 @@ class HomeIndex:
             self._anew = False
             await async_load_numpy(self._hass)
             ranking = await async_import_module(self._hass, f"{__package__}.ranking")
-            self._ranker = await self._hass.async_add_executor_job(_ranker_of, ranking.Ranker, documents)
+            self._ranker = await self._hass.async_add_executor_job(ranking.Ranker, documents.values())
             return
         async with self._ranking:
-            await self._hass.async_add_executor_job(_change, self._ranker, gone, changed)
+            await self._hass.async_add_executor_job(self._ranker.change, gone, changed)
 
     @callback
     def _update_vectors(self, _now: object = None) -> None:
@@ -310,20 +310,6 @@ class HomeIndex:
         if self._cancel_retry is not None:
             self._cancel_retry()
             self._cancel_retry = None
-
-
-def _ranker_of(make: type[Ranker], documents: Mapping[str, EntityDocument]) -> Ranker:
-    ranker = make(documents.values())
-    ranker.prepare()
-    return ranker
-
-
-def _change(ranker: Ranker, gone: set[str], changed: Sequence[EntityDocument]) -> None:
-    for entity_id in gone:
-        ranker.remove(entity_id)
-    for document in changed:
-        ranker.add(document)
-    ranker.prepare()
 
 
 def _named(snapshot: HomeSnapshot, query: Query) -> list[Found]:

@@ -334,7 +334,7 @@ class Knowledge:
         self._left_out = left_out
         for path, stamp in islice(files.items(), MAX_FILES):
             entry = entries.get(file_key(path)) or entry_of_file(path)
-            wanted[entry.key] = entry, mark_of(entry, str(stamp))
+            wanted[entry.key] = entry, mark_of(entry, stamp)
         return wanted | {key: (entry, mark_of(entry, "")) for key, entry in entries.items() if not entry.path}
 
     async def _async_read(

@@ -72,11 +72,14 @@ class Ranker(LexicalIndex):
     def __init__(self, documents: Iterable[EntityDocument] = ()) -> None:
         """Start with some entities."""
         super().__init__()
-        for document in documents:
-            self.add(document)
+        self.change((), documents)
 
-    def prepare(self) -> None:
-        """Do now what the next `rank` would otherwise do first, after a change: 30 ms for 5,000 entities."""
+    def change(self, gone: Iterable[str], new: Iterable[EntityDocument]) -> None:
+        """Forget entities, add or replace others, and get ready for the next `rank`: 30 ms for 5,000 entities."""
+        for entity_id in gone:
+            self.remove(entity_id)
+        for document in new:
+            self.add(document)
         _ = self.table
 
     def rank(self, query: Query, language: Language = NO_LANGUAGE, vector_ranks: Sequence[str] = ()) -> list[Found]:

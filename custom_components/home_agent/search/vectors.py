@@ -15,7 +15,7 @@ from ..support.outages import Reporter, Silent
 from .chroma_store import ChromaStore
 from .embedded_store import EmbeddedStore, file_of
 from .embeddings import EndpointEmbedder, LexicalEmbedder, database_of
-from .model import Document, Embedder, Store
+from .model import Document
 
 BATCH = 64  # documents embedded and written at a time
 QUERY_TIMEOUT = 1.5  # seconds; who asks is waiting, and what is found by words is there already
@@ -25,6 +25,16 @@ PAUSE = 20.0  # seconds after a query that took too long in which no turn waits 
 OTHER_LENGTH = "store_dimension"
 """What a store says of vectors that are longer or shorter than those it has."""
 
+type Store = EmbeddedStore | ChromaStore
+"""Where documents and their vectors are kept, in collections of one vector length each; its methods do the same in both.
+
+A collection is made with its first document. The key that is given with vectors names what made them (`Embedder.key`): the
+same key with another length is refused, for what is there has to be dropped and made anew as a whole. Every method raises
+`StoreError` when the store cannot be reached or read, its subclass `StoreRefusedError` when the collection's vectors have
+another length, or when another program made it and it was to be changed.
+"""
+type Embedder = EndpointEmbedder | LexicalEmbedder
+"""What turns text into vectors; vectors of different keys are never compared. Vectors have one row per text, of length 1."""
 type Progress = Callable[[int, int], None]
 """Called with how many documents are written and how many there are to write."""
 type Nearest = Mapping[str, list[Match] | RetrievalError | None]
@@ -73,7 +83,7 @@ class Vectors:
     def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> Self:
         """Return the store and the embedder that the owner chose; nothing is opened, loaded or asked yet."""
         embeds = settings.embedding == ENDPOINT
-        embedder: Embedder = EndpointEmbedder(hass, settings, reporter) if embeds else LexicalEmbedder(hass)
+        embedder = EndpointEmbedder(hass, settings, reporter) if embeds else LexicalEmbedder(hass)
         return cls(make_store(hass, settings, reporter), embedder)
 
     async def async_open(self) -> Store:

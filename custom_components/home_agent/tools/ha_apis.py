@@ -30,7 +30,7 @@ import probatio
 from ..home.actions import sensitivities
 from ..home.exposure import is_exposed, is_narrowed, may_know
 from ..home.targets import entity_ids_in, refuse_broad_ids, variables_name
-from ..policy.intents import COMMAND, Mismatch, Recognised, plan_of
+from ..policy.intents import COMMAND, Mismatch, Recognised, async_handle, plan_of
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support import issues
@@ -176,19 +176,8 @@ class ApiIntent(ApiTool):
         if turn.area_id and "preferred_area_id" in (self._tool.extra_slots or ()):
             slots["preferred_area_id"] = turn.area_id
         try:
-            response = await intent.async_handle(
-                hass,
-                DOMAIN,
-                self._tool.intent_type,
-                {name: {"value": value} for name, value in slots.items()},
-                None,
-                turn.context,
-                turn.language,
-                assistant=ASSISTANT,
-                device_id=turn.device_id,
-                satellite_id=turn.satellite_id,
-                conversation_agent_id=turn.agent_id,
-            )
+            values = {name: {"value": value} for name, value in slots.items()}
+            response = await async_handle(hass, turn, self._tool.intent_type, values, text=None, platform=DOMAIN)
         except intent.MatchFailedError as err:  # its words tell what exists without being exposed
             raise no_match(slots) from err
         return plain_result(llm.ToolResult(data=llm.IntentResponseDict(response)))

@@ -19,6 +19,7 @@ from ..domain import (
     at,
     away_from,
     either,
+    exchanged,
     features_as_words,
     has,
     setting,
@@ -50,7 +51,7 @@ def _stop(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
     """Read `{"stop": true}` as the command it is."""
     if str(given.get("stop", "")).casefold() not in ("true", "1", "yes"):
         return given
-    return {**{name: value for name, value in given.items() if name != "stop"}, "command": "stop"}
+    return exchanged(given, "stop", "command", "stop")
 
 
 def _opens(state: State | None, service: str, data: Mapping[str, Any]) -> bool:

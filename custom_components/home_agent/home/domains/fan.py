@@ -15,6 +15,7 @@ from ..domain import (
     Logged,
     Subject,
     at,
+    exchanged,
     features_as_words,
     has,
     setting,
@@ -35,10 +36,9 @@ def _speed_or_preset(_subject: Subject, given: dict[str, object]) -> dict[str, o
     """Give `speed` the name of what it is: a percentage when it reads like one, else a preset."""
     if "speed" not in given:
         return given
-    rest = {name: value for name, value in given.items() if name != "speed"}
     value = given["speed"]
     is_speed = split_number(value) is not None or str(value).strip().casefold() in _SPEEDS
-    return {**rest, "percentage" if is_speed else "preset_mode": value}
+    return exchanged(given, "speed", "percentage" if is_speed else "preset_mode", value)
 
 
 def _within_a_step(asked: Any, shown: Any, before: State) -> Check:

@@ -11,7 +11,7 @@ from homeassistant.components.light.const import (
 )
 from homeassistant.core import State
 
-from ..domain import SWITCHED, Action, Domain, Field, Logged, Snapshot, Step, Subject, has, offers
+from ..domain import SWITCHED, Action, Domain, Field, Logged, Snapshot, Step, Subject, exchanged, has, offers
 from ..parameters import channels, color_name, kelvin, number, of_255, one_of, option
 from ..tolerance import STATE, Check, Tolerance, channels as near_channels, colour, near, near_share, number_of, same
 
@@ -63,8 +63,7 @@ def _colour(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
         return given
     color = given["color"]
     is_name = isinstance(color, str) and not any(letter.isdigit() or letter == "#" for letter in color)
-    rest = {name: value for name, value in given.items() if name != "color"}
-    return {**rest, "color_name" if is_name else "rgb_color": color}
+    return exchanged(given, "color", "color_name" if is_name else "rgb_color", color)
 
 
 def _restore(before: Snapshot, now: State, different: set[str]) -> list[Step] | None:

@@ -13,6 +13,7 @@ from ..domain import (
     Subject,
     at,
     away_from,
+    exchanged,
     features_as_words,
     has,
     is_in,
@@ -34,10 +35,10 @@ def _flags(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
     """Read `{"pause": true}` and `{"state": "playing"}` as the commands they are."""
     for flag in ("play", "pause", "stop", "next", "previous"):
         if given.get(flag) is True:
-            return {**{name: value for name, value in given.items() if name != flag}, "command": flag}
+            return exchanged(given, flag, "command", flag)
     states = {"playing": "play", "paused": "pause", "idle": "stop"}
     if (word := states.get(str(given.get("state")).casefold())) is not None:
-        return {**{name: value for name, value in given.items() if name != "state"}, "command": word}
+        return exchanged(given, "state", "command", word)
     return given
 
 

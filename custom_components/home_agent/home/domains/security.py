@@ -5,7 +5,7 @@ from homeassistant.components.lock.const import LockEntityFeature, LockState
 from homeassistant.components.siren.const import SirenEntityFeature
 
 from ...turn.plan import DISARM, UNLOCK
-from ..domain import SWITCHED, Action, Domain, Field, Logged, Subject, at, either, has, is_in
+from ..domain import SWITCHED, Action, Domain, Field, Logged, Subject, at, either, exchanged, has, is_in
 from ..parameters import duration, fraction, option, text
 
 _CODE = {"code": Field(text)}
@@ -25,8 +25,8 @@ def _arm_mode(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
     """Read `{"mode": "night"}` as the command it is."""
     if "mode" not in given:
         return given
-    rest = {name: value for name, value in given.items() if name != "mode"}
-    return {**rest, "command": str(given["mode"]).casefold().replace(" ", "_").removeprefix("armed_")}
+    mode = str(given["mode"]).casefold().replace(" ", "_").removeprefix("armed_")
+    return exchanged(given, "mode", "command", mode)
 
 
 DOMAINS = {
