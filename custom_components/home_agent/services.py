@@ -18,6 +18,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
+from .home.exposure import may_know
 from .policy.channels import async_put_outside, is_channel
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
@@ -225,21 +226,29 @@ async def _async_undo(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
-    """Return what was done, newest first."""
+    """Return what was done, newest first; what a scene or a script changed only as far as whoever calls may know of it."""
     may_see = await _async_may_see(call)
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
     hours, entity_ids = call.data.get(ATTR_HOURS), set(call.data.get(ATTR_ENTITY_ID, ()))
     begin = dt_util.utcnow() - timedelta(hours=hours) if hours is not None else None
+
+    def knows(entity_id: str) -> bool:
+        return may_know(user, entity_id)
+
+    def concerned(action: Action) -> bool:
+        found = entity_ids.intersection(action.before)
+        return bool(found.difference(action.set_off)) or any(knows(entity_id) for entity_id in found)
 
     def wanted(action: Action) -> bool:
         return (
             may_see(action)
             and (begin is None or action.when >= begin)
             and call.data.get(ATTR_CONVERSATION_ID) in (None, action.conversation_id)
-            and (not entity_ids or not entity_ids.isdisjoint(action.before))
+            and (not entity_ids or concerned(action))
         )
 
     found = _runtime(call.hass).journal.newest_first(wanted)
-    return {"actions": [action.as_told() for action in found[: call.data[ATTR_LIMIT]]]}
+    return {"actions": [action.as_told(knows) for action in found[: call.data[ATTR_LIMIT]]]}
 
 
 async def _async_may_see(call: ServiceCall) -> Sees:

@@ -174,6 +174,8 @@ class Domain:
     """What Home Assistant's own sentences make of `turn_on` and `turn_off`."""
     has_members: bool = True
     """False: its `entity_id` is what the owner chose to touch, not who belongs to it."""
+    is_runner: bool = False
+    """What it does happens to others: they are watched, and brought back instead of it."""
 
     # What is told of them.
     line: tuple[str, ...] = ()

@@ -103,7 +103,8 @@ class IntentPolicy:
     def permits(self, name: str, slots: Mapping[str, Any]) -> bool:
         """Return whether the intent may be handled; nothing may be awaited until then."""
         self.recognised = Recognised(name=name, slots=slots)
-        self.refusal = self.mismatch = self._write = None
+        self.drop()
+        self.refusal = self.mismatch = None
         try:
             plan = plan_of(self._hass, self._turn, self.recognised)
             if (command := slots.get(COMMAND)) and command != self._cleared:
@@ -118,6 +119,12 @@ class IntentPolicy:
         except ToolError as err:
             self.refusal = err
         return self.refusal is None
+
+    def drop(self) -> None:
+        """Forget an intent that was permitted and not handled."""
+        if self._write is not None:
+            self._write.drop()
+            self._write = None
 
     @property
     def meets_unknown(self) -> bool:

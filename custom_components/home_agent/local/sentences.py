@@ -43,10 +43,13 @@ async def async_answer(
     sentence = Sentence(hass=hass, turn=turn, user_input=user_input, chat_log=chat_log, agent=agent)
     permission = IntentPolicy(hass, turn, policy)
     outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence, policy)
-    if outcome is None:
-        outcome = await _async_handle_strictly(sentence, permission, frozenset() if final else LEFT_TO_MODEL)
-    if outcome is None and final:
-        outcome = await _async_last_resort(sentence, permission)
+    try:
+        if outcome is None:
+            outcome = await _async_handle_strictly(sentence, permission, frozenset() if final else LEFT_TO_MODEL)
+        if outcome is None and final:
+            outcome = await _async_last_resort(sentence, permission)
+    finally:
+        permission.drop()
     if outcome is None:
         return None
     if isinstance(outcome, ToolError):

@@ -1,6 +1,7 @@
 """The journal: the actions of the last days, in one private file that only this home has.
 
-Kept for a week, 500 entries at most; of one action at most 100 entities. What was said is in it, codes are not.
+Kept for a week, 500 entries at most; of one action at most 2,000 entities, of all together 20,000. Beyond that the oldest entries
+leave of whoever has most. What was said is in it, codes are not.
 """
 
 from collections import Counter
@@ -21,11 +22,13 @@ from homeassistant.util.ulid import ulid_now
 from ..home.domain import Snapshot
 from ..home.states import snapshot
 from ..languages.phrases import MASK, mask_digits
+from ..support.bounds import without_surplus
 from ..support.masking import SECRET
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.plan import Effect
 from ..turn.turn import Outcome, Turn
 from .audit import masked
+from .following import Following
 from .write import SERVICE_CALL, WriteRecord
 
 
@@ -54,7 +57,20 @@ class Action:
     success: bool
     left_out: int = 0
     """Entities beyond those that are kept."""
+    set_off: tuple[str, ...] = ()
+    """Entities of `before` that it was not about: a scene or a script changed them."""
+    runners: tuple[str, ...] = ()
+    """The scenes and scripts that did."""
+    hidden: int = 0
+    """Entities that those changed without being exposed."""
+    unseen: bool = False
+    """What those did later is not known: they ran longer than they were watched."""
+    restored: tuple[str, ...] = ()
+    """Entities that were put back, or needed not be, while others were not."""
+    tried: datetime | None = None
+    """When taking it back was tried last."""
     undone: datetime | None = None
+    """When all of it was taken back."""
 
     def as_dict(self) -> JsonObjectType:
         """Return its form on the disk."""
@@ -75,11 +91,30 @@ class Action:
             "effects": {entity_id: outcome.value for entity_id, outcome in self.outcomes.items()},
             "success": self.success,
             "left_out": self.left_out,
+            "set_off": list(self.set_off),
+            "runners": list(self.runners),
+            "hidden": self.hidden,
+            "unseen": self.unseen,
+            "restored": list(self.restored),
+            "tried": self.tried.isoformat() if self.tried else None,
             "undone": self.undone.isoformat() if self.undone else None,
         }
 
-    def as_told(self) -> JsonObjectType:
-        """Return what `home_agent.list_actions` says of it."""
+    def as_told(self, knows: Callable[[str], bool] = lambda _: True) -> JsonObjectType:
+        """Return what `home_agent.list_actions` says of it to somebody who may know of what `knows` says.
+
+        What was not kept, was set off or put back is told where there is any.
+        """
+        more: JsonObjectType = {}
+        for key, entity_ids in (("changed", self.set_off), ("restored", self.restored if not self.undone else ())):
+            if told := [entity_id for entity_id in entity_ids if knows(entity_id)]:
+                more[key] = [*told]
+        if self.left_out:
+            more["left_out"] = self.left_out
+        if self.hidden:
+            more["not_exposed"] = self.hidden
+        if self.unseen:
+            more["not_watched"] = True
         return {
             "action_id": self.id,
             "when": self.when.isoformat(),
@@ -100,6 +135,7 @@ class Action:
             "outcome": {entity_id: outcome.value for entity_id, outcome in self.outcomes.items()},
             "success": self.success,
             "undone": self.undone.isoformat() if self.undone else None,
+            **more,
         }
 
     @classmethod
@@ -122,6 +158,12 @@ class Action:
             outcomes={entity_id: Outcome(value) for entity_id, value in data["effects"].items()},
             success=bool(data["success"]),
             left_out=int(data["left_out"]),
+            set_off=_names(data.get("set_off", ())),
+            runners=_names(data.get("runners", ())),
+            hidden=int(data.get("hidden", 0)),
+            unseen=bool(data.get("unseen")),
+            restored=_names(data.get("restored", ())),
+            tried=_moment(data["tried"]) if data.get("tried") else None,
             undone=_moment(data["undone"]) if data["undone"] else None,
         )
 
@@ -130,6 +172,10 @@ def _moment(text: str) -> datetime:
     if (found := dt_util.parse_datetime(text)) is None or found.tzinfo is None:
         raise ValueError(text)
     return found
+
+
+def _names(data: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(str(item) for item in data)
 
 
 def _as_dict(snapshots: Mapping[str, Snapshot]) -> JsonObjectType:
@@ -144,7 +190,11 @@ def _snapshots(data: Mapping[str, Any]) -> dict[str, Snapshot]:
 
 KEPT_FOR = timedelta(days=7)
 MAX_ACTIONS = 500
-MAX_ENTITIES = 100  # of one action
+MAX_ENTITIES = 2_000  # of one action
+MAX_KEPT = 20_000  # entities of all actions together
+MAX_FOLLOWED = 20  # scenes and scripts that are watched at a time
+SAVE_DELAY = 1
+"""Seconds from an action until it is written, in a worker thread: what a power cut takes."""
 MAX_WORDS = 500  # characters
 
 type Sees = Callable[[Action], bool]
@@ -157,10 +207,12 @@ class ActionJournal:
     def __init__(self, hass: HomeAssistant, entry_id: str, report: Report) -> None:
         """Start empty; `async_load` reads what there was. `report` is told of a file that cannot be used."""
         self._hass = hass
-        self._new_file = partial(StoredFile, hass, file_of(entry_id), self._data, report)
+        self._new_file = partial(StoredFile, hass, file_of(entry_id), self._data, report, delay=SAVE_DELAY)
         self._file = self._new_file()
         self._loaded = False
         self._actions: dict[str, Action] = {}
+        self._followed: dict[str, Following] = {}
+        """By action id, what is still watched."""
         self.revision = 0
         """Grows with each change."""
 
@@ -182,11 +234,13 @@ class ActionJournal:
         self._prune()
 
     async def async_close(self) -> None:
-        """Write down what is not yet written. A turn that still runs may add to it all the same."""
+        """Watch nothing any more, and write down what is not yet written. A turn that still runs may add to it all the same."""
+        self._unfollow(0)
         await self._file.async_close()
 
     async def async_remove(self) -> None:
         """Forget everything, for ever: what a turn adds that still runs is not kept."""
+        self._unfollow(0)
         self._actions.clear()
         await self._file.async_remove()
 
@@ -224,15 +278,75 @@ class ActionJournal:
             left_out=len(known) - len(kept),
         )
         self._actions[action.id] = action
+        if record.following is not None:
+            self._follow(action.id, record.following)
         self._changed()
+
+    def _follow(self, action_id: str, following: Following) -> None:
+        """Keep what a scene or a script has set off, and what it will."""
+        self._unfollow(MAX_FOLLOWED - 1)
+        self._followed[action_id] = following
+        for entity_id in (*following.before, *following.hidden):
+            self._note(action_id, following, entity_id)
+
+        @callback
+        def tell(following: Following, entity_id: str | None) -> None:
+            self._note(action_id, following, entity_id)
+            if entity_id is None:
+                self._followed.pop(action_id, None)
+            self._changed()
+
+        following.go_on(tell)
+
+    def _unfollow(self, most: int) -> None:
+        """Watch no more than so many, the newest."""
+        for following in list(self._followed.values())[: max(0, len(self._followed) - most)]:
+            following.end()
+
+    def _note(self, action_id: str, following: Following, entity_id: str | None) -> None:
+        """Bring the entry of an action up to date with what became of one entity that it set off; None: of none any more."""
+        if (action := self._actions.get(action_id)) is None:
+            return
+        before, after, set_off = dict(action.before), dict(action.after), dict.fromkeys(action.set_off)
+        left_out = action.left_out
+        if entity_id is not None and entity_id not in following.before:
+            if entity_id in set_off:  # it is as it was
+                del before[entity_id], after[entity_id], set_off[entity_id]
+        elif entity_id is not None and (entity_id in set_off or len(before) < MAX_ENTITIES):
+            before[entity_id] = snapshot(following.before[entity_id])
+            after[entity_id] = snapshot(following.after[entity_id])
+            set_off[entity_id] = None
+        elif entity_id is not None and entity_id not in following.left_out:
+            following.left_out.add(entity_id)
+            left_out += 1
+        self._actions[action_id] = replace(
+            action,
+            before=before,
+            after=after,
+            set_off=tuple(set_off),
+            left_out=left_out,
+            runners=tuple(following.runners),
+            hidden=len(following.hidden),
+            unseen=following.unseen,
+        )
 
     @callback
     def async_mark_undone(self, actions: Iterable[Action]) -> None:
-        """Note that actions were taken back."""
-        when = dt_util.utcnow()
+        """Note that actions were taken back, all of each."""
         for action in actions:
-            if action.id in self._actions:
-                self._actions[action.id] = replace(action, undone=when)
+            self.async_mark_tried(action, action.before, complete=True)
+
+    @callback
+    def async_mark_tried(self, action: Action, restored: Iterable[str], *, complete: bool) -> None:
+        """Note which entities of an action are as they were; `complete`: nothing else of it is left to take back."""
+        if (known := self._actions.get(action.id)) is None:
+            return
+        if (following := self._followed.get(action.id)) is not None and complete:
+            following.end()
+            known = self._actions[action.id]
+        now = dt_util.utcnow()
+        back = tuple(dict.fromkeys((*known.restored, *restored)))
+        self._actions[action.id] = replace(known, restored=back, tried=now, undone=now if complete else None)
         self._changed()
 
     def newest_first(self, sees: Sees) -> list[Action]:
@@ -247,12 +361,21 @@ class ActionJournal:
 
     def _prune(self) -> None:
         begin = dt_util.utcnow() - KEPT_FOR
-        kept = [action for action in self._actions.values() if action.when >= begin][-MAX_ACTIONS:]
+        kept = [action for action in self._actions.values() if action.when >= begin]
+        if len(kept) > MAX_ACTIONS:
+            kept = without_surplus(kept, MAX_ACTIONS, _whose, lambda _: 1)
+        if sum([len(action.before) for action in kept]) > MAX_KEPT:
+            kept = without_surplus(kept, MAX_KEPT, _whose, lambda action: len(action.before))
         if len(kept) != len(self._actions):
             self._actions = {action.id: action for action in kept}
 
     def _data(self) -> dict[str, Any]:
         return {"actions": [action.as_dict() for action in list(self._actions.values())]}
+
+
+def _whose(action: Action) -> tuple[str | None, str]:
+    """Return who did something: a user, else a device, else whatever talks to a profile."""
+    return (action.user_id, "") if action.user_id else (action.device_id, "" if action.device_id else action.profile)
 
 
 def file_of(entry_id: str) -> str:

@@ -3,7 +3,7 @@
 What is restored is restored by effects, under the same policy as any others.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast, override
 
@@ -20,6 +20,7 @@ import probatio
 from ..client.messages import CONFIRMED
 from ..home.actions import Expectation
 from ..home.domain import Snapshot
+from ..home.domains import RUNNERS
 from ..home.domains.light import COLOURS
 from ..home.exposure import async_check_permission, is_exposed
 from ..home.states import snapshot
@@ -30,13 +31,17 @@ from ..support.localize import async_error_text, async_text
 from ..turn import events
 from ..turn.plan import ActionClass, Effect, Plan
 from ..turn.turn import Answer, Outcome, Turn
+from .following import async_still, is_running
 from .journal import Action, ActionJournal, Sees
 from .policy import Policy
 from .tool import HomeAgentTool, PendingResult
-from .write import KINDS, SERVICE_CALL, async_execute, async_plan_of
+from .write import KINDS, SERVICE_CALL, Verification, async_execute, async_plan_of
 
 NAME = "ha_undo"
 _COLOUR = frozenset({*COLOURS, "color_mode"})
+PATIENCE = 5.0
+"""Seconds of a turn in which a script that still runs is waited for."""
+MAX_NAMES = 20  # of one sentence
 _UNCONFIRMED = (Outcome.UNCHANGED, Outcome.UNAVAILABLE)
 
 
@@ -52,28 +57,61 @@ class Reversal:
     """Entities that were changed since, not by the action: they are left alone."""
     impossible: list[str] = field(default_factory=list)
     """Entities that cannot be restored, and the words of actions that touched none."""
+    running: list[str] = field(default_factory=list)
+    """Scripts that still run, or the words of who started them."""
+    unseen: list[str] = field(default_factory=list)
+    """Scripts that ran longer than they were watched: what they did then is not known."""
+    hidden: set[str] = field(default_factory=set)
+    """Entities that a scene or a script changed and of which nothing may be told."""
+
+    @property
+    def not_exposed(self) -> int:
+        """How many entities were changed of which nothing may be told."""
+        return len(self.hidden) + sum(action.hidden for action in self.actions)
+
+    @property
+    def not_kept(self) -> int:
+        """How many entities were changed beyond those that the journal keeps."""
+        return sum(action.left_out for action in self.actions)
+
+    def note(self, hass: HomeAssistant, journal: ActionJournal, left: Collection[str]) -> None:
+        """Have the journal know what is back of each action; `left` is what is not."""
+        for action in self.actions:
+            back = [item for item in action.before if item not in left]
+            known = not (action.left_out or action.hidden or action.unseen) and (action.before or not action.success)
+            runs = any(is_running(hass.states.get(item)) for item in action.runners)
+            complete = bool(known) and len(back) == len(action.before) and not runs
+            journal.async_mark_tried(action, back, complete=complete)
 
     def as_result(
         self, hass: HomeAssistant, outcomes: Mapping[str, Outcome], failed: Iterable[str] = ()
     ) -> JsonObjectType:
         """Return the result of the tool: what became of each entity."""
         failed = list(failed)
-        restored = dict.fromkeys(entity_id for effect in self.effects for entity_id in effect.entity_ids)
         rows: list[JsonValueType] = [
-            {"entity_id": item, "new_state": state.state, "outcome": outcomes[item].value}
-            for item in restored
-            if item in outcomes and item not in failed and (state := hass.states.get(item)) is not None
+            {"entity_id": item, "new_state": state.state, "outcome": outcome.value}
+            for item, outcome in outcomes.items()
+            if item not in failed and (state := hass.states.get(item)) is not None
         ]
         result: JsonObjectType = {"restored": rows}
         for key, names in (
             ("already", self.already),
-            ("changed_since", self.changed),
+            ("changed_since", [*self.changed, *self.meanwhile(outcomes)]),
             ("not_possible", self.impossible),
             ("failed", failed),
+            ("running", self.running),
+            ("not_watched", self.unseen),
         ):
             if names:
                 result[key] = [*names]
+        for key, count in (("left_out", self.not_kept), ("not_exposed", self.not_exposed)):
+            if count:
+                result[key] = count
         return result
+
+    def meanwhile(self, outcomes: Mapping[str, Outcome]) -> list[str]:
+        """Return what changed between the plan and its execution: nothing was decided about it."""
+        return [item for effect in self.effects for item in effect.entity_ids if item not in outcomes]
 
 
 def reversal_of(
@@ -81,41 +119,67 @@ def reversal_of(
 ) -> Reversal:
     """Return the way back from some actions, newest first. With `force`, what was changed since is restored as well.
 
-    What the user may control no more cannot be restored; the rest can. A group is left to its members that are restored.
+    What the user may control no more cannot be restored; the rest can. A group is left to its members that are restored, a scene
+    or a script to what it changed.
     """
     way = Reversal(actions=actions)
     way.impossible += [
         action.subject or action.words or action.tool for action in actions if action.success and not action.before
     ]
-    touched = dict.fromkeys(entity_id for action in reversed(actions) for entity_id in action.before)
-    for entity_id in touched:
+    _name_runners(hass, way, user)
+    touched: dict[str, list[Action]] = {}
+    for action in reversed(actions):
+        for entity_id in action.before:
+            if entity_id not in action.restored:
+                touched.setdefault(entity_id, []).insert(0, action)
+    for entity_id, about in touched.items():
         now = hass.states.get(entity_id)
-        members = now.attributes.get(ATTR_ENTITY_ID) if now and now.domain != "scene" else None
-        if isinstance(members, (list, tuple, set)) and any(member in touched for member in members):
+        if entity_id.partition(".")[0] in RUNNERS:
+            if not is_running(now) and not any(action.set_off or action.hidden for action in about):
+                way.impossible.append(entity_id)
             continue
-        if user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
-            way.impossible.append(entity_id)
-            continue
-        trace = _trace(entity_id, actions)
-        if trace.was_so:
-            way.already.append(entity_id)
-            continue
-        unknown = trace.before.state in (STATE_UNAVAILABLE, STATE_UNKNOWN) or not trace.concerned
-        if (
-            unknown
-            or now is None
-            or now.state == STATE_UNAVAILABLE
-            or not is_exposed(hass, entity_id)
-            or (back := SERVICE_CALL.restore(trace.before, now, trace.concerned)) is None
-        ):
-            way.impossible.append(entity_id)
-        elif not back:
-            way.already.append(entity_id)
-        elif not force and trace.was_changed_since(now):
-            way.changed.append(entity_id)
-        else:
-            way.effects += back
+        members = now.attributes.get(ATTR_ENTITY_ID) if now else None
+        if not isinstance(members, (list, tuple, set)) or touched.keys().isdisjoint(members):
+            _find_way(hass, way, entity_id, about, user, force=force)
     return way
+
+
+def _name_runners(hass: HomeAssistant, way: Reversal, user: User | None) -> None:
+    """Note which scripts still run, and which ran longer than they were watched; by the words of who started those that are not told."""
+    for action in way.actions:
+        running = [item for item in action.runners if is_running(hass.states.get(item))]
+        for found, runners in ((way.running, running), (way.unseen, action.runners if action.unseen else ())):
+            known = [item for item in runners if item in action.before or is_exposed(hass, item, user)]
+            found += known or ([action.words or action.tool] if runners else [])
+
+
+def _find_way(
+    hass: HomeAssistant, way: Reversal, entity_id: str, about: Sequence[Action], user: User | None, *, force: bool
+) -> None:
+    """Note how one entity is brought back, or why it is not."""
+    now, trace = hass.states.get(entity_id), _trace(entity_id, about)
+    exposed = is_exposed(hass, entity_id)
+    named = any(entity_id not in action.set_off for action in about)  # whoever asked knows of it
+    if not named and not is_exposed(hass, entity_id, user):
+        way.hidden.add(entity_id)
+    elif user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
+        way.impossible.append(entity_id)
+    elif trace.was_so:
+        way.already.append(entity_id)
+    elif (
+        trace.before.state in (STATE_UNAVAILABLE, STATE_UNKNOWN)
+        or not (trace.concerned and exposed)
+        or now is None
+        or now.state == STATE_UNAVAILABLE
+        or (back := SERVICE_CALL.restore(trace.before, now, trace.concerned)) is None
+    ):
+        way.impossible.append(entity_id)
+    elif not back:
+        way.already.append(entity_id)
+    elif not force and trace.was_changed_since(now):
+        way.changed.append(entity_id)
+    else:
+        way.effects += back
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +214,8 @@ class _Trace:
         return not different <= _covered(self.expected)
 
 
-def _trace(entity_id: str, actions: Iterable[Action]) -> _Trace:
-    about = [action for action in actions if entity_id in action.before]
+def _trace(entity_id: str, about: Sequence[Action]) -> _Trace:
+    """Return what actions that are about an entity, newest first, did with it."""
     before = about[-1].before[entity_id]
     after = about[0].after.get(entity_id)
     expected: Expectation | None = None
@@ -206,42 +270,59 @@ class HaUndo(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the effects that restore. Raises `ToolError` when there is nothing to undo."""
-        way = self._way(hass, args, turn)
+        """Return the effects that restore. Raises `ToolError` when there is nothing to undo.
+
+        A script that still runs is given a moment: what it does afterwards would stay.
+        """
+        way = self.way(hass, args, turn)
+        if way.running and (left := PATIENCE - turn.record.duration_ms / 1000) > 0:
+            await async_still(hass, [item for action in way.actions for item in action.runners], left)
+            way = self.way(hass, args, turn)
         return await async_plan_of(hass, way.effects) if way.effects else Plan(action=ActionClass.READ)
 
     @override
     async def run(
         self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
     ) -> JsonValueType | PendingResult:
-        """Restore, mark the actions as undone and say what became of each entity."""
-        way = self._way(hass, args, turn)
+        """Restore, say what became of each entity, and mark as undone what is; the rest can be tried again."""
+        way = self.way(hass, args, turn)
+        left = {*way.changed, *way.impossible, *way.hidden}
         if not plan.effects:
-            if way.already and not way.changed:
-                self._journal.async_mark_undone(way.actions)
+            left |= {*way.meanwhile({})}
+            way.note(hass, self._journal, left)
             return way.as_result(hass, {})
+        verification = Verification(hass, plan.effects)
         pending = await async_execute(hass, plan.effects, turn.context)
 
         def render(outcomes: Mapping[str, Outcome]) -> JsonValueType:
-            self._journal.async_mark_undone(way.actions)
-            events.async_action_undone(hass, turn, [action.id for action in way.actions], list(outcomes))
+            back = [item for item, outcome in outcomes.items() if verification.is_back(item, outcome)]
+            not_back = {*outcomes, *way.meanwhile(outcomes)}.difference(back)
+            way.note(hass, self._journal, left | not_back)
+            events.async_action_undone(hass, turn, [action.id for action in way.actions], back)
             return way.as_result(hass, outcomes, pending.failed)
 
         return PendingResult(render=render, failed=pending.failed)
 
-    def _way(self, hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> Reversal:
-        """Return the way back from what is meant: one action, or all of the last request that was not undone."""
+    def way(self, hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) -> Reversal:
+        """Return the way back from what is meant: one action, or all of the last request of which something is left to undo.
+
+        What was tried and cannot be done any better is passed over. Raises `ToolError` when there is nothing.
+        """
         sees, action_id = self._sees or seen_by(turn), args.get("action_id")
         found = [item for item in self._journal.newest_first(sees) if item.undone is None and item.tool != NAME]
-        if action_id is None:
-            happened = (item for item in found if item.success or Outcome.CHANGED in item.outcomes.values())
-            last = next(happened, None)
-            found = [item for item in found if last is not None and item.turn_id == last.turn_id]
-        else:
-            found = [item for item in found if item.id == action_id]
-        if not found:
-            raise ToolError("undo_nothing")
-        return reversal_of(hass, found, turn.user, force=self._force)
+        if action_id is not None:
+            if not (found := [item for item in found if item.id == action_id]):
+                raise ToolError("undo_nothing")
+            return reversal_of(hass, found, turn.user, force=self._force)
+        requests: dict[str, list[Action]] = {}
+        for item in found:
+            requests.setdefault(item.turn_id, []).append(item)
+        for actions in requests.values():
+            if any(item.success or item.set_off or Outcome.CHANGED in item.outcomes.values() for item in actions):
+                way = reversal_of(hass, actions, turn.user, force=self._force)
+                if way.effects or any(item.tried is None for item in actions):
+                    return way
+        raise ToolError("undo_nothing")
 
 
 class UndoTools:
@@ -301,7 +382,8 @@ async def async_answer_undo(
     if result.error:
         return Answer(text=await async_text(hass, turn.language, "undo_refused"), done=False)
     undone = cast(Mapping[str, Any], result.data["result"])
-    return Answer(text=await async_words(hass, turn.language, undone), done="failed" not in undone)
+    done = "failed" not in undone and "running" not in undone
+    return Answer(text=await async_words(hass, turn.language, undone), done=done)
 
 
 async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, Any]) -> str:
@@ -309,7 +391,7 @@ async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, A
     rows = result["restored"]
     unconfirmed = [row["entity_id"] for row in rows if row["outcome"] in _UNCONFIRMED]
     sentences = [
-        await async_text(hass, language, key, target=_names(hass, entity_ids))
+        await async_text(hass, language, key, target=await _async_names(hass, language, entity_ids))
         for key, entity_ids in (
             ("undo_restored", [row["entity_id"] for row in rows if row["outcome"] not in _UNCONFIRMED]),
             ("undo_already", result.get("already")),
@@ -317,10 +399,25 @@ async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, A
             ("undo_failed", result.get("failed")),
             ("undo_changed", result.get("changed_since")),
             ("undo_impossible", result.get("not_possible")),
+            ("undo_running", result.get("running")),
+            ("undo_not_watched", result.get("not_watched")),
         )
         if entity_ids
     ]
+    for key, count in (("undo_left_out", result.get("left_out")), ("undo_not_exposed", result.get("not_exposed"))):
+        if count:
+            sentences.append(await async_text(hass, language, key, count=str(count)))
+    if unconfirmed or "failed" in result or "running" in result:
+        sentences.append(await async_text(hass, language, "undo_again"))
     return " ".join(sentences)
+
+
+async def _async_names(hass: HomeAssistant, language: str, entity_ids: Sequence[str]) -> str:
+    """Return what entities are called; of many how many more there are."""
+    names = _names(hass, entity_ids[:MAX_NAMES])
+    if (more := len(entity_ids) - MAX_NAMES) <= 0:
+        return names
+    return await async_text(hass, language, "undo_more", target=names, count=str(more))
 
 
 def _names(hass: HomeAssistant, entity_ids: Iterable[str]) -> str:

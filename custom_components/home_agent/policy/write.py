@@ -22,12 +22,14 @@ import probatio
 
 from ..home.actions import Expectation, expectation, reached_members, sensitivities
 from ..home.domain import Snapshot
+from ..home.domains import RUNNERS
 from ..home.states import restoring_calls, result_of
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
 from ..support.errors import ToolRefusal, where_of
 from ..turn.plan import ActionClass, Effect, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
+from .following import Following
 from .tool import HomeAgentTool, PendingResult
 
 MAX_RESULTS = 25  # entities told one by one
@@ -200,6 +202,8 @@ class WriteRecord:
     outcomes: Mapping[str, Outcome]
     success: bool
     """The tool did not raise."""
+    following: Following | None = None
+    """Watches what it sets off, when that is not what it is about: a scene, a script."""
 
 
 class Journal(Protocol):
@@ -268,6 +272,16 @@ class Write:
         self._verification = Verification(hass, plan.effects)
         concerned = dict.fromkeys((*plan.targets, *(item for effect in plan.effects for item in effect.entity_ids)))
         self._before = {item: state for item in concerned if (state := hass.states.get(item)) is not None}
+        runners = [item for item in concerned if item.partition(".")[0] in RUNNERS]
+        runners += [f"{effect.domain}.{effect.service}" for effect in plan.effects if effect.domain in RUNNERS]
+        watched = bool(runners) and writes.journal is not None
+        self._following = Following(hass, turn.context, concerned, runners) if watched else None
+
+    @callback
+    def drop(self) -> None:
+        """Forget it: nothing was done."""
+        if self._following is not None:
+            self._following.end()
 
     async def async_outcomes(self, failed: Collection[str] = ()) -> dict[str, Outcome]:
         """Return what became of each entity of an effect, once that is clear; the end of a write that worked."""
@@ -302,6 +316,7 @@ class Write:
                     before=self._before,
                     outcomes=outcomes,
                     success=success,
+                    following=self._following,
                 )
             )
 
@@ -344,6 +359,13 @@ class Verification:
             pass  # what is true now is told
         finally:
             stop()
+
+    def is_back(self, entity_id: str, outcome: Outcome) -> bool:
+        """Return whether an entity with this outcome is what was asked for, or on its way to it."""
+        if outcome is not Outcome.CHANGED:
+            return outcome in (Outcome.REACHED, Outcome.DONE)
+        expected, now = self._expected.get(entity_id), self._hass.states.get(entity_id)
+        return expected is not None and now is not None and expected.under_way(now)
 
     def outcomes(self, failed: Collection[str] = (), *, waited: bool) -> dict[str, Outcome]:
         """Return what is true now of each entity. Without a wait nothing counts as unchanged: it may only be late."""

@@ -1,7 +1,8 @@
 """Work and bodies of any size in bounds: nobody waits long for the event loop, and nothing from outside fills the memory."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable, Iterable
 import math
 import time
 from typing import Any
@@ -17,6 +18,32 @@ async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
         if time.perf_counter() > deadline:
             await asyncio.sleep(0)
             deadline = time.perf_counter() + SLICE
+
+
+def without_surplus[T](
+    items: Iterable[T], most: int, whose: Callable[[T], Hashable], size: Callable[[T], int]
+) -> list[T]:
+    """Return items, oldest first, without as many of the oldest as it takes to come to `most` in all.
+
+    They are taken from whoever has most by then: nobody drives out what others have. The newest of all stays.
+    """
+    kept = dict(enumerate(items))
+    total: Counter[Hashable] = Counter()
+    places: dict[Hashable, deque[int]] = {}
+    for place, item in kept.items():
+        total[owner := whose(item)] += size(item)
+        places.setdefault(owner, deque()).append(place)
+    while total.total() > most and len(kept) > 1:
+        (owner, _), *others = total.most_common(2)
+        if places[owner][0] == next(reversed(kept)):
+            if not others:
+                break
+            owner = others[0][0]
+        place = places[owner].popleft()
+        total[owner] -= size(kept.pop(place))
+        if not places[owner]:
+            del total[owner]
+    return list(kept.values())
 
 
 class BodyTooLong(Exception):

@@ -3,10 +3,12 @@
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
-from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 
 QUICK = {"verify_seconds": 0.05}
 
@@ -74,3 +76,17 @@ async def restore(
     assert [row["entity_id"] for row in result["restored"]] == [entity_id]
     assert set(result) == {"restored"}
     assert look(hass, entity_id, *names) == before
+
+
+async def newest(hass: HomeAssistant) -> dict[str, Any]:
+    """Return what the journal tells of what was done last, besides what was undone."""
+    actions = (await call(hass, "list_actions"))["actions"]
+    return next(dict(action) for action in actions if action["tool_name"] != "ha_undo")
+
+
+async def exposed(hass: HomeAssistant, domain: str, config: dict[str, Any] | list[Any]) -> None:
+    """Set up something of a domain, and expose all there is."""
+    assert await async_setup_component(hass, domain, {domain: config})
+    await hass.async_block_till_done()
+    for entity_id in hass.states.async_entity_ids():
+        async_expose_entity(hass, ASSISTANT, entity_id, True)

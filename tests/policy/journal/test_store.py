@@ -241,3 +241,39 @@ async def test_nothing_to_undo_for_an_automation(hass: HomeAssistant, house: Non
     await say(hass, "turn on bed light", context=Context(user_id=hass_admin_user.id))
     with pytest.raises(HomeAssistantError):
         await hass.services.async_call(DOMAIN, "undo", {}, blocking=True, return_response=True)
+
+
+async def test_it_is_written_a_second_later(
+    hass: HomeAssistant, hass_storage: dict[str, Any], freezer: FrozenDateTimeFactory
+) -> None:
+    journal = ActionJournal(hass, "e", nobody)
+    journal.async_add(written("light.a", hass=hass))
+    freezer.tick(1.1)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done()
+    assert len(hass_storage[f"{DOMAIN}.journal.e"]["data"]["actions"]) == 1
+
+
+async def test_nobodys_many_actions_push_out_those_of_others(hass: HomeAssistant) -> None:
+    journal = ActionJournal(hass, "e", nobody)
+    journal.async_add(written("light.anna", hass=hass))
+    of_nobody = written("light.a", hass=hass)
+    of_nobody = replace(of_nobody, turn=replace(of_nobody.turn, context=Context()))
+    for _ in range(MAX_ACTIONS + 1):
+        journal.async_add(of_nobody)
+    kept = journal.newest_first(everything)
+    assert len(kept) == MAX_ACTIONS
+    assert [action for action in kept if action.user_id == "u"] == [kept[-1]]
+    await journal.async_close()
+
+
+async def test_entities_of_all_actions_are_bounded(hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("custom_components.home_agent.policy.journal.MAX_KEPT", 10)
+    journal = ActionJournal(hass, "e", nobody)
+    many = written(*(f"light.l{number}" for number in range(4)), hass=hass)
+    journal.async_add(written("light.anna", hass=hass))
+    for _ in range(5):
+        journal.async_add(replace(many, turn=replace(many.turn, context=Context())))
+    kept = journal.newest_first(everything)
+    assert [len(action.before) for action in kept] == [4, 4, 1]
+    await journal.async_close()

@@ -13,6 +13,9 @@ DOMAINS: Mapping[str, Domain] = {
 }
 """A domain that is not listed, or has no actions, is read-only."""
 
+RUNNERS = frozenset(name for name, record in DOMAINS.items() if record.is_runner)
+"""Domains of what changes others and not itself."""
+
 UNKNOWN = Domain()
 """What is known of the entities of any other domain."""
 

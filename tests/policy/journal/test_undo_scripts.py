@@ -1,0 +1,234 @@
+"""Taking back scenes and scripts: what they changed is found out, waited for or named, and brought back."""
+
+from collections.abc import Callable
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.policy import following, undo
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import build_house, say, set_up, speech
+
+from .steps import QUICK, call, control, do, exposed, look, newest, ticks
+
+BED, SWITCH, DOOR = "light.bed_light", "switch.decorative_lights", "lock.front_door"
+MOVIE = {"name": "Movie", "entities": {BED: {"state": "on", "brightness": 40}, SWITCH: "off"}}
+
+
+def step(action: str, entity_id: str, **data: Any) -> dict[str, Any]:
+    """Return one step of a script."""
+    return {"action": action, "target": {"entity_id": entity_id}, "data": data}
+
+
+EVENING = [step("lock.unlock", DOOR), {"delay": 0.3}, step("light.turn_on", BED)]
+SCRIPTS = {
+    "evening": {"alias": "Evening", "sequence": EVENING},
+    "outer": {"alias": "Outer", "sequence": [step("script.turn_on", "script.evening")]},
+    "called": {"alias": "Called", "sequence": [{"action": "script.evening"}]},
+    "long": {"alias": "Long", "sequence": [step("light.turn_on", BED), {"delay": 3600}, step("lock.unlock", DOOR)]},
+    "slow": {"alias": "Slow", "sequence": [step("light.turn_on", BED), {"delay": 1}, step("switch.turn_off", SWITCH)]},
+    "window": {
+        "alias": "Window",
+        "sequence": [step("cover.set_cover_position", "cover.living_room_window", position=20)],
+    },
+    "nothing": {"alias": "Nothing", "sequence": [step("light.turn_on", BED), step("light.turn_off", BED)]},
+}
+AUTOMATION = {
+    "alias": "Follows",
+    "triggers": [{"trigger": "state", "entity_id": BED, "to": "on"}],
+    "actions": [step("switch.turn_off", SWITCH)],
+}
+
+
+@pytest.fixture
+async def evening(hass: HomeAssistant, house: None) -> None:
+    """Build a house with scripts and a scene; the door is locked, the light is off."""
+    await build_house(hass)
+    await exposed(hass, "script", SCRIPTS)
+    await exposed(hass, "scene", [MOVIE])
+    await set_up(hass, options={**QUICK, "never_confirm": ["lock", "script", "scene"]})
+    await do(hass, "light.turn_off", BED)
+    await do(hass, "switch.turn_on", SWITCH)
+    await do(hass, "lock.lock", DOOR)
+
+
+pytestmark = pytest.mark.usefixtures("evening")
+
+
+async def undo_of(hass: HomeAssistant, user: MockUser) -> dict[str, Any]:
+    """Take back what a user did last."""
+    return await call(hass, "undo", Context(user_id=user.id))
+
+
+def restored(result: dict[str, Any]) -> list[str]:
+    """Return what was restored."""
+    return sorted(row["entity_id"] for row in result["restored"])
+
+
+@pytest.mark.parametrize("way", ["tool", "sentence"])
+async def test_what_a_scene_changed_is_restored(hass: HomeAssistant, hass_admin_user: MockUser, way: str) -> None:
+    await do(hass, "light.turn_on", BED, brightness=200)
+    if way == "tool":
+        await control(hass, hass_admin_user, "turn_on", "scene.movie")
+    else:
+        await say(hass, "activate movie", context=Context(user_id=hass_admin_user.id))
+    assert look(hass, BED, "brightness") == ["on", 40]
+    assert sorted((await newest(hass))["changed"]) == [BED, SWITCH]
+    answer = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
+    assert {*answer.removeprefix("Restored: ").removesuffix(".").split(", ")} == {"Bed Light", "Decorative Lights"}
+    assert look(hass, BED, "brightness") == ["on", 200]
+    assert look(hass, SWITCH) == ["on"]
+    assert (await newest(hass))["undone"]
+
+
+@pytest.mark.parametrize("name", ["evening", "outer", "called"])
+async def test_script_that_still_runs_is_waited_for(hass: HomeAssistant, hass_admin_user: MockUser, name: str) -> None:
+    await control(hass, hass_admin_user, "turn_on", f"script.{name}")
+    assert look(hass, BED) == ["off"]  # it has not come to that yet
+    assert restored(await undo_of(hass, hass_admin_user)) == [BED, DOOR]
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert (look(hass, BED), look(hass, DOOR)) == (["off"], ["locked"])
+    assert (await newest(hass))["undone"]
+
+
+async def test_script_that_runs_on_is_named_and_stays_open(
+    hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(undo, "PATIENCE", 0.1)
+    await control(hass, hass_admin_user, "turn_on", "script.long")
+    answer = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
+    assert speech(answer) == (
+        "Restored: Bed Light. Still running, so what it does from now on is not undone: Long. "
+        "You can ask me to undo the rest later."
+    )
+    assert answer.response.error_code is not None
+    assert (look(hass, BED), look(hass, DOOR)) == (["off"], ["locked"])
+    assert (await newest(hass))["undone"] is None
+    await do(hass, "script.turn_off", "script.long")
+    await do(hass, "lock.unlock", DOOR)  # not by the script
+
+
+async def test_what_a_script_did_after_it_was_watched_is_not_passed_over(
+    hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "SECONDS", 0.05)
+    monkeypatch.setattr(following, "MOST", 0.1)
+    await control(hass, hass_admin_user, "turn_on", "script.slow")
+    await following.async_still(hass, ["script.slow"], 5)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    result = await undo_of(hass, hass_admin_user)
+    assert restored(result) == [BED]
+    assert result["not_watched"] == ["script.slow"]
+    action = await newest(hass)
+    assert (action["undone"], action["not_watched"]) == (None, True)
+
+
+async def test_an_automation_that_follows_belongs_to_it(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    await exposed(hass, "automation", [AUTOMATION])
+    await control(hass, hass_admin_user, "turn_on", "script.evening")
+    await following.async_still(hass, ["script.evening"], 5)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert look(hass, SWITCH) == ["off"]
+    assert restored(await undo_of(hass, hass_admin_user)) == [BED, DOOR, SWITCH]
+    assert look(hass, SWITCH) == ["on"]
+
+
+async def test_a_shutter_that_a_script_moves_is_followed_to_its_end(
+    hass: HomeAssistant, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
+) -> None:
+    before = look(hass, "cover.living_room_window", "current_position")
+    await control(hass, hass_admin_user, "turn_on", "script.window")
+    await ticks(hass, freezer, 7)
+    assert look(hass, "cover.living_room_window", "current_position") == ["open", 20]
+    assert restored(await undo_of(hass, hass_admin_user)) == ["cover.living_room_window"]
+    await ticks(hass, freezer, 7)
+    assert look(hass, "cover.living_room_window", "current_position") == before
+
+
+async def test_script_that_changed_nothing_in_the_end_cannot_be_undone(
+    hass: HomeAssistant, hass_admin_user: MockUser
+) -> None:
+    await control(hass, hass_admin_user, "turn_on", "script.nothing")
+    await following.async_still(hass, ["script.nothing"], 5)
+    assert await undo_of(hass, hass_admin_user) == {"restored": [], "not_possible": ["script.nothing"]}
+
+
+async def test_what_somebody_changed_after_a_scene_is_left_alone(
+    hass: HomeAssistant, hass_admin_user: MockUser
+) -> None:
+    await control(hass, hass_admin_user, "turn_on", "scene.movie")
+    await do(hass, "light.turn_on", BED, brightness=120)
+    result = await undo_of(hass, hass_admin_user)
+    assert (restored(result), result["changed_since"]) == ([SWITCH], [BED])
+    assert look(hass, BED, "brightness") == ["on", 120]
+    assert (await newest(hass))["undone"] is None
+
+
+async def test_what_is_not_exposed_is_counted_and_never_named(
+    hass: HomeAssistant, hass_admin_user: MockUser, hass_storage: dict[str, Any]
+) -> None:
+    async_expose_entity(hass, ASSISTANT, SWITCH, False)
+    await control(hass, hass_admin_user, "turn_on", "scene.movie")
+    action = await newest(hass)
+    assert (action["changed"], action["not_exposed"]) == ([BED], 1)
+    answer = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
+    assert answer == "Restored: Bed Light. Not undone because I have no access: 1 more."
+    assert look(hass, SWITCH) == ["off"]
+    assert (await newest(hass))["undone"] is None
+
+
+async def test_what_a_user_may_not_know_is_counted_and_never_named(
+    hass: HomeAssistant, another_user: Callable[..., MockUser]
+) -> None:
+    user = another_user("scene.movie", BED, SWITCH)
+    await say(hass, "activate movie", context=Context(user_id=user.id))
+    user.mock_policy({"entities": {"entity_ids": {"scene.movie": True, BED: True}}})
+    [action] = (await call(hass, "list_actions", Context(user_id=user.id)))["actions"]
+    assert action["changed"] == [BED]
+    mine = Context(user_id=user.id)
+    assert (await call(hass, "list_actions", mine, entity_id=SWITCH))["actions"] == []
+    result = await undo_of(hass, user)
+    assert (restored(result), result["not_exposed"]) == ([BED], 1)
+    assert SWITCH not in str(result)
+
+
+async def test_undoing_a_script_that_locked_asks_before_it_unlocks(
+    hass: HomeAssistant, hass_admin_user: MockUser
+) -> None:
+    entry = hass.config_entries.async_entries("home_agent")[0]
+    hass.config_entries.async_update_entry(entry, options={**QUICK, "never_confirm": ["script"]})
+    await hass.async_block_till_done()
+    await do(hass, "lock.unlock", DOOR)
+    await hass.services.async_call("script", "turn_off", {"entity_id": "all"}, blocking=True)
+    await exposed(hass, "scene", [])
+    await hass.services.async_call(
+        "scene", "create", {"scene_id": "night", "entities": {DOOR: "locked"}}, blocking=True
+    )
+    async_expose_entity(hass, ASSISTANT, "scene.night", True)
+    await control(hass, hass_admin_user, "turn_on", "scene.night")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert look(hass, DOOR) == ["locked"]
+    asked = await undo_of(hass, hass_admin_user)
+    assert asked["question"] == "Front Door is locked. Unlock Front Door?"
+    assert look(hass, DOOR) == ["locked"]
+
+
+async def test_what_was_set_off_survives_a_restart(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
+    [entry] = hass.config_entries.async_entries("home_agent")
+    await control(hass, hass_admin_user, "turn_on", "scene.movie")
+    assert await hass.config_entries.async_reload(entry.entry_id)
+    assert restored(await undo_of(hass, hass_admin_user)) == [BED, SWITCH]
+
+
+async def test_nothing_is_watched_when_nothing_came_of_it(hass: HomeAssistant) -> None:
+    await say(hass, "activate a scene that is not there")
+    listeners = hass.bus.async_listeners()["state_changed"]
+    await say(hass, "activate a scene that is not there")
+    with pytest.raises(HomeAssistantError):
+        await call(hass, "undo")
+    assert hass.bus.async_listeners()["state_changed"] == listeners
