@@ -66,7 +66,7 @@ async def the_interface(world: World) -> None:
         history_messages_count=1,
         history_truncated=False,
         placeholders_replaced=("currentTime", "householdId", "messageHistory", "timezone", "userId"),
-        estimated_tokens=world.service.estimate_tokens(result.prompt),
+        estimated_tokens=world.service.estimate(result.prompt),
         warnings=("unknown placeholder: nobody",),
     )
 
@@ -79,7 +79,7 @@ async def the_sizes(world: World) -> None:
         assert len(world.service.format_message_history(task, HistoryOptions(max_length=length)).text) <= max(
             length, 33
         )
-    estimate = world.service.estimate_tokens
+    estimate = world.service.estimate
     kept = optimize_history(said(100), 30, RU, estimate)
     assert kept == said(100)[-len(kept) :]
     assert 0 < sum(estimate(f"Пользователь: {item.text}") for item in kept) <= 33

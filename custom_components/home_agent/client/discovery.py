@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
 import re
 from typing import Any
 
@@ -17,37 +18,20 @@ TIMEOUT = 10.0  # seconds for everything
 _NO_CHAT = re.compile(r"embed|rerank|whisper|tts|dall-e|moderation|transcribe", re.IGNORECASE)
 
 
-async def async_list_models(
-    hass: HomeAssistant,
-    base_url: str,
-    api_key: str = "",
-    verify_ssl: bool = True,
-    preset: str = "custom",
-    api_version: str | None = None,
-) -> list[str]:
-    """Return the models an endpoint offers, those that cannot chat last; empty when it offers none.
+async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list[str]:
+    """Return the models an endpoint offers, whichever is configured, those that cannot chat last; empty when it offers none.
 
     Raises `LLMAuthError` (the key), `LLMCertificateError`, `LLMConnectionError` (not reachable, or silent: its subclass
     `LLMTimeoutError`), `LLMResponseError` (something answers that is no OpenAI-compatible server, or one that does not
     tell its models), and `LLMError` when the server itself fails.
     """
-    title = normalize_base_url(base_url, preset)
-    errors = ErrorMap(title, api_key)
-    config = EndpointConfig(
-        subentry_id="",
-        title=title,
-        base_url=base_url,
-        api_key=api_key,
-        model="",
-        preset=preset,
-        api_version=api_version,
-        verify_ssl=verify_ssl,
-        idle_timeout=TIMEOUT,
-    )
+    title = normalize_base_url(config.base_url, config.preset)
+    errors = ErrorMap(title, config.api_key)
+    config = replace(config, title=title, model="", idle_timeout=TIMEOUT)
     connection = Connection(hass, config, errors)
     try:
         async with asyncio.timeout(TIMEOUT):
-            if path := preset_for(preset).key_check:
+            if path := preset_for(config.preset).key_check:
                 await _check_key(connection, path)
             answer = await connection.get("/models")
     except TimeoutError as err:

@@ -13,7 +13,15 @@ import probatio
 from yarl import URL
 
 from ..client.discovery import async_list_models
-from ..settings.endpoint import DEFAULT_API_VERSION, PRESETS, is_public, normalize_base_url, preset_for, traits_for
+from ..settings.endpoint import (
+    DEFAULT_API_VERSION,
+    PRESETS,
+    endpoint_from_data,
+    is_public,
+    normalize_base_url,
+    preset_for,
+    traits_for,
+)
 from ..support.const import (
     CONF_API_KEY,
     CONF_API_VERSION,
@@ -40,6 +48,7 @@ from ..support.errors import (
     LLMResponseError,
     LLMTimeoutError,
 )
+from ..support.http import http_url
 from .forms import (
     ADDRESS,
     SECRET,
@@ -183,7 +192,9 @@ class EndpointForm:
             return {CONF_BASE_URL: "invalid_url"}
         self._take_connection(url, submitted)
         try:
-            self._models = await self._async_list_models()
+            self._models = await async_list_models(
+                self._hass, endpoint_from_data("", "", {CONF_MODEL: "", **self.data})
+            )
         except LLMError as err:
             if submitted.get(CONF_USE_ANYWAY):
                 return {}
@@ -211,16 +222,6 @@ class EndpointForm:
             if not is_empty(submitted.get(key)):
                 self._data[key] = submitted[key]
 
-    async def _async_list_models(self) -> list[str]:
-        return await async_list_models(
-            self._hass,
-            base_url=self._data[CONF_BASE_URL],
-            api_key=self._data.get(CONF_API_KEY, ""),
-            verify_ssl=self._data[CONF_VERIFY_SSL],
-            preset=self._data[CONF_PRESET],
-            api_version=self._data.get(CONF_API_VERSION),
-        )
-
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take model and parameters; return errors by field. A section or a switch that was not sent stays as it is."""
         submitted = lifted(user_input, (ADVANCED,))
@@ -241,19 +242,14 @@ class EndpointForm:
 
 
 def usable_url(entered: str, preset: str) -> str | None:
-    """Return an address as it is stored, None when a client could not use it.
-
-    Name and password in an address would end up in logs.
-    """
+    """Return an address as it is stored, None when a client could not use it."""
     try:
         address = normalize_base_url(entered, preset)
-        url = URL(address)
     except ValueError:
         return None
     if any(char.isspace() or not char.isprintable() for char in address):
         return None
-    usable = url.scheme in ("http", "https") and url.host and not url.user and not url.password
-    return address if usable else None
+    return address if http_url(address) else None
 
 
 def same_server(url: str, other: str) -> bool:

@@ -18,7 +18,7 @@ from ..support.errors import (
     McpSdkError,
     McpUnreachableError,
 )
-from ..support.http import EgressPolicy, Http
+from ..support.http import EgressPolicy, Http, http_url
 from ..tools.mcp.provider import (
     BEARER,
     CONF_ALLOWED_TOOLS,
@@ -117,7 +117,7 @@ class McpServerFlow(SubentryForms):
         errors = {
             key: "invalid_url"
             for key in (CONF_URL, CONF_TOKEN_URL)
-            if (key == CONF_URL or key in self._data) and not _is_usable(self._data.get(key, ""))
+            if (key == CONF_URL or key in self._data) and not http_url(self._data.get(key))
         }
         errors |= {key: "missing" for key in NEEDED.get(self._data[CONF_AUTH], ()) if not self._data.get(key)}
         if (name := shown.get(CONF_NAME)) and self.name_is_taken(name):
@@ -168,13 +168,4 @@ def _server(shown: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, An
 
 
 def _origin(address: object) -> URL | None:
-    return URL(str(address)).origin() if _is_usable(address) else None
-
-
-def _is_usable(address: object) -> bool:
-    """Return whether a client can use an address; name and password in one would end up in logs."""
-    try:
-        url = URL(str(address or ""))
-    except ValueError:
-        return False
-    return url.scheme in ("http", "https") and bool(url.host) and not url.user and not url.password
+    return url.origin() if (url := http_url(address)) else None

@@ -28,8 +28,8 @@ from ..settings.search import (
     is_collection_name,
 )
 from ..support.errors import EmbeddingError, RetrievalError
+from ..support.issues import RetrievalIssues
 from ..support.localize import async_error_text
-from ..support.outages import Silent
 from .endpoint import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
 from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, Finding, dropdown, is_empty, lifted, markers, number
 
@@ -157,7 +157,7 @@ async def async_check(hass: HomeAssistant, stored: Mapping[str, Any], *, connect
 async def _async_connect(hass: HomeAssistant, settings: RetrievalSettings) -> None:
     """Ask the server for its collection and the model for a vector. Raises `RetrievalError`."""
     if settings.store == CHROMA:
-        store = ChromaStore(hass, settings, Silent(), logs=False)
+        store = ChromaStore(hass, settings, RetrievalIssues(None), logs=False)
         await store.async_open()
         await store.async_check(settings.collection)
     if settings.embedding == ENDPOINT:

@@ -204,7 +204,7 @@ class SystemPrompts:
         words = prompt_words(turn.language)
         fitting: list[str] = []
         for line in event_lines(events, words):
-            room -= self.service.estimate_tokens(line)
+            room -= self.service.estimate(line)
             if room >= 0:
                 fitting.append(line)
         return events_text(fitting, words)

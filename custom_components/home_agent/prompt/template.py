@@ -357,18 +357,15 @@ class PromptMetrics:
 class PromptContextService:
     """Fills prompts in; one for all agents."""
 
-    def __init__(self, hass: HomeAssistant, estimate: Estimate | None = None) -> None:
-        """Start with nothing remembered. `estimate` returns the tokens of a text."""
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start with nothing remembered."""
         self._hass = hass
-        self._estimate = estimate or TokenEstimator().estimate
+        self.estimate: Estimate = TokenEstimator().estimate
+        """Returns how many tokens a text is, about."""
         self._memo: OrderedDict[bytes, HistoryText] = OrderedDict()
         self._slow: dict[str, bool] = {}
         """Which prompts were tried, and take too long."""
         self.metrics = PromptMetrics()
-
-    def estimate_tokens(self, text: str) -> int:
-        """Return how many tokens a text is, about."""
-        return self._estimate(text)
 
     async def async_is_slow(self, prompt: str) -> bool:
         """Return whether a prompt takes too long to be rendered; each is tried once."""
@@ -413,7 +410,7 @@ class PromptContextService:
             filled = fill(self._hass, template, values)
         except UNUSABLE as err:  # it goes out as it was written (S4-48)
             LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(err).__name__)
-            tokens = self._estimate(template)
+            tokens = self.estimate(template)
             processed = ProcessedPrompt(
                 prompt=template.strip(),
                 metadata=PromptMetadata(estimated_tokens=tokens, warnings=(UNPROCESSED,)),
@@ -428,7 +425,7 @@ class PromptContextService:
                 LOGGER.warning("%s in context, using default value", USER_MISSING)
                 warnings = (*warnings, USER_MISSING)
             ended = time.perf_counter()
-            tokens = self._estimate(filled.text)
+            tokens = self.estimate(filled.text)
             processed = ProcessedPrompt(
                 prompt=filled.text,
                 metadata=PromptMetadata(
@@ -469,7 +466,7 @@ class PromptContextService:
         if (known := self._memo.get(key)) is not None:
             self._memo.move_to_end(key)
             return known
-        history = format_history(task.history, options, prompt_words(task.language), self._estimate, task.mask)
+        history = format_history(task.history, options, prompt_words(task.language), self.estimate, task.mask)
         if not history.messages:
             LOGGER.info("Message history is empty")
         elif history.truncated:

@@ -18,7 +18,8 @@ from ..settings.search import Match, RetrievalSettings
 from ..support.bounds import BodyTooLong, bounded
 from ..support.encoding import plain_text
 from ..support.errors import StoreError, StoreRefusedError
-from ..support.outages import COLLECTION, STORE, Reporter, RetrievalBreaker
+from ..support.issues import RetrievalIssues
+from ..support.outages import COLLECTION, STORE, RetrievalBreaker
 from .model import Document
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class ChromaStore:
     """
 
     def __init__(
-        self, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter, *, logs: bool = True
+        self, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues, *, logs: bool = True
     ) -> None:
         """Ask nothing yet. Without `logs` a failure is only raised: a form waits for it."""
         self._api = ChromaApi(hass, settings)

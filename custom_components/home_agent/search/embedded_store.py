@@ -14,7 +14,8 @@ from ..settings.search import Match
 from ..support.const import DOMAIN
 from ..support.encoding import plain_text
 from ..support.errors import StoreRefusedError
-from ..support.outages import STORE, Reporter, RetrievalBreaker
+from ..support.issues import RetrievalIssues
+from ..support.outages import STORE, RetrievalBreaker
 from .database import Database
 from .model import Document, async_load_numpy
 
@@ -54,7 +55,7 @@ def file_of(hass: HomeAssistant) -> Database:
 class EmbeddedStore:
     """The store in a file. Cosine similarity, with the vectors of what is asked in memory."""
 
-    def __init__(self, hass: HomeAssistant, reporter: Reporter) -> None:
+    def __init__(self, hass: HomeAssistant, reporter: RetrievalIssues) -> None:
         """Open nothing yet."""
         self._hass = hass
         self._database = file_of(hass)

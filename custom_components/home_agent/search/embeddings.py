@@ -37,8 +37,9 @@ from ..support.errors import (
     LLMTimeoutError,
     StoreError,
 )
+from ..support.issues import RetrievalIssues
 from ..support.masking import mask
-from ..support.outages import EMBEDDING, Reporter, RetrievalBreaker
+from ..support.outages import EMBEDDING, RetrievalBreaker
 from ..support.text import fold, grams, words
 from .database import Database
 from .model import async_load_numpy
@@ -254,7 +255,7 @@ def _vectors(raw: bytes, count: int) -> Vectors:
 class EndpointEmbedder:
     """Asks an endpoint, with a cache of what was paid for."""
 
-    def __init__(self, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> None:
+    def __init__(self, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> None:
         """Ask nothing yet."""
         self._hass = hass
         self._api = EmbeddingsApi(hass, settings)

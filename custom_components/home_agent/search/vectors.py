@@ -11,7 +11,7 @@ from homeassistant.core import HomeAssistant
 from ..settings.search import CHROMA, ENDPOINT, Match, RetrievalSettings
 from ..support.const import LOGGER
 from ..support.errors import EmbeddingError, RetrievalError, StoreError, StoreRefusedError
-from ..support.outages import Reporter, Silent
+from ..support.issues import RetrievalIssues
 from .chroma_store import ChromaStore
 from .embedded_store import EmbeddedStore, file_of
 from .embeddings import EndpointEmbedder, LexicalEmbedder, database_of
@@ -80,7 +80,7 @@ class Vectors:
         """Collections that hold vectors of another length than the embedder makes by now."""
 
     @classmethod
-    def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> Self:
+    def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Self:
         """Return the store and the embedder that the owner chose; nothing is opened, loaded or asked yet."""
         embeds = settings.embedding == ENDPOINT
         embedder = EndpointEmbedder(hass, settings, reporter) if embeds else LexicalEmbedder(hass)
@@ -224,7 +224,7 @@ async def async_report(vectors: Vectors, settings: RetrievalSettings) -> StoreRe
     )
 
 
-def make_store(hass: HomeAssistant, settings: RetrievalSettings, reporter: Reporter) -> Store:
+def make_store(hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Store:
     """Return the store; nothing is opened or asked yet."""
     if settings.store == CHROMA:
         return ChromaStore(hass, settings, reporter)
@@ -247,7 +247,7 @@ async def async_leave(store: Store, title: str, collections: Iterable[str]) -> N
 async def async_leave_server(hass: HomeAssistant, settings: RetrievalSettings, collections: Iterable[str]) -> None:
     """Delete what was written to the server of the settings, if there is one. Never raises."""
     if settings.store == CHROMA:
-        store = ChromaStore(hass, settings, Silent())
+        store = ChromaStore(hass, settings, RetrievalIssues(None))
         await async_leave(store, store.health.name, {settings.collection, *collections})
 
 

@@ -5,7 +5,7 @@ import base64
 from dataclasses import dataclass, field
 from http import HTTPStatus
 import time
-from typing import Protocol, override
+from typing import override
 from urllib.parse import quote_plus
 
 from aiohttp import hdrs
@@ -20,36 +20,20 @@ DEFAULT_LIFE = 300  # seconds of a token whose server does not say
 _FORM = "application/x-www-form-urlencoded"
 
 
-class Auth(Protocol):
-    """Provides the header `Authorization`."""
-
-    @property
-    def hidden(self) -> tuple[str, ...]:
-        """Texts that must not be seen anywhere."""
-        ...
-
-    async def async_header(self, request: HttpRequest) -> str:
-        """Return the header's value. Raises `ToolRefusal`."""
-        ...
-
-    def refused(self, header: str) -> bool:
-        """Take note that a server refused a header; return whether another one can be had."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class FixedHeader:
-    """A header that is always the same."""
+    """A header `Authorization` that is always the same."""
 
     value: str = field(repr=False)
     hidden: tuple[str, ...] = field(repr=False)
+    """Texts that must not be seen anywhere."""
 
     async def async_header(self, request: HttpRequest) -> str:
         """Return it."""
         return self.value
 
     def refused(self, header: str) -> bool:
-        """There is no other."""
+        """Return whether another one can be had, now that a server refused it: there is none."""
         return False
 
 
@@ -102,7 +86,7 @@ class ClientCredentials:
             return f"Bearer {self._token}"
 
     def refused(self, header: str) -> bool:
-        """Throw the token away, unless it was replaced meanwhile."""
+        """Throw the token away, unless it was replaced meanwhile; return that another one can be had."""
         if header == f"Bearer {self._token}":
             self._valid_until = 0.0
         return True
@@ -146,6 +130,10 @@ class ClientCredentials:
     def __repr__(self) -> str:
         """Return no secret."""
         return f"<{type(self).__name__} {self._client.token_url.host}>"
+
+
+type Auth = FixedHeader | ClientCredentials
+"""Provides the header, and says what must not be seen."""
 
 
 def _read(request: HttpRequest, response: HttpResponse) -> tuple[str, float]:

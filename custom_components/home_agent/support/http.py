@@ -97,6 +97,15 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast
 
 
+def http_url(address: object) -> URL | None:
+    """Return an address that a client can use, None for any other; name and password in one would end up in logs."""
+    try:
+        url = URL(str(address or ""))
+    except ValueError:
+        return None
+    return url if url.scheme in ("http", "https") and url.host and not url.user and not url.password else None
+
+
 def _matches(host: str, allowed: str) -> bool:
     allowed = normalized(allowed)
     if allowed.startswith("*."):
@@ -310,13 +319,13 @@ class Http:
 async def _async_read(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpResponse:
     """Read the body up to its limit; what is longer is cut off at the connection."""
     limit, body = request.max_response, None
-    try:
-        if (response.content_length or 0) <= limit:
+    if (response.content_length or 0) <= limit:
+        try:
             body = b"".join([chunk async for chunk in bounded(response.content.iter_any(), limit)])
-    except BodyTooLong:
-        body = None
-    except (aiohttp.ClientError, OSError) as err:
-        raise _failure(request, err) from None
+        except BodyTooLong:
+            pass  # as one that says so beforehand
+        except (aiohttp.ClientError, OSError) as err:
+            raise _failure(request, err) from None
     if body is None:
         response.close()
         raise ToolRefusal(

@@ -95,20 +95,22 @@ def async_file_trouble(hass: HomeAssistant, trouble: Trouble, file: str, holds: 
 
 
 class RetrievalIssues:
-    """What the owner has to know of the store of documents and of the embedding model (outages.py)."""
+    """What the owner has to know of the store of documents, the embedding model and a collection that is not ours (outages.py)."""
 
     _keys: ClassVar = {"store": STORE_FAILING, "embedding": EMBEDDING_FAILING, "collection": COLLECTION_FOREIGN}
 
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Say nothing yet."""
+    def __init__(self, hass: HomeAssistant | None) -> None:
+        """Say nothing yet; None: nor later, for somebody waits for the answer, or nobody needs it any more."""
         self._hass = hass
 
     async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
-        """Say that a part keeps failing, and why."""
-        reason = await async_error_text(self._hass, self._hass.config.language, error)
-        async_set(self._hass, self._keys[part], part, store=name, reason=reason)
+        """Say that a part (`STORE`, `EMBEDDING`, `COLLECTION` of outages.py) keeps failing, and why."""
+        if self._hass is not None:
+            reason = await async_error_text(self._hass, self._hass.config.language, error)
+            async_set(self._hass, self._keys[part], part, store=name, reason=reason)
 
     @callback
     def async_recovered(self, part: str) -> None:
         """Take that back."""
-        async_set(self._hass, self._keys[part], part, False)
+        if self._hass is not None:
+            async_set(self._hass, self._keys[part], part, False)

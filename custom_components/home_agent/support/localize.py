@@ -25,8 +25,9 @@ async def async_text(hass: HomeAssistant, language: str, key: str, **placeholder
 
 async def async_has_text(hass: HomeAssistant, language: str, key: str) -> bool:
     """Return whether the sentence `key` exists in the language, or in English when that is the language."""
-    sentence, translated = await _async_lookup(hass, DOMAIN, language, key)
-    return translated and sentence != key
+    path = _path_of(DOMAIN, key)
+    sentence, translated = await _async_find(hass, _CATEGORY, DOMAIN, language, path)
+    return translated and sentence != path
 
 
 async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssistantError) -> str:
@@ -48,15 +49,13 @@ async def async_own_text(hass: HomeAssistant, language: str, category: str, doma
 async def _async_sentence(
     hass: HomeAssistant, domain: str, language: str, key: str, placeholders: Mapping[str, str]
 ) -> str:
-    sentence, _ = await _async_lookup(hass, domain, language, key)
-    return sentence.format_map(_Placeholders(placeholders))
+    path = _path_of(domain, key)
+    sentence, _ = await _async_find(hass, _CATEGORY, domain, language, path)
+    return (key if sentence == path else sentence).format_map(_Placeholders(placeholders))
 
 
-async def _async_lookup(hass: HomeAssistant, domain: str, language: str, key: str) -> tuple[str, bool]:
-    """Return a sentence and whether it is in the language asked for: the language, without its region, English."""
-    path = f"component.{domain}.{_CATEGORY}.{key}.message"
-    sentence, translated = await _async_find(hass, _CATEGORY, domain, language, path)
-    return key if sentence == path else sentence, translated
+def _path_of(domain: str, key: str) -> str:
+    return f"component.{domain}.{_CATEGORY}.{key}.message"
 
 
 async def _async_find(hass: HomeAssistant, category: str, domain: str, language: str, path: str) -> tuple[str, bool]:

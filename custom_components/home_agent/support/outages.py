@@ -12,7 +12,6 @@ import math
 from pathlib import Path
 import time
 from traceback import extract_tb
-from typing import Protocol
 
 from homeassistant.core import HomeAssistant, callback
 
@@ -85,34 +84,12 @@ STORE, EMBEDDING, COLLECTION = "store", "embedding", "collection"
 """What of retrieval the owner can be told of: the whole store, the embedding model, a collection that is not ours."""
 
 
-class Reporter(Protocol):
-    """Tells the owner (issues.py)."""
-
-    async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
-        """Say that a part (`STORE`, `EMBEDDING`, `COLLECTION`) keeps failing."""
-        ...
-
-    def async_recovered(self, part: str) -> None:
-        """Take that back."""
-        ...
-
-
-class Silent:
-    """Tells nobody: somebody waits for the answer, or nobody needs it any more."""
-
-    async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
-        """Say nothing."""
-
-    def async_recovered(self, part: str) -> None:
-        """Say nothing."""
-
-
 class RetrievalBreaker(CircuitBreaker):
     """Of a store of documents or an embedding endpoint; after a failure every request fails at once for a while."""
 
     __slots__ = ("_part", "_paused_until", "_reporter", "ended", "last_error")
 
-    def __init__(self, part: str, name: str, reporter: Reporter, *, logs: bool = True) -> None:
+    def __init__(self, part: str, name: str, reporter: issues.RetrievalIssues, *, logs: bool = True) -> None:
         """Start as if all were well."""
         super().__init__(name, logs=logs)
         self.last_error: RetrievalError | None = None

@@ -12,6 +12,7 @@ from yarl import URL
 
 from ...support.encoding import dump
 from ...support.errors import CustomToolError, McpAddressError, McpError, ToolRefusal
+from ...support.http import http_url
 from ...support.masking import SecretMask
 from ...turn.plan import ActionClass, Plan
 from ...turn.turn import Turn
@@ -165,10 +166,6 @@ def _words(name: str) -> str:
 
 def _server_url(text: str, tool_context: ToolContext) -> URL:
     """Return the address of a server; no part of it comes from a template."""
-    try:
-        url = URL(text)
-    except ValueError as err:
-        raise CustomToolError("custom_tool_mcp_url", _AT) from err
-    if url.scheme not in ("http", "https") or not url.host or url.user or url.password or "{" in text:
+    if http_url(text) is None or "{" in text:
         raise CustomToolError("custom_tool_mcp_url", _AT)
     return check_host(text, tool_context, _AT)

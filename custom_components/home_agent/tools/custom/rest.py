@@ -71,9 +71,6 @@ class RequestTemplate:
     passes becomes values in them, each encoded for its place (encoding.py).
     """
 
-    method: str
-    server: str
-    """Scheme, host and port as the owner wrote them."""
     path: Text
     query_in_url: Text
     query: dict[str, Tree]
@@ -81,7 +78,7 @@ class RequestTemplate:
     body: Tree
     content_type: str
     frame: HttpRequest
-    """Everything that is the same for each call."""
+    """Everything that is the same for each call; its address is scheme, host and port as the owner wrote them."""
 
     def request(self, values: Values) -> HttpRequest:
         """Return the request of one call. Raises `ToolRefusal` for values that cannot be sent."""
@@ -93,7 +90,7 @@ class RequestTemplate:
         body = self._body(values)
         if body is not None:
             headers.setdefault(hdrs.CONTENT_TYPE, self.content_type)
-        address = f"{self.server}{path or '/'}?{'&'.join(part for part in query if part)}".removesuffix("?")
+        address = f"{self.frame.url}{path or '/'}?{'&'.join(part for part in query if part)}".removesuffix("?")
         url = URL(address, encoded=True)
         return replace(
             self.frame, url=url, headers={name: value for name, value in headers.items() if value}, body=body
@@ -134,8 +131,6 @@ def request_template_from(definition: Definition, tool_context: ToolContext) -> 
     query_tree = compiled(handler.get(query_key) or {}, query_key)
     assert isinstance(query_tree, dict)
     parts = RequestTemplate(
-        method=handler["method"],
-        server=str(origin),
         path=tool_context.templates.compile(path, definition.names, ("handler", "url")),
         query_in_url=tool_context.templates.compile(query, definition.names, ("handler", "url")),
         query=query_tree,
