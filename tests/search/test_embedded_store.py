@@ -201,7 +201,7 @@ import asyncio, os, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from homeassistant.core import HomeAssistant
 import custom_components.home_agent.search.embedded_store as module
-from custom_components.home_agent.support.outages import Silent
+from custom_components.home_agent.support.issues import RetrievalIssues
 from tests.search.conftest import document, rows, KEY
 rows_of = module._rows
 def broken_off(name, documents, vectors):
@@ -210,7 +210,7 @@ def broken_off(name, documents, vectors):
             os._exit(9)
         yield row
 async def main():
-    store = module.EmbeddedStore(HomeAssistant({str(documents_file.parents[1])!r}), Silent())
+    store = module.EmbeddedStore(HomeAssistant({str(documents_file.parents[1])!r}), RetrievalIssues(None))
     store._upsert("notes", [document("first")], rows([1, 0, 0]), KEY)
     module._rows = broken_off
     many = [document(f"n{{number}}", "words " * 200) for number in range(6000)]
