@@ -1,10 +1,6 @@
 """Profiles inherit: built-in defaults, then the house's, then their own."""
 
-from typing import Any
-
-import pytest
-
-from custom_components.home_agent.settings.profile import DEFAULTS, ContextEntity, merge, profile_from_data
+from custom_components.home_agent.settings.profile import DEFAULTS, ContextEntity, profile_from_data
 
 
 def test_profile_that_sets_nothing_has_the_defaults() -> None:
@@ -47,16 +43,3 @@ def test_context_rows_are_read() -> None:
         ContextEntity(pattern="climate.*", attributes=("temperature",)),
         ContextEntity(pattern="light.desk"),
     )
-
-
-@pytest.mark.parametrize(
-    ("layers", "merged"),
-    [
-        pytest.param(({"a": 1}, {"b": 2}), {"a": 1, "b": 2}, id="keys add up"),
-        pytest.param(({"a": [1, 2]}, {"a": [3]}), {"a": [3]}, id="lists replace"),
-        pytest.param(({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}), {"a": {"x": 1, "y": 3}}, id="dicts merge"),
-        pytest.param(({"a": {"x": 1}}, {"a": 5}), {"a": 5}, id="scalar replaces dict"),
-    ],
-)
-def test_merging(layers: tuple[dict[str, Any], ...], merged: dict[str, Any]) -> None:
-    assert merge(*layers) == merged

@@ -19,7 +19,7 @@ import probatio
 
 from ..agent.runtime import RuntimeData
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
-from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting, merge
+from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting
 from ..support.const import (
     ASSISTANT,
     CONF_PROFILE_DEFAULTS,
@@ -151,8 +151,11 @@ SECTIONS: dict[str, Fields] = {section.value: _section(section) for section in S
 
 def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of every setting of a profile as forms write it: built-in defaults, then the layers."""
-    built_in = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(DEFAULTS).items()}
-    return merge({key: value for key, value in built_in.items() if key in SETTINGS}, *layers)
+    built_in = asdict(DEFAULTS).items()
+    values = {key: list(value) if isinstance(value, tuple) else value for key, value in built_in if key in SETTINGS}
+    for layer in layers:
+        values.update(layer)
+    return values
 
 
 def known(entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -171,21 +171,9 @@ SETTINGS: Mapping[str, Setting] = {
 """What can be set, by key."""
 
 
-def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layers as one dict: later ones win, dicts merge key by key, lists and scalars replace."""
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        for key, value in layer.items():
-            if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
-                merged[key] = merge(merged[key], value)
-            else:
-                merged[key] = value
-    return merged
-
-
 def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], data: Mapping[str, Any]) -> Profile:
     """Return the profile of a subentry; keys it does not know (of a newer version) are left alone."""
-    settings = {key: value for key, value in merge(defaults, data).items() if key in SETTINGS and value is not None}
+    settings = {key: value for key, value in {**defaults, **data}.items() if key in SETTINGS and value is not None}
     for key, value in settings.items():
         if SETTINGS[key].kind == "number":
             settings[key] = int(value)  # number selectors return floats
