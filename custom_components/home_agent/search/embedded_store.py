@@ -150,47 +150,38 @@ class EmbeddedStore:
         """Return the digests of all documents by id; empty when the collection is missing or of another key."""
         name = plain_text(collection)
 
-        def digests() -> dict[str, str]:
-            with self._database.reading() as connection:
-                known = _collection(connection, name)
-                if known is None or known[0] != key:
-                    return {}
-                return dict(connection.execute("SELECT id, digest FROM documents WHERE collection=?", (name,)))
+        def digests(connection: sqlite3.Connection) -> dict[str, str]:
+            known = _collection(connection, name)
+            if known is None or known[0] != key:
+                return {}
+            return dict(connection.execute("SELECT id, digest FROM documents WHERE collection=?", (name,)))
 
-        return await self._async_run(digests, now=True)
+        return await self._async_read(digests, now=True)
 
     async def async_documents(self, collection: str) -> list[Document]:
         """Return all documents of a collection in the order in which they came; empty when it is missing."""
         query = "SELECT id, text, metadata, digest FROM documents WHERE collection=? ORDER BY rowid"
 
-        def documents() -> list[Document]:
-            with self._database.reading() as connection:
-                return [
-                    Document(id=item, text=text, metadata=json.loads(metadata), digest=digest)
-                    for item, text, metadata, digest in connection.execute(query, (plain_text(collection),))
-                ]
+        def documents(connection: sqlite3.Connection) -> list[Document]:
+            return [
+                Document(id=item, text=text, metadata=json.loads(metadata), digest=digest)
+                for item, text, metadata, digest in connection.execute(query, (plain_text(collection),))
+            ]
 
-        return await self._async_run(documents)
+        return await self._async_read(documents)
 
     async def async_collections(self) -> dict[str, int]:
         """Return the collections with the number of their documents."""
         query = "SELECT name, (SELECT count(*) FROM documents WHERE collection = name) FROM collections ORDER BY name"
-
-        def collections() -> dict[str, int]:
-            with self._database.reading() as connection:
-                return dict(connection.execute(query))
-
-        return await self._async_run(collections)
+        return await self._async_read(lambda connection: dict(connection.execute(query)))
 
     async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
         """Return the nearest documents, nearest first; None when there is no such collection."""
-        return await self._async_run(self._query, collection, vector, limit)
 
-    def _query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
-        import numpy as np
+        def nearest(connection: sqlite3.Connection) -> list[Match] | None:
+            import numpy as np
 
-        name = plain_text(collection)
-        with self._database.reading() as connection:
+            name = plain_text(collection)
             if (known := _collection(connection, name)) is None:
                 return None
             wanted = np.asarray(vector, dtype=np.float32)
@@ -199,11 +190,11 @@ class EmbeddedStore:
             matrix = self._matrix(connection, collection, known[1])
             # Not `@`: it starts threads that wait for each other on a busy machine, longer than the sum takes.
             similarities = np.einsum("ij,j->i", matrix.vectors, wanted)
-            found = (
-                _match(connection, name, matrix.ids[row], float(similarities[row]))
-                for row in _greatest(similarities, limit)
-            )
+            rows = _greatest(similarities, limit)
+            found = (_match(connection, name, matrix.ids[row], float(similarities[row])) for row in rows)
             return [match for match in found if match is not None]
+
+        return await self._async_read(nearest)
 
     def _matrix(self, connection: sqlite3.Connection, collection: str, dimension: int) -> _Matrix:
         """Return the vectors of a collection as they lie in memory, read first when the file is another one by now."""
@@ -223,6 +214,15 @@ class EmbeddedStore:
             vectors = np.frombuffer(packed, dtype="<f4").astype(np.float32).reshape(len(ids), dimension)
             matrix = self._matrices[collection] = _Matrix(ids, {item: row for row, item in enumerate(ids)}, vectors)
         return matrix
+
+    async def _async_read[T](self, job: Callable[[sqlite3.Connection], T], *, now: bool = False) -> T:
+        """Run a job that reads the file."""
+
+        def read() -> T:
+            with self._database.reading() as connection:
+                return job(connection)
+
+        return await self._async_run(read, now=now)
 
     async def _async_run[*Ts, T](self, job: Callable[[*Ts], T], *args: *Ts, now: bool = False) -> T:
         """Run a job on the file."""
