@@ -4,7 +4,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from tests.house import build_house, say, set_up
+from custom_components.home_agent.turn import events
+from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text
 
 
@@ -31,3 +32,44 @@ async def test_tokens_add_up_and_latency_is_the_newest(hass: HomeAssistant, llm_
     assert values["cached_tokens"] is None  # disabled until somebody wants it
     assert int(values["first_token_latency"].state) <= int(values["request_duration"].state)  # type: ignore[union-attr]
     assert values["input_tokens"].name.startswith("Scripted ")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("number", [1e308, 10**18, -5, "many", True, None, [3]])
+async def test_absurd_numbers_of_a_server_cost_nothing(
+    hass: HomeAssistant, llm_server: LLMServer, number: object
+) -> None:
+    entry = await set_up(hass, llm_server)
+    usage = {"prompt_tokens": number, "completion_tokens": number, "total_tokens": number}
+    llm_server.plan(*(text("ok", usage=usage) for _ in "ab"), text("ok", usage={"prompt_tokens": 9}))
+    for _ in "abc":
+        assert speech(await say(hass, "hello")) == "ok"
+    total = entry.runtime_data.endpoints["llm-1"].stats.usage.input_tokens
+    assert total in (9, 9 + 2 * (number is True))
+    sensor = er.async_get(hass).async_get_entity_id("sensor", "home_agent", "llm-1_input_tokens")
+    assert sensor is not None
+    assert hass.states.get(sensor).state == str(total)  # type: ignore[union-attr]
+
+
+async def test_sensor_that_fails_costs_no_turn(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+
+    def fail() -> None:
+        raise ValueError("no state")
+
+    entry.runtime_data.endpoints["llm-1"].async_listen(fail)
+    llm_server.plan(text("One."), text("Two."))
+    assert speech(await say(hass, "hello")) == "One."
+    assert speech(await say(hass, "hello")) == "Two."
+
+
+async def test_what_follows_an_answer_costs_no_turn(
+    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OverflowError
+
+    await set_up(hass, llm_server)
+    monkeypatch.setattr(events, "async_history_saved", fail)
+    llm_server.plan(text("One."), text("Two."))
+    assert speech(await say(hass, "hello")) == "One."
+    assert speech(await say(hass, "hello")) == "Two."

@@ -4,10 +4,11 @@ from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
+import probatio
 import pytest
 
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, set_up
+from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
@@ -137,3 +138,28 @@ async def test_reload_context_reads_the_house_again(hass: HomeAssistant) -> None
     before = await entry.runtime_data.home.async_get()
     await hass.services.async_call(DOMAIN, "reload_context", {}, blocking=True)
     assert await entry.runtime_data.home.async_get() is not before
+
+
+@pytest.mark.parametrize("hours", [1e30, 10**400, float("nan"), float("inf")])
+async def test_hours_beyond_any_number_are_refused_with_a_sentence(hass: HomeAssistant, hours: float) -> None:
+    await set_up(hass)
+    with pytest.raises((ServiceValidationError, probatio.Invalid)):
+        await call(hass, "list_actions", hours=hours)
+    assert await call(hass, "list_actions", hours=100_000) == {"actions": []}
+
+
+@pytest.mark.parametrize("language", ["e\0n", "../en", "e" * 99, "en/../de"])
+async def test_what_is_no_language_is_refused_with_a_sentence(hass: HomeAssistant, language: str) -> None:
+    await set_up(hass)
+    with pytest.raises(ServiceValidationError):
+        await call(hass, "process", text="turn on bed light", language=language)
+    answer = await say(hass, "turn on bed light", language=language)  # by Home Assistant's own action
+    assert speech(answer)
+
+
+async def test_nothing_to_undo_is_refused_with_a_sentence(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    with pytest.raises(ServiceValidationError, match="nothing to undo"):
+        await call(hass, "undo")
+    with pytest.raises(ServiceValidationError, match="nothing to undo"):
+        await call(hass, "undo", action_id="none")

@@ -19,7 +19,7 @@ from .services import async_register_services
 from .settings.search import RetrievalSettings
 from .support.const import CONF_DEBUG_LOGGING, LOGGER
 from .support.issues import async_clear
-from .support.storage import async_remove_file
+from .support.storage import async_remove_file, async_sweep
 from .tools.custom import configuration
 from .transcript.conversations import async_remove_conversations
 
@@ -30,6 +30,7 @@ CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     """Register the actions, which exist whether an entry is loaded or not, and keep what stands in YAML."""
     configuration.keep(hass, config)
+    await async_sweep(hass)
     async_register_services(hass)
     return True
 

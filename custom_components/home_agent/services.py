@@ -19,6 +19,7 @@ import probatio
 
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .home.exposure import may_know
+from .languages.data import is_language
 from .policy.channels import async_put_outside, is_channel
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
@@ -29,7 +30,7 @@ from .search.passages import COLLECTION, Entry
 from .settings.profile import Profile
 from .support.const import DOMAIN
 from .support.encoding import plain_text
-from .support.errors import HomeAgentError, KnowledgeError
+from .support.errors import KnowledgeError, ToolError
 from .tools.custom.configuration import async_read_again
 from .tools.registry import TurnAPI, llm_context_of
 from .turn.turn import Turn, TurnRequest, current_request, current_turn, running
@@ -57,6 +58,7 @@ ATTR_METADATA = "metadata"
 ATTR_DOCUMENT = "document"
 MAX_TEXT = 200_000  # characters; what is longer is a file
 MAX_TITLE = 200  # characters
+MAX_HOURS = 100_000
 MAX_METADATA = 20  # values
 
 
@@ -151,6 +153,8 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     """Let a profile answer; return the answer and what it took."""
     runtime = _runtime(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    if not is_language(call.data.get(ATTR_LANGUAGE) or call.hass.config.language):
+        raise _invalid("language_invalid")
     request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=_channels(call))
     token = current_request.set(request)
     try:
@@ -216,12 +220,15 @@ async def _async_undo(call: ServiceCall) -> ServiceResponse:
     profile = next(iter(runtime.profiles.values()), Profile())
     turn = await _async_turn(call, profile, conversation_id or call.context.id)
     arguments = {ATTR_ACTION_ID: action_id} if action_id else {}
-    await tool.plan(call.hass, arguments, turn)  # raises when there is nothing
+    try:
+        tool.way(call.hass, arguments, turn)
+    except ToolError as err:
+        raise _invalid(str(err.translation_key)) from err
     result = await runtime.policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args=arguments))
     if turn.record.request_id is not None:
         return await async_put_outside(call.hass, runtime.policy, turn)
     if result.error:
-        raise HomeAgentError("tool_refused", detail=str(result.data["error"]))
+        raise _invalid("tool_refused", detail=str(result.data["error"]))
     return cast(ServiceResponse, result.data["result"])
 
 
@@ -230,6 +237,8 @@ async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
     may_see = await _async_may_see(call)
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
     hours, entity_ids = call.data.get(ATTR_HOURS), set(call.data.get(ATTR_ENTITY_ID, ()))
+    if hours is not None and not hours <= MAX_HOURS:
+        raise _invalid("list_hours", most=str(MAX_HOURS))
     begin = dt_util.utcnow() - timedelta(hours=hours) if hours is not None else None
 
     def knows(entity_id: str) -> bool:

@@ -17,7 +17,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 from custom_components.home_agent.client.endpoint import ModelFacts
 from custom_components.home_agent.policy.journal import JOURNALS
 from custom_components.home_agent.support.const import DOMAIN
-from custom_components.home_agent.support.storage import RETRY_DELAY, SAVE_DELAY, StoredFile, Trouble
+from custom_components.home_agent.support.storage import RETRY_DELAY, SAVE_DELAY, StoredFile, Trouble, async_sweep
 from custom_components.home_agent.transcript.conversations import CONVERSATIONS
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
@@ -148,11 +148,7 @@ async def test_file_of_another_shape_is_set_aside(
     content = f'{{"version": 1, "minor_version": 1, "key": "k", "data": {data}}}'
     file.write_text(content)
     await loaded_again(hass, entry)
-    is_models = ".models." in file.name
-    if is_models and data.startswith("{"):  # what is no fact in it is left out
-        assert not told(hass)
-    else:
-        assert (file.parent / told(hass)[Trouble.BROKEN]).read_text() == content
+    assert (file.parent / told(hass)[Trouble.BROKEN]).read_text() == content
     await use_all(hass, entry, llm_server)
     await hass.config_entries.async_unload(entry.entry_id)
     assert json.loads(file.read_text())["data"] != json.loads(data)
@@ -187,6 +183,63 @@ async def test_item_that_is_none_costs_only_itself(
     assert len(runtime.journal.newest_first(lambda action: True)) == 1
     assert runtime.knowledge.counts["documents"] == 1
     assert runtime.endpoints["llm-1"]._statistics.of("a model").window == 4096
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}",
+        '{"version": 1, "minor_version": 1, "key": "k", "data": null}',
+        '{"version": 1, "minor_version": 1, "key": "k", "data": {"actions": [1], "documents": ["a"], "conversations": [{}]}}',
+        '{"version": 1, "data": {"actions": [{"id": 3}], "documents": [[]], "conversations": [{"a": 1}]}, "key": "k"}',
+        "[1, 2]",
+        '"words"',
+    ],
+)
+async def test_file_of_which_nothing_can_be_read_is_never_overwritten(
+    hass: HomeAssistant, entry: MockConfigEntry, file: Path, llm_server: LLMServer, content: str
+) -> None:
+    file.write_text(content)
+    await loaded_again(hass, entry)
+    [copy] = file.parent.glob(f"{file.name}.corrupt.*")
+    assert copy.read_text() == content
+    assert told(hass) == {Trouble.BROKEN: copy.name}
+    await use_all(hass, entry, llm_server)
+    await hass.config_entries.async_unload(entry.entry_id)
+    assert copy.read_text() == content
+    assert file.exists()
+
+
+async def test_of_a_file_with_items_that_are_none_a_copy_is_kept(
+    hass: HomeAssistant, entry: MockConfigEntry, storage: Path, llm_server: LLMServer
+) -> None:
+    await loaded_again(hass, entry)
+    await use_all(hass, entry, llm_server)
+    await hass.config_entries.async_unload(entry.entry_id)
+    file = storage / f"{DOMAIN}.journal.{entry.entry_id}"
+    content = json.loads(file.read_text())
+    content["data"]["actions"].append({"words": "precious"})
+    file.write_text(json.dumps(content))
+    for _ in range(2):  # one copy, however often it is read
+        await loaded_again(hass, entry)
+        [copy] = storage.glob(f"{file.name}.corrupt.*")
+        assert "precious" in copy.read_text()
+        assert told(hass) == {Trouble.BROKEN: copy.name}
+        assert len(entry.runtime_data.journal.newest_first(lambda action: True)) == 1
+        await hass.config_entries.async_unload(entry.entry_id)
+
+
+async def test_what_interrupted_writes_left_is_swept(hass: HomeAssistant, storage: Path) -> None:
+    ours = [storage / "tmpabcd1234", storage / "tmp_x"]
+    for path in ours:
+        path.write_text('{"version": 1,"minor_version": 1,"key": "home_agent.journal.x","data": {"actions": [')
+    others = [storage / "tmpother", storage / "tmpempty", storage / "home_agent.journal.x", storage / "tmpfolder"]
+    others[0].write_text('{"version": 1, "key": "core.config_entries", "data": {"key": "home_agent')
+    others[1].write_text("")
+    others[2].write_text('{"key": "home_agent.journal.x"}')
+    others[3].mkdir()
+    await async_sweep(hass)
+    assert [path.exists() for path in (*ours, *others)] == [False, False, True, True, True, True]
 
 
 async def test_full_disk_is_told_until_there_is_room(

@@ -27,7 +27,8 @@ from ..policy.channels import async_put
 from ..policy.confirmed import async_answer_reply
 from ..settings.profile import Profile
 from ..speech import speakable_text
-from ..support.errors import HomeAgentError
+from ..support.const import LOGGER
+from ..support.errors import HomeAgentError, where_of
 from ..support.localize import async_error_text
 from ..support.masking import Mask
 from ..transcript.summary import async_sum_up
@@ -134,7 +135,10 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
             response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
         chat_log.async_add_assistant_content_without_tools(AssistantContent(agent_id=turn.agent_id, content=text))
     if not said.failed:
-        _keep(exchange, answer)
+        try:
+            _keep(exchange, answer)
+        except Exception as err:  # noqa: BLE001 - the answer is there, whatever becomes of what is kept of it
+            LOGGER.error("An answer could not be kept: %s", where_of(err))
     return ConversationResult(
         response=response,
         conversation_id=chat_log.conversation_id,

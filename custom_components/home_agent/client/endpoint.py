@@ -15,6 +15,7 @@ from homeassistant.util import dt as dt_util
 
 from ..settings.endpoint import EndpointConfig
 from ..support import issues
+from ..support.const import LOGGER
 from ..support.errors import (
     LLMAuthError,
     LLMCertificateError,
@@ -23,12 +24,14 @@ from ..support.errors import (
     LLMModelNotFoundError,
     LLMRateLimitError,
     LLMTimeoutError,
+    where_of,
 )
 from ..support.masking import Mask, mask
 from ..support.outages import CircuitBreaker
 from ..support.storage import Report, StoredFile
 from ..turn.turn import TurnRecord, Usage
 from .chat_completions import ChatCompletionsClient
+from .error_map import is_window
 from .model import Reply
 
 WINDOW_HOLDS = timedelta(days=1)
@@ -90,8 +93,12 @@ def _read(content: dict[str, Any]) -> dict[str, ModelFacts]:
     found: dict[str, ModelFacts] = {}
     for key, item in content.items():
         match item:
-            case {"factor": float(factor), "window": int() | None as window} if 0.1 < factor < 10:
+            case {"factor": float(factor), "window": None} if 0.1 < factor < 10:
+                found[key] = ModelFacts(factor)
+            case {"factor": float(factor), "window": int(window)} if 0.1 < factor < 10 and is_window(window):
                 found[key] = ModelFacts(factor, window)
+    if content and not found:
+        raise ValueError("no facts of models")
     return found
 
 
@@ -186,7 +193,7 @@ class Endpoint:
                 async_keeps_failing(self._hass, self.config, error)
 
     async def _async_ask_window(self) -> None:
-        if (window := await self.client.async_context_window()) is None:
+        if (window := await self.client.async_context_window()) is None or not is_window(window):
             return
         if window != (self._told or window):
             self._refused = None  # by another window, or by another model under the same name
@@ -214,9 +221,12 @@ class Endpoint:
 
     @callback
     def async_publish(self) -> None:
-        """Tell the listeners, once per turn: a turn with tools makes several requests."""
+        """Tell the listeners, once per turn: a turn with tools makes several requests. What they raise costs no answer."""
         for listener in tuple(self._listeners):
-            listener()
+            try:
+                listener()
+            except Exception as err:  # noqa: BLE001 - the answer is there, whatever becomes of a number about it
+                LOGGER.error("A sensor of %s failed unexpectedly: %s", self.config.title, where_of(err))
 
 
 @callback

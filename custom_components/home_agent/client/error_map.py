@@ -30,7 +30,7 @@ from ..support.errors import (
 
 MAX_DETAIL = 200  # characters of a server's message that are kept
 MAX_READ = 2_000  # characters of it that are looked at
-SMALLEST_WINDOW = 256  # tokens; anything less is none
+SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000  # tokens; anything else is none
 NO_CREDIT = "llm_no_credit"
 
 _CONTEXT = re.compile(
@@ -141,12 +141,17 @@ def _error_class(status: int, said: str) -> type[LLMError]:
     return LLMError if status >= 500 else LLMResponseError
 
 
+def is_window(tokens: int) -> bool:
+    """Return whether a number from a server can be a context window."""
+    return SMALLEST_WINDOW <= tokens <= LARGEST_WINDOW
+
+
 def _limit(fields: Mapping[str, Any]) -> int | None:
     """Return the window that a refusal names, in tokens."""
     told, message = fields.get("n_ctx"), str(fields.get("message") or "")[:MAX_READ]
     found = [told] if isinstance(told, int) else []
     found += [int(match[1].replace(",", "")) for pattern in _LIMITS if (match := pattern.search(message))]
-    return next((limit for limit in found if limit >= SMALLEST_WINDOW), None)
+    return next((limit for limit in found if is_window(limit)), None)
 
 
 def wait_before_retry(error: LLMError, *, default: float, limit: float) -> float | None:

@@ -7,7 +7,6 @@ A token costs three function starts: one in each of `ChunkParser.feed`, `DeltaSt
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-import math
 import re
 from typing import Any
 
@@ -25,6 +24,7 @@ MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens 
 MAX_ARGUMENTS = 100_000  # characters of all its tool calls
 MAX_CALLS = 64
 MAX_CHUNKS = 150_000
+MAX_TOKENS = 100_000_000  # of one request; a server that counts more counts something else
 
 type Delta = AssistantContentDeltaDict
 
@@ -343,13 +343,13 @@ class DeltaStream:
 
 
 def usage_from_body(usage: object) -> Usage | None:
-    """Return the token numbers of a response, None when it has none; what is not a number counts as none."""
+    """Return the token numbers of a response, None when it has none; what no request can have taken counts as none."""
     if not isinstance(usage, Mapping):
         return None
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
     sent, answered, cached = (
-        int(number) if isinstance(number, (int, float)) and math.isfinite(number) else 0
+        int(number) if isinstance(number, (int, float)) and 0 <= number <= MAX_TOKENS else 0
         for number in (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
     )
     return Usage(input_tokens=sent, output_tokens=answered, cached_tokens=cached) if sent else None

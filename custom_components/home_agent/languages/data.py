@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
+import re
 from typing import Any
 
 from homeassistant.core import HomeAssistant
@@ -134,6 +135,14 @@ _SECTIONS: Mapping[str, type[Any]] = {
 }
 LOADED: set[str] = set()
 """Codes of the languages whose data was read ahead."""
+
+
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
+
+
+def is_language(language: str) -> bool:
+    """Return whether a text can be the code of a language: it is a part of names of files."""
+    return _LANGUAGE.fullmatch(language) is not None
 
 
 def base_of(language: str) -> str:

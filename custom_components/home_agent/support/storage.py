@@ -6,9 +6,13 @@ cannot be written is tried again.
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+import re
+from shutil import copy2
+from tempfile import gettempprefix
 from typing import Any
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE
@@ -16,13 +20,14 @@ from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, cal
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.json import json_bytes
-from homeassistant.helpers.storage import Store, UnsupportedStorageVersionError
+from homeassistant.helpers.storage import STORAGE_DIR, Store, UnsupportedStorageVersionError
 from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN, LOGGER
 
 VERSION = 1
 SAVE_DELAY = 10  # seconds
+BEGINNING = 512  # bytes of a file that say whose it is
 RETRY_DELAY = 300  # seconds until a file that could not be written is tried again
 
 type Content = dict[str, Any]
@@ -80,8 +85,10 @@ class StoredFile:
         if not self._usable:  # that was said
             return None
         try:
-            content = await self._store.async_load()
-            return None if content is None else await self._hass.async_add_executor_job(read, content)
+            if (content := await self._store.async_load()) is not None:
+                return await self._hass.async_add_executor_job(read, content)
+            if await self._hass.async_add_executor_job(self._stamp) is not None:
+                await self._async_set_aside("nothing in it")
         except UnsupportedStorageVersionError:
             self._give_up(Trouble.NEWER)
         except HomeAssistantError, OSError:
@@ -91,12 +98,14 @@ class StoredFile:
         return None
 
     async def async_load_items[Item](self, key: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
-        """Return the items of the list under a key; one that cannot be read is left out. Never raises.
+        """Return the items of the list under a key; one that cannot be read is left out, and a copy of the file is kept.
 
-        `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for what is none.
+        A file of which none can be read is none of ours. Never raises. `read` raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for what is none.
         """
+        lost = 0
 
         def read_all(content: Content) -> list[Item]:
+            nonlocal lost
             if not isinstance(items := content[key], list):
                 raise TypeError(key)
             found: list[Item] = []
@@ -105,11 +114,16 @@ class StoredFile:
                     found.append(read(item))
                 except KeyError, TypeError, ValueError, AttributeError:
                     continue
+            if items and not found:
+                raise ValueError(key)
             if lost := len(items) - len(found):
                 LOGGER.warning("%d items of %s cannot be read and are left out", lost, self._store.key)
             return found
 
-        return await self.async_load(read_all) or []
+        items = await self.async_load(read_all) or []
+        if lost and (copy := await self._hass.async_add_executor_job(self._copy)) is not None:
+            self._report(Trouble.BROKEN, copy, True)
+        return items
 
     @property
     def is_usable(self) -> bool:
@@ -215,6 +229,19 @@ class StoredFile:
         LOGGER.warning("What was stored cannot be used (%s): %s", trouble.value, name)
         self._report(trouble, name, True)
 
+    def _copy(self) -> str | None:
+        """Keep a copy of the file as it is, and return what that is called; None when there is no file, or no room."""
+        path = Path(self._store.path)
+        try:
+            written = dt_util.utc_from_timestamp(path.stat().st_mtime).isoformat()
+            aside = Path(f"{path}.corrupt.{written}")  # one copy, however often it is read
+            if not aside.exists():
+                copy2(path, aside)
+        except OSError as err:
+            LOGGER.warning("No copy of %s could be made: %s", self._store.key, type(err).__name__)
+            return None
+        return aside.name
+
     async def _async_set_aside(self, error: str) -> None:
         aside = f"{self._store.path}.corrupt.{dt_util.utcnow().isoformat()}"
         try:
@@ -224,6 +251,21 @@ class StoredFile:
             return
         LOGGER.debug("%s is not what was written: %s", self._store.key, error)
         self._give_up(Trouble.BROKEN, Path(aside).name)
+
+
+async def async_sweep(hass: HomeAssistant) -> None:
+    """Delete what interrupted writes of our files have left behind; to be called before any is written."""
+    await hass.async_add_executor_job(_sweep, Path(hass.config.path(STORAGE_DIR)))
+
+
+def _sweep(folder: Path) -> None:
+    ours = re.compile(rb'"key"\s*:\s*"%s\.' % DOMAIN.encode())
+    for path in folder.glob(f"{gettempprefix()}*"):
+        with suppress(OSError):
+            with path.open("rb") as file:
+                begins = file.read(BEGINNING)
+            if ours.search(begins):
+                path.unlink()
 
 
 async def async_remove_file(hass: HomeAssistant, name: str) -> None:
