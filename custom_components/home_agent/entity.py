@@ -7,24 +7,19 @@ from homeassistant.helpers.entity import Entity
 from .support.const import DOMAIN
 
 
-def service_device(subentry: ConfigSubentry, model: str | None = None) -> DeviceInfo:
-    """Return the device of a subentry."""
-    return DeviceInfo(
-        identifiers={(DOMAIN, subentry.subentry_id)},
-        name=subentry.title,
-        manufacturer="Home Agent",
-        model=model,
-        entry_type=DeviceEntryType.SERVICE,
-    )
-
-
 class HomeAgentEntity(Entity):
     """An entity that carries the name of its device."""
 
     _attr_has_entity_name = True
     _attr_should_poll = False
 
-    def __init__(self, subentry: ConfigSubentry, model: str | None = None) -> None:
+    def __init__(self, subentry: ConfigSubentry, model: str | None) -> None:
         """Belong to a subentry."""
         self.subentry = subentry
-        self._attr_device_info = service_device(subentry, model)
+        self._attr_device_info = DeviceInfo(
+            identifiers={(DOMAIN, subentry.subentry_id)},
+            name=subentry.title,
+            manufacturer="Home Agent",
+            model=model,
+            entry_type=DeviceEntryType.SERVICE,
+        )

@@ -1,11 +1,10 @@
 """The actions of the integration: talk, confirm, undo, run a tool; index the home, add and remove documents."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
 import time
-from typing import Any, cast
+from typing import cast
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
@@ -343,28 +342,22 @@ async def _async_add_document(call: ServiceCall) -> ServiceResponse:
     """Add a document, or replace the one of the same title; return how many passages it became."""
     if (ATTR_TEXT in call.data) == (ATTR_PATH in call.data):
         raise _invalid("document_text_or_path")
+    data, knowledge, path = call.data, _runtime(call.hass).knowledge, ""
     try:
-        return await _async_added(call.hass, call.data)
+        if ATTR_PATH in data:
+            path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
+        entry = Entry(
+            collection=data[ATTR_COLLECTION],
+            title=plain_text(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
+            source=plain_text(data[ATTR_SOURCE]),
+            text=plain_text(data.get(ATTR_TEXT, "")),
+            path=path,
+            outside=data[ATTR_OUTSIDE],
+            metadata=data[ATTR_METADATA],
+        )
+        passages = await knowledge.async_add(entry)
     except KnowledgeError as err:  # what was given is wrong, not what Home Agent does
         raise _invalid(str(err.translation_key), **(err.translation_placeholders or {})) from err
-
-
-async def _async_added(hass: HomeAssistant, data: Mapping[str, Any]) -> ServiceResponse:
-    """Add a document. Raises `KnowledgeError`."""
-    knowledge = _runtime(hass).knowledge
-    path = ""
-    if ATTR_PATH in data:
-        path = await hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
-    entry = Entry(
-        collection=data[ATTR_COLLECTION],
-        title=plain_text(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
-        source=plain_text(data[ATTR_SOURCE]),
-        text=plain_text(data.get(ATTR_TEXT, "")),
-        path=path,
-        outside=data[ATTR_OUTSIDE],
-        metadata=data[ATTR_METADATA],
-    )
-    passages = await knowledge.async_add(entry)
     return {ATTR_DOCUMENT: entry.key, ATTR_COLLECTION: entry.collection, "passages": len(passages)}
 
 

@@ -264,8 +264,7 @@ async def test_providers_ride_in_the_turn_part_once_and_a_slow_one_is_left_out(
     monkeypatch.setattr(providers, "TIMEOUT", 0.01)
     _, entry = await build(50)
     injected = async_capture_events(hass, events.CONTEXT_INJECTED)
-    for provider in (Slow(), Remembers()):
-        entry.runtime_data.sources.providers.add(provider)
+    entry.runtime_data.sources.providers = providers.Providers(Slow(), Remembers())
     conversation_id = (await say(hass, "hello")).conversation_id
     await say(hass, "hello", conversation_id)
     first, second = parts(llm_server)

@@ -90,11 +90,3 @@ async def test_without_room_nobody_is_asked(asked: ContextRequest) -> None:
     sleeping = Says("memories", "one")
     sleeping.comes = False
     assert await Providers(sleeping).async_blocks(replace(asked, tokens=0), (), estimate) == {}
-
-
-async def test_registered_until_it_is_taken_back(asked: ContextRequest) -> None:
-    providers = Providers()
-    remove = providers.add(Says("memories", "one"))
-    assert await providers.async_blocks(asked, (), estimate)
-    remove()
-    assert not await providers.async_blocks(asked, (), estimate)

@@ -69,9 +69,9 @@ SECTIONS: dict[str, Fields] = {
         "additional_l2_threshold": number(0, 1_000_000, step=0.1),
     },
 }
-SECRETS = ("chroma_token", "embedding_key")
 REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
 """Switches that forget a secret, each below its field as long as there is one."""
+SECRETS = tuple(REMOVE)
 DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
 
 

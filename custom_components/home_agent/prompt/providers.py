@@ -91,17 +91,12 @@ class ContextProvider(Protocol):
 
 
 class Providers:
-    """What was registered; owned by the entry."""
+    """All of them; owned by the entry."""
 
     def __init__(self, *providers: ContextProvider) -> None:
         """Ask these, in this order."""
-        self._providers: list[ContextProvider] = list(providers)
+        self._providers: Sequence[ContextProvider] = providers
         self._outages = Outages()
-
-    def add(self, provider: ContextProvider) -> Callable[[], None]:
-        """Ask one more; return how to stop that."""
-        self._providers.append(provider)
-        return lambda: self._providers.remove(provider)
 
     async def async_blocks(
         self, request: ContextRequest, known: Collection[str], estimate: Callable[[str], int]

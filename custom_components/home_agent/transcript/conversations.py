@@ -367,12 +367,8 @@ class Conversations:
         try:
             takes = max(len(item) for item in (conversation.id, *conversation.aliases)) <= MAX_ID
             json_bytes(conversation.written)
-        except (
-            TypeError,
-            ValueError,
-            RecursionError,
-        ):  # half a character, too deep: ids and calls are what others made up
-            takes = False
+        except TypeError, ValueError, RecursionError:  # half a character, too deep
+            takes = False  # ids and calls are what others made up
         if not takes:  # it would keep all others from being written
             LOGGER.warning("A message that no file takes is not kept")
             return None

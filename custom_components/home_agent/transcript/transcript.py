@@ -577,8 +577,7 @@ class Transcripts:
         if transcript.busy:
             raise ConversationBusy
         transcript.busy = True
-        if transcript.summing_up is not None:
-            transcript.leave_off_summing_up()
+        transcript.leave_off_summing_up()
         try:
             yield transcript
         finally:
