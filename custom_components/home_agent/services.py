@@ -18,7 +18,7 @@ import probatio
 
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .home.exposure import may_know
-from .languages.data import is_language
+from .languages.data import LANGUAGE_CODE
 from .policy.channels import async_put_outside, is_channel
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
@@ -152,7 +152,7 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     """Let a profile answer; return the answer and what it took."""
     runtime = _runtime(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
-    if not is_language(call.data.get(ATTR_LANGUAGE) or call.hass.config.language):
+    if not LANGUAGE_CODE.fullmatch(call.data.get(ATTR_LANGUAGE) or call.hass.config.language):
         raise _invalid("language_invalid")
     request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=_channels(call))
     token = current_request.set(request)

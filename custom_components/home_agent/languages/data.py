@@ -136,13 +136,8 @@ _SECTIONS: Mapping[str, type[Any]] = {
 LOADED: set[str] = set()
 """Codes of the languages whose data was read ahead."""
 
-
-_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
-
-
-def is_language(language: str) -> bool:
-    """Return whether a text can be the code of a language: it is a part of names of files."""
-    return _LANGUAGE.fullmatch(language) is not None
+LANGUAGE_CODE = re.compile(r"[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
+"""What a whole text has to be to be the code of a language: it is a part of names of files."""
 
 
 def base_of(language: str) -> str:

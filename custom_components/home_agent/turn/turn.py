@@ -17,7 +17,7 @@ from homeassistant.components.conversation import ConversationInput
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er, intent
 
-from ..languages.data import LOADED, async_load, code_of, is_language
+from ..languages.data import LANGUAGE_CODE, LOADED, async_load, code_of
 from ..settings.profile import Profile
 
 
@@ -213,7 +213,7 @@ async def async_open_turn(
     hass: HomeAssistant, user_input: ConversationInput, profile: Profile, conversation_id: str
 ) -> Turn:
     """Return the turn of an input. `conversation_id` is the chat log's; the input's may be None or renamed."""
-    language = user_input.language if is_language(user_input.language or "") else hass.config.language
+    language = user_input.language if LANGUAGE_CODE.fullmatch(user_input.language or "") else hass.config.language
     if code_of(language) not in LOADED:
         await async_load(hass, language)
     user_id = user_input.context.user_id
