@@ -4,6 +4,7 @@ from itertools import pairwise
 import json
 from typing import Any
 
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant, ServiceCall
 import pytest
 
@@ -142,3 +143,21 @@ async def test_corrected_turn_stays_as_it_was_told(hass: HomeAssistant, llm_serv
     for before, after in pairwise(bodies):
         assert after[: len(before)] == before
     assert [message["role"] for message in bodies[-1]] == ["system", "user", "assistant", "user", "assistant", "user"]
+
+
+async def test_a2_a_second_model_that_was_asked_is_no_act(
+    hass: HomeAssistant, llm_server: LLMServer, socket_enabled: None
+) -> None:
+    expert = LLMServer()
+    await expert.start()
+    endpoint = {"preset": "custom", "base_url": expert.base_url, "api_key": "sk-expert", "model": "expert"}
+    second = ConfigSubentryDataWithId(
+        subentry_type="llm", data=endpoint, title="Expert", unique_id=None, subentry_id="llm-2"
+    )
+    await set_up(hass, llm_server, profile={"external_llm": "llm-2"}, more=[second])
+    expert.plan(text("Turn it on."))
+    asks = tool_call("query_external_llm", {"prompt": "How?"})
+    llm_server.plan(asks, text(CLAIM), text("I only asked."))
+    assert speech(await say(hass, "turn on the bed light")) == "I only asked."
+    await expert.stop()
+    expert.assert_done()

@@ -241,9 +241,6 @@ class Writes:
         """
         if plan.action is ActionClass.READ:
             result = await tool.run(hass, args, plan, turn)
-            turn.record.acted = (
-                turn.record.acted or plan.outside
-            )  # what a request to somewhere else did, nobody here knows
             return result.render({}) if isinstance(result, PendingResult) else result
         write = Write(hass, self, turn, tool.name, plan)
         try:
