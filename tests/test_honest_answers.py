@@ -4,10 +4,13 @@ from itertools import pairwise
 import json
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigSubentryDataWithId
-from homeassistant.core import HomeAssistant, ServiceCall
+from homeassistant.core import Context, HomeAssistant, ServiceCall
 import pytest
+from pytest_homeassistant_custom_component.common import MockUser
 
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, context_length, cut, server_error, text, tool_call
 
@@ -145,6 +148,80 @@ async def test_corrected_turn_stays_as_it_was_told(hass: HomeAssistant, llm_serv
     assert [message["role"] for message in bodies[-1]] == ["system", "user", "assistant", "user", "assistant", "user"]
 
 
+async def unlock(hass: HomeAssistant) -> None:
+    """Unlock the front door."""
+    await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
+    await hass.async_block_till_done()
+
+
+FALSE = [
+    ("en", "great, now lock the front door", "I've locked the front door."),
+    ("en", "lock the front door and tell me a joke", "I've locked the front door. Knock, knock!"),
+    ("en", "lock the front door", "The front door is locked."),
+    ("en", "last thing: lock the front door", "The front door has been locked."),
+    ("en", "when you are done, lock the front door", "Locking the front door."),
+    ("en", "write on my list that we need milk", "I've added milk to your list."),
+    ("en", "tell me, what about the bed light, can you turn it on?", "Sure, the bed light is on."),
+    ("cs", "skvěle, zamkni Front Door", "Front Door je zamčeno."),
+    ("da", "tak, lås Front Door", "Front Door er nu låst."),
+    ("fi", "kiitos, lukitse Front Door", "Lukitsin oven Front Door."),
+    ("hu", "zárd be a Front Door ajtót", "A Front Door be van zárva."),
+    ("ja", "Front Doorをロックして", "Front Doorをロックしました。"),
+    ("tr", "Front Door kilitle", "Front Door kilitlendi."),
+    ("zh", "锁上Front Door", "Front Door已锁上。"),
+]
+
+
+@pytest.mark.parametrize(("language", "words", "answer"), FALSE)
+async def test_a1_claims_without_an_act_are_not_believed(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, words: str, answer: str
+) -> None:
+    await set_up(hass, llm_server)
+    await unlock(hass)
+    llm_server.plan(text(answer), text("OK?"))
+    assert speech(await say(hass, words, language=language)) == "OK?"
+    assert set(note_of_request(llm_server, 1)) == {"note"}
+
+
+def note_of_request(server: LLMServer, number: int) -> dict[str, Any]:
+    """Return the note at the end of a request."""
+    content = server.requests[number].body["messages"][-1]["content"]
+    return dict(json.loads(content.removeprefix("<house>").removesuffix("</house>")))
+
+
+async def test_a1_a_number_that_was_not_set_is_not_believed(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    hass.states.async_set("climate.hall", "heat", {"friendly_name": "Thermostat", "temperature": 19})
+    async_expose_entity(hass, ASSISTANT, "climate.hall", should_expose=True)
+    await set_up(hass, llm_server)
+    llm_server.plan(text("Thermostat set to 21 degrees."), text("I could not."))
+    assert speech(await say(hass, "set the thermostat to 21 degrees")) == "I could not."
+    llm_server.plan(text("The thermostat is set to 19 degrees."))
+    assert speech(await say(hass, "what is it set to?")) == "The thermostat is set to 19 degrees."
+
+
+async def test_a1_a_state_that_is_not_so_is_corrected_also_in_an_answer_to_a_question(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server)
+    await unlock(hass)
+    llm_server.plan(text("Yes, the front door is locked."), text("The front door is locked, I am sure."))
+    answer = speech(await say(hass, "is the front door locked?"))
+    assert answer == "The front door is locked, I am sure.\n\nFront Door is unlocked."
+    assert note_of_request(llm_server, 1)["states"] == {"lock.front_door": "unlocked"}
+
+
+async def test_a1_half_of_what_was_asked_is_not_all(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    await unlock(hass)
+    claim = "The bed light is on and the front door is locked."
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(claim), text("The bed light is on, the door is not locked."))
+    answer = speech(await say(hass, "turn on the bed light and lock the front door"))
+    assert answer == "The bed light is on, the door is not locked."
+    assert note_of_request(llm_server, 2) | {"note": ""} == {
+        "note": "", "outcome": {"light.bed_light": "reached"}, "states": {"lock.front_door": "unlocked"},
+    }  # fmt: skip
+
+
 async def test_a2_a_second_model_that_was_asked_is_no_act(
     hass: HomeAssistant, llm_server: LLMServer, socket_enabled: None
 ) -> None:
@@ -161,3 +238,38 @@ async def test_a2_a_second_model_that_was_asked_is_no_act(
     assert speech(await say(hass, "turn on the bed light")) == "I only asked."
     await expert.stop()
     expert.assert_done()
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "answer"),
+    [
+        ("en", "turn off the bed light", "The bed light is already off."),
+        ("en", "turn off the bed light", "Done, it is off."),
+        ("en", "when did the bed light go off?", "The bed light was turned on at 7:12 and turned off at 8."),
+        ("en", "write a poem about a door", "A locked door,\nan open floor.\nThe light is on, as was before."),
+        ("en", "are all lights off?", "All lights except the bed light are on."),
+        ("en", "which lights are on?", "The ceiling lights and the kitchen lights are on, the bed light is off."),
+        ("en", "lock the front door", "The front door is locked."),
+        ("cs", "vypni Bed Light", "Bed Light už je vypnuto."),
+        ("fi", "lukitse Front Door", "Valitettavasti en voi lukita ovea Front Door."),
+        ("ja", "Front Doorを開けて", "申し訳ありませんが、Front Doorを開けることはできません。"),
+        ("zh", "Bed Light开着吗？", "Bed Light是关着的。"),
+    ],
+)  # fmt: skip
+async def test_what_is_so_takes_one_request(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, words: str, answer: str
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(answer))
+    assert speech(await say(hass, words, language=language)) == answer
+    assert len(llm_server.requests) == 1
+
+
+async def test_what_a_user_may_not_read_is_not_told(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    await unlock(hass)
+    user = MockUser().add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"light.bed_light": True}}})
+    llm_server.plan(text("Yes, the front door is locked."))
+    answer = await say(hass, "is the front door locked?", context=Context(user_id=user.id))
+    assert speech(answer) == "Yes, the front door is locked."

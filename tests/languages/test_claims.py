@@ -1,9 +1,18 @@
 """What counts as "I have done it", per language; everything else an assistant says does not."""
 
+import time
+
 import pytest
 
+from custom_components.home_agent.languages.claims import (
+    asks_for_action,
+    claims_action,
+    looks_back,
+    numbers_in,
+    parts_of,
+    told_in,
+)
 from custom_components.home_agent.languages.data import data_of, language_codes
-from custom_components.home_agent.languages.phrases import claims_action, looks_back
 
 CLAIMS = {
     "en": [
@@ -40,6 +49,13 @@ CLAIMS = {
     "pl": ["Włączyłem światło.", "Gotowe.", "Światło zostało wyłączone."],
     "pt": ["Acendi a luz.", "Feito.", "A luz foi desligada."],
     "sv": ["Jag har tänt lampan.", "Klart!", "Lampan är nu tänd."],
+    "cs": ["Zamkl jsem dveře.", "Hotovo.", "Rozsvítila jsem v kuchyni.", "Televize byla zapnuta.", "Přidal jsem mléko.", "Zavírám žaluzie."],
+    "da": ["Jeg har låst døren.", "Det er gjort!", "Jeg tænder lyset.", "Lyset er blevet slukket."],
+    "fi": ["Lukitsin oven.", "Valmis!", "Selvä, tehty.", "Sytytän valon.", "Valot sammutettiin."],
+    "hu": ["Bezártam az ajtót.", "Kész!", "Felkapcsoltam a lámpát.", "Rendben, megvan.", "Bekapcsolom a tévét."],
+    "ja": ["ドアをロックしました。", "ライトをつけました。", "完了しました。", "エアコンを26度に設定しました。", "追加しておきました。"],
+    "tr": ["Kapıyı kilitledim.", "Işığı kapattım.", "Tamamlandı.", "Termostat ayarlandı.", "Televizyonu açıyorum."],
+    "zh": ["已打开厨房灯。", "我已经把门锁上了。", "好的，完成了。", "灯都关了。", "正在关闭窗帘。"],
 }  # fmt: skip
 NO_CLAIMS = {
     "en": [
@@ -69,6 +85,13 @@ NO_CLAIMS = {
     "pl": ["Światło jest włączone.", "Nie włączyłem światła."],
     "pt": ["A luz está acesa.", "Não acendi a luz."],
     "sv": ["Lampan är tänd.", "Jag har inte tänt lampan."],
+    "cs": ["Světlo svítí.", "Nezamkl jsem dveře.", "Mám rozsvítit?", "Nemohu zamknout dveře.", "Bohužel jsem nic nezapnul."],
+    "da": ["Lyset er tændt.", "Jeg har ikke låst døren.", "Skal jeg tænde lyset?", "Jeg kan tænde lyset."],
+    "fi": ["Valo on päällä.", "En lukinnut ovea.", "Sytytänkö valon?", "Voin sytyttää valon."],
+    "hu": ["A lámpa be van kapcsolva.", "Nem zártam be az ajtót.", "Felkapcsoljam?", "Sajnos nem sikerült."],
+    "ja": ["ライトは消えています。", "ドアをロックできませんでした。", "ライトをつけましょうか？", "すみません、わかりませんでした。"],
+    "tr": ["Işık açık.", "Kapıyı kilitleyemedim.", "Işığı açayım mı?", "Işığı açabilirim.", "Cihazı bulamadım."],
+    "zh": ["厨房灯开着。", "我没有打开灯。", "要我打开灯吗？", "抱歉，无法锁门。"],
     "xx": ["Das Licht ist jetzt an."],
 }  # fmt: skip
 
@@ -102,6 +125,9 @@ def test_a_claim_among_other_sentences() -> None:
         ("de", "ist das Licht an"), ("fr", "merci"), ("es", "¿está encendida la luz?"), ("it", "hai chiuso la porta?"),
         ("en", "status of the front door"), ("en", "check the door"), ("en", "great, thanks"), ("de", "zeig die offenen Fenster"),
         ("nl", "waarom is het licht aan"), ("ru", "ты выключил свет?"), ("ru", "что ты сделал"),
+        ("en", "when did you lock the door"), ("en", "what did you do"), ("en", "tell me what you did"), ("cs", "co jsi udělal"),
+        ("da", "tak"), ("fi", "suljitko oven"), ("hu", "becsuktad az ajtót"), ("ja", "ドアを閉めましたか"), ("tr", "kapıyı kapattın mı"),
+        ("zh", "谢谢"),
     ],
 )  # fmt: skip
 def test_what_looks_back(language: str, text: str) -> None:
@@ -116,10 +142,111 @@ def test_what_looks_back(language: str, text: str) -> None:
         ("de", "mach das Licht an"), ("de", "Kannst du bitte das Licht einschalten?"), ("fr", "allume la lumière"),
         ("fr", "Peux-tu fermer les volets ?"), ("es", "¿Puedes encender la luz?"), ("it", "accendi la luce"), ("nl", "doe het licht aan"),
         ("nl", "Kun je het licht uitdoen?"), ("ru", "включи свет"), ("pl", "włącz światło"), ("xx", "zxcv"),
+        ("en", "tell the thermostat to go to 23 degrees"), ("en", "write milk on the list"), ("en", "last thing, lock the door"),
+        ("cs", "zamkni dveře"), ("cs", "Můžeš zamknout dveře?"), ("da", "Kan du låse døren?"), ("fi", "Voitko lukita oven?"),
+        ("hu", "Be tudod kapcsolni a tévét?"), ("ja", "ライトをつけてもらえますか？"), ("tr", "Kapıyı kilitler misin?"), ("zh", "你能打开灯吗？"),
     ],
 )  # fmt: skip
 def test_what_asks_for_an_action(language: str, text: str) -> None:
     assert not looks_back(text, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "great, now lock the front door"), ("en", "turn on the light and tell me a joke"), ("en", "thanks. close the garage"),
+        ("en", "what I want is the light on"), ("en", "oh great, what about the door, can you lock it?"), ("cs", "díky, zamkni dveře"),
+        ("de", "super, und jetzt schließ die Tür ab"), ("ja", "ありがとう、次はドアを閉めて"), ("zh", "谢谢，现在关上车库门"), ("tr", "teşekkürler, ışığı kapat"),
+    ],
+)  # fmt: skip
+def test_a_request_behind_a_lead_in(language: str, text: str) -> None:
+    assert asks_for_action(text, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "did you turn off the light and close the door"), ("en", "thanks"), ("en", "thank you, great"), ("en", ""),
+        ("en", "when I left, was the door locked?"), ("de", "hast du, wie immer, die Tür abgeschlossen?"), ("cs", "díky moc"),
+    ],
+)  # fmt: skip
+def test_no_request_in_any_part(language: str, text: str) -> None:
+    assert not asks_for_action(text, language) or not text
+
+
+STATES = {
+    "en": [("The bed light's off.", {"off"}), ("Both lights are on.", {"on"}), ("No, the door is locked.", {"locked"}),
+           ("The door was locked.", set()), ("All but the door are open, only that is closed.", set()),
+           ("The garage opened twice today.", set()), ("The lamp is on the table.", set()), ("It is already closed.", {"closed"})],
+    "de": [("Das Licht ist an.", {"on"}), ("Nein, die Tür ist abgeschlossen.", {"locked"}), ("Die Tür war offen.", set())],
+    "fr": [("La porte n'est pas verrouillée.", set()), ("La lampe est déjà éteinte.", {"off"})],
+    "es": [("La tele ya está apagada.", {"off"})],
+    "it": [("La porta è chiusa a chiave.", {"closed", "locked"})],
+    "nl": [("De deur is op slot.", {"locked"}), ("De deur is van het slot.", {"unlocked"})],
+    "pl": [("Drzwi są zamknięte na klucz.", {"closed", "locked"})],
+    "ru": [("Свет включён.", {"on"}), ("Дверь была закрыта.", set())],
+    "pt": [("A luz está acesa.", {"on"})],
+    "sv": [("Dörren är låst.", {"locked"}), ("Dörren är olåst.", {"unlocked"})],
+    "cs": [("Dveře jsou zamčené.", {"locked"}), ("Dveře nejsou zamčené.", set())],
+    "da": [("Lyset er slukket.", {"off"})],
+    "fi": [("Valo on pois päältä.", {"off"}), ("Ovi ei ole lukossa.", set())],
+    "hu": [("A tévé ki van kapcsolva.", {"off"})],
+    "ja": [("ドアは施錠されています。", {"locked"}), ("テレビは消えています。", {"off"}), ("ドアは施錠されていません。", set())],
+    "tr": [("Kapı kilitli.", {"locked"}), ("Kapı kilitli değil.", set())],
+    "zh": [("前门已锁上。", {"locked"}), ("前门没有锁。", set())],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "states"), [(code, *row) for code, rows in STATES.items() for row in rows]
+)
+def test_what_a_sentence_says_of_states(language: str, sentence: str, states: set[str]) -> None:
+    assert {state for told in told_in(sentence, language) for state in told.states} == states
+
+
+@pytest.mark.parametrize(
+    ("sentence", "numbers", "plain"),
+    [
+        ("The thermostat is set to 21.5 degrees.", (21.5,), ()),
+        ("Dimmed to 40 %.", (40.0,), ()),
+        ("I set it to 21.", (), (21.0,)),
+        ("It closed at 7:12.", (), ()),
+        ("エアコンは２６度です。", (26.0,), ()),
+    ],
+)
+def test_numbers_of_a_sentence(sentence: str, numbers: tuple[float, ...], plain: tuple[float, ...]) -> None:
+    told = told_in(sentence, "en")
+    assert tuple(value for item in told for value in item.numbers) == numbers
+    assert tuple(value for item in told for value in item.plain_numbers) == plain
+
+
+LONG = 100_000
+KINDS = [
+    "a", " ", "\n", ".", "“", '"', "«", "„", "「", "`", "```", "*", "1", "1.", "1,", "7:", "%", "a ", "i have ", "ich habe ", "j'ai ", "is ",
+    "turned the ", "turned ", "switched on ", "light is on. ", "?", "開", "已", "。", ", ", "and ", "thanks ", "\u0301", "ışık ", "не ",
+    "jeg har ", "chiuso con ", "zamknięte ", "i've turned on the light, ", "(", "\\", "🙂", "\x00", "\u200b", "ß", "ﬁ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_no_text_takes_long(kind: str) -> None:
+    text = (kind * LONG)[:LONG]
+    for language in STATES:  # compiled before the clock runs
+        told_in("", language)
+        looks_back("", language)
+    began = time.process_time()
+    for language in STATES:
+        told_in(text, language)
+        asks_for_action(text, language)
+        parts_of(text, language)
+        numbers_in(text)
+    assert time.process_time() - began < 0.1 * len(STATES)
+
+
+def test_of_a_long_answer_both_ends_are_read() -> None:
+    filler = "Nothing to see here. " * 5000
+    assert claims_action(f"I've turned on the light. {filler}", "en")
+    assert claims_action(f"{filler} I've turned on the light.", "en")
 
 
 def test_every_language_is_tried() -> None:

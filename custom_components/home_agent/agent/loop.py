@@ -14,13 +14,14 @@ from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
 from ..client.model import ChatRequest, Message, Reply, ToolSpec
-from ..languages.phrases import claims_action, looks_back
+from ..policy.questions import async_states
 from ..speech import speakable
 from ..support.const import LOGGER
 from ..support.errors import LLMContextLengthError, LLMEndlessError, LLMError, LLMResponseError
 from ..support.localize import async_error_text, async_text
 from ..turn import events
 from ..turn.turn import Turn
+from .claims import Untrue
 
 MORE_REQUESTS = 2
 """Requests of a turn besides one for each tool call: the answer, and one more when it is not true or the prompt was too long."""
@@ -42,8 +43,12 @@ class Agent:
     chat_log: conversation.ChatLog
     tools: Sequence[ToolSpec]
     build: BuildMessages
-    note: Callable[[], None] | None = None
-    """Puts behind the last answer, for all later requests, what was really done. None: nobody checks what is claimed."""
+    note: Callable[[Mapping[str, str]], None] | None = None
+    """Puts behind the last answer, for all later requests, what was really done, or the states that it got wrong."""
+    judge: Callable[[str], Awaitable[Untrue | None]] | None = None
+    """Returns what is not true in an answer. None: nobody checks what is claimed."""
+    may_name_others: Callable[[str], bool] | None = None
+    """Whether an answer may be about more than what was done: else it is not judged in a turn that did something."""
     last_word: Callable[[], None] | None = None
     """Puts behind the newest results, for all later requests, that no more tools may be called. None: that is not told."""
     response_format: Mapping[str, Any] | None = None
@@ -57,25 +62,25 @@ class Agent:
 
         Raises `LLMError` when the model could not be asked at all; after that every problem becomes part of the answer.
         """
-        correcting = False
+        correcting: Untrue | None = None
         try:
             while True:
                 if await self._async_step(correcting=correcting):
                     continue
                 last = self.chat_log.content[-1]
                 words = last.content if isinstance(last, conversation.AssistantContent) else None
-                is_true = not self.tools or self.turn.record.acted
-                if self.note is None or correcting or is_true or not self._claims_falsely(words or ""):
+                untrue = None if correcting or self.note is None else await self._async_untrue(words or "")
+                if self.note is None or untrue is None:
                     return
                 if self._requests_left <= 0:
-                    await self._async_say(await self._what_is_true(after=False))
+                    await self._async_say(await self._async_what_is_true(untrue, after=False))
                     return
-                self.note()
-                correcting = True
+                self.note({} if untrue.nothing_done else untrue.states)
+                correcting = untrue
         finally:
             self.endpoint.async_publish()
 
-    async def _async_step(self, *, correcting: bool) -> bool:
+    async def _async_step(self, *, correcting: Untrue | None) -> bool:
         """Ask once, and again when the request was too long; return whether tool results wait for an answer.
 
         The answer and the results of its tool calls end up in the chat log.
@@ -103,7 +108,7 @@ class Agent:
             turn.record.requests += 1
             stream = self._deltas(request, last_try=last_try)
             if correcting:
-                stream = self._honest(stream)
+                stream = self._honest(stream, correcting)
             if turn.spoken:
                 stream = self._not_silent(speakable(stream))
             try:
@@ -175,7 +180,7 @@ class Agent:
         text = await async_error_text(self.hass, self.turn.language, error)
         return {"content": text} if reply.started else {"role": "assistant", "content": text}
 
-    async def _honest(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+    async def _honest(self, stream: AsyncGenerator[Delta], corrected: Untrue) -> AsyncGenerator[Delta]:
         """Pass the deltas of a correction on; when it claims the same again or does not come, say what is true."""
         words = ""
         called = False
@@ -185,20 +190,27 @@ class Agent:
                 called = called or bool(delta.get("tool_calls"))
                 yield delta
         except LLMError:  # the claim was heard: it must not be all that is said
-            yield {"role": "assistant", "content": await self._what_is_true(after=False)}
+            yield {"role": "assistant", "content": await self._async_what_is_true(corrected, after=False)}
             return
-        if not called and self._claims_falsely(words):
-            yield {"content": await self._what_is_true(after=True)}
+        if not called and (untrue := await self._async_untrue(words)) is not None:
+            yield {"content": await self._async_what_is_true(untrue, after=True)}
 
-    def _claims_falsely(self, answer: str) -> bool:
-        """Return whether an answer claims an action though nothing was done in its turn, and none is waiting for a yes."""
-        turn = self.turn
-        if turn.record.acted or turn.record.request_id is not None:
-            return False
-        return claims_action(answer, turn.language) and not looks_back(turn.text, turn.language)
+    async def _async_untrue(self, answer: str) -> Untrue | None:
+        """Return what is not true in an answer; one that is only about what was done in its turn is not judged."""
+        if self.judge is None or not self.tools:
+            return None
+        if self.turn.record.acted and self.may_name_others is not None and not self.may_name_others(answer):
+            return None
+        return await self.judge(answer)
 
-    async def _what_is_true(self, *, after: bool) -> str:
-        return await self._notice("nothing_changed" if self.turn.record.outcomes else "nothing_was_done", after=after)
+    async def _async_what_is_true(self, untrue: Untrue, *, after: bool) -> str:
+        """Return a sentence of ours: that nothing was done, or what the things are of which something else was said."""
+        if untrue.nothing_done or not untrue.states:
+            return await self._notice(
+                "nothing_changed" if self.turn.record.outcomes else "nothing_was_done", after=after
+            )
+        text = await async_states(self.hass, self.turn.language, untrue.states)
+        return f"\n\n{text}" if after else text
 
     async def _not_silent(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
         """Pass the deltas on, and a sentence of ours when nothing in the answer could be spoken (an emoji alone)."""

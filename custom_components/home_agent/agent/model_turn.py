@@ -20,6 +20,7 @@ from ..support.const import DOMAIN
 from ..tools.registry import TurnAPI, llm_context_of, policed
 from ..transcript.transcript import Transcript
 from ..turn.turn import Answer, Origin, Turn
+from .claims import ClaimCheck
 from .loop import Agent
 from .runtime import RuntimeData
 
@@ -112,7 +113,9 @@ class ModelTurn:
             chat_log=chat_log,
             tools=requests.offered.specs,
             build=requests.async_messages,
-            note=requests.note_what_was_done,
+            note=requests.note_what_is_true,
+            judge=ClaimCheck(hass=self.hass, turn=turn, home=runtime.sources.home).async_untrue,
+            may_name_others=requests.may_name_others,
             last_word=requests.note_last_request,
             question=partial(async_put, self.hass, runtime.policy, turn),
         )

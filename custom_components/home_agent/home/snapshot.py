@@ -6,8 +6,9 @@ possible.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+import re
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_listen_entity_updates
@@ -34,9 +35,13 @@ from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared
 
 MAX_NAME = 200  # characters; one name must not take the room of all others
+MAX_LOOKED_AT = 4000  # characters of a text in which names are looked for
+STEM = 4  # letters by which a word is known in any form; two of a script without spaces
 MAX_READINGS = 2  # in a row, for one who asks, while the home keeps changing
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
 
+FIRST_UNSPACED = "\u0e00"  # scripts that write no spaces are all from here on
+_WORD = re.compile(r"\w+")
 _ENTITY_CHANGES = {
     "aliases", "area_id", "capabilities", "device_class", "device_id", "entity_id", "has_entity_name", "labels", "name",
     "original_device_class", "original_name", "supported_features", "unit_of_measurement",
@@ -76,6 +81,15 @@ class HomeSnapshot:
     """By entity id; what people control most comes first, then by id."""
     areas: Mapping[str, HomeArea] = field(default_factory=dict)
     """By area id, sorted by floor level and name; areas without an exposed entity included."""
+    stems: frozenset[str] = frozenset()
+    """How the longest word of each name of an entity begins."""
+
+    def may_name_others(self, text: str, than: Collection[str]) -> bool:
+        """Return whether a text may name an entity besides these, by how its words begin; it says yes rather than no."""
+        names = " ".join(
+            name for entity_id in than if entity_id in self.entities for name in self.entities[entity_id].names
+        )
+        return not self.stems.isdisjoint(stems_of(text[:MAX_LOOKED_AT]) - stems_of(names[:MAX_LOOKED_AT]))
 
 
 class Home:
@@ -210,7 +224,29 @@ async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
         if (state := hass.states.get(entity_id)) is None or not is_shared(hass, entity_id):
             continue
         entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
-    return HomeSnapshot(entities, _areas(hass))
+    stems = frozenset(_stem(name) for entity in entities.values() for name in entity.names)
+    return HomeSnapshot(entities, _areas(hass), stems)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text as they are compared: casefolded, without punctuation."""
+    return _WORD.findall(text.casefold())
+
+
+def stems_of(text: str) -> set[str]:
+    """Return how the words of a text begin, and of a script without spaces all pairs of signs."""
+    found: set[str] = set()
+    for word in words_of(text):
+        if word >= FIRST_UNSPACED:
+            found.update(word[place : place + 2] for place in range(len(word)))
+        else:
+            found.add(word[:STEM])
+    return found
+
+
+def _stem(name: str) -> str:
+    word = max(words_of(name), key=len, default=name)
+    return word[: 2 if word >= FIRST_UNSPACED else STEM]
 
 
 def _order(entity_id: str) -> tuple[int, str]:

@@ -46,11 +46,15 @@ class ClaimWords:
     said: Sequence[str] = ()
     done: Sequence[str] = ()
     denials: Sequence[str] = ()
+    already: Sequence[str] = ()
+    not_now: Sequence[str] = ()
     earlier: Sequence[str] = ()
     earlier_at_start: Sequence[str] = ()
     requests: str = ""
     agreements: Sequence[str] = ()
     thanks: Sequence[str] = ()
+    joins: Sequence[str] = ()
+    states: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Whole utterances decided by tables, before any model sees them: yes and no, digits, undo, and what claims an action.
+"""Whole utterances decided by tables, before any model sees them: yes and no, digits, undo.
 
 Every word of an answer has to be a known one: yes, no, a courtesy, and a PIN where one was asked for. "Yes, and turn on the
 light" is no yes but a new request, one word of refusal among the others makes the whole a no, and who asks back ("sure?")
@@ -12,7 +12,7 @@ from functools import cache
 import re
 
 from ..support.text import MAX_TEXT, fold, is_unspaced, normalized, runs, written_digits
-from .data import ENGLISH, ClaimWords, base_of, code_of, data_of, digit_words
+from .data import ENGLISH, base_of, code_of, data_of, digit_words
 
 MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
@@ -190,101 +190,3 @@ def _words(text: str) -> list[str]:
 @cache
 def _pin_words(code: str) -> frozenset[str]:
     return frozenset((*data_of(ENGLISH).pin_words, *data_of(code).pin_words))
-
-
-# Does an answer claim that something was done? Only sentences that say "I have done it" count. Questions, offers, states
-# ("the light is on"), conditions and what is in quotation marks do not. An unknown language makes no claims.
-
-
-_QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|„[^“”]*[“”]|```.*?```", re.DOTALL)
-_MARKUP = re.compile(r"[*_`#>]+")
-_SENTENCE = re.compile(r"[^.!?:\n]+[.!?:\n]*")
-_EDGES = " .!?;:,\n\t—–-"
-_A_REQUEST = 3  # words
-_PART_NAME = re.compile(r"<(\w+)>")
-_NOTHING = re.compile(r"(?!)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Claims:
-    """The patterns of a language."""
-
-    said: Sequence[re.Pattern[str]]
-    """Anywhere in a sentence."""
-    done: re.Pattern[str]
-    """The whole first sentence that is more than an agreement: "Done." """
-    denials: re.Pattern[str]
-    """What makes a sentence none: negations, conditions, what was earlier."""
-    looks_back: re.Pattern[str]
-    """What makes the user's words about something else than an action of now: history, questions, thanks."""
-    requests: re.Pattern[str]
-    """Questions that are requests: "can you turn on the light?" """
-    agreements: re.Pattern[str]
-    thanks: re.Pattern[str]
-    """Thanks behind a request are a courtesy; thanks alone are for something that was done."""
-
-
-def claims_action(answer: str, language: str) -> bool:
-    """Return whether the answer says that something was done just now."""
-    plain = _plain(_QUOTED.sub(" ", answer))
-    sentences = [found.strip() for found in _SENTENCE.findall(plain) if found.strip(_EDGES)]
-    patterns = _claims_in(language)
-    first = next(
-        (raw for raw in sentences if not any(item.agreements.fullmatch(raw.strip(_EDGES)) for item in patterns)), ""
-    )
-    told = [raw.strip(_EDGES) for raw in sentences if not raw.endswith(("?", "？"))]
-    for item in patterns:
-        claimed = [sentence for sentence in told if not item.denials.search(sentence)]
-        if not first.endswith(":") and first.strip(_EDGES) in claimed and item.done.fullmatch(first.strip(_EDGES)):
-            return True
-        if any(pattern.search(sentence) for sentence in claimed for pattern in item.said):
-            return True
-    return False
-
-
-def looks_back(text: str, language: str) -> bool:
-    """Return whether the user asks, thanks or talks about earlier: an answer may then tell of what was done before."""
-    said, patterns = _plain(text), _claims_in(language)
-    for item in patterns:
-        if len((asked := item.thanks.sub("", said)).split()) >= _A_REQUEST:
-            said = asked
-    if said.endswith(("?", "？")) and not any(item.requests.search(said) for item in patterns):
-        return True
-    return any(item.looks_back.search(said) for item in patterns)
-
-
-def _plain(text: str) -> str:
-    return _MARKUP.sub("", text).replace("’", "'").casefold().strip()
-
-
-def _claims_in(language: str) -> list[_Claims]:
-    codes = dict.fromkeys((code_of(language), ENGLISH))  # models fall back to English, whatever the user speaks
-    return [claims for code in codes if (claims := _claims_of(code)) is not None]
-
-
-@cache
-def _claims_of(code: str) -> _Claims | None:
-    words = data_of(code).claims
-    if not words.said:
-        return None
-    starts = f"|^(?:{'|'.join(words.earlier_at_start)})\\b" if words.earlier_at_start else ""
-    thanks = rf"(?<=\w)[\s,.!;–-]+(?:{'|'.join(words.thanks)})[\s.!]*$"
-    return _Claims(
-        said=[re.compile(_filled(pattern, words)) for pattern in words.said],
-        done=re.compile("|".join(_filled(f"(?:{pattern})", words) for pattern in words.done)),
-        denials=re.compile(rf"\b(?:{'|'.join(words.denials)})\b"),
-        looks_back=re.compile(rf"\b(?:{'|'.join(words.earlier)})\b{starts}"),
-        requests=re.compile(words.requests) if words.requests else _NOTHING,
-        agreements=re.compile("|".join(words.agreements)) if words.agreements else _NOTHING,
-        thanks=re.compile(thanks) if words.thanks else _NOTHING,
-    )
-
-
-def _filled(pattern: str, words: ClaimWords) -> str:
-    """Return a pattern with the named parts in the places of their names; several alternatives are one group."""
-
-    def part(match: re.Match[str]) -> str:
-        named = words.parts[match[1]]
-        return named if isinstance(named, str) else f"(?:{'|'.join(named)})"
-
-    return _PART_NAME.sub(part, pattern)

@@ -14,7 +14,7 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..policy.confirmation import Call, NobodyConfirms
-from ..policy.intents import COMMAND, QUESTIONS, TIMERS, Mismatch, Recognised, async_handle, plan_of
+from ..policy.intents import CHANGES_NOTHING, COMMAND, QUESTIONS, TIMERS, Mismatch, Recognised, async_handle, plan_of
 from ..policy.policy import Policy, async_record
 from ..policy.tool import HomeAgentTool, PendingResult
 from ..policy.write import Write, async_execute
@@ -25,11 +25,6 @@ from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Outcome, ToolCallRecord, Turn
 
 TRIGGER = "trigger_sentence"
-_NOTHING_DONE = QUESTIONS | {
-    intent.INTENT_NEVERMIND, intent.INTENT_RESPOND, intent.INTENT_GET_CURRENT_DATE, intent.INTENT_GET_CURRENT_TIME,
-    intent.INTENT_TIMER_STATUS,
-}  # fmt: skip
-"""Intents that change nothing."""
 _UNKNOWN = "entity_not_found"
 """The refusal of what is not there, or not for this user."""
 _DENIED = frozenset({Outcome.UNCHANGED, Outcome.UNAVAILABLE})
@@ -114,7 +109,7 @@ class IntentPolicy:
                 self.mismatch = plan
                 return not plan.certain
             self._policy.authorize(self._turn, plan, self._call(plan))
-            if name not in _NOTHING_DONE:
+            if name not in CHANGES_NOTHING:
                 self._write = Write(self._hass, self._policy.writes, self._turn, name, plan)
         except ToolError as err:
             self.refusal = err

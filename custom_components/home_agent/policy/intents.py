@@ -37,6 +37,11 @@ TIMERS = frozenset(
 """Their names and areas are those of timers."""
 QUESTIONS = frozenset({intent.INTENT_GET_STATE, intent.INTENT_GET_TEMPERATURE, "HassGetWeather"})
 """They change nothing; what they read is known from their answer."""
+CHANGES_NOTHING = QUESTIONS | {
+    intent.INTENT_NEVERMIND, intent.INTENT_RESPOND, intent.INTENT_GET_CURRENT_DATE, intent.INTENT_GET_CURRENT_TIME,
+    intent.INTENT_TIMER_STATUS,
+}  # fmt: skip
+"""Intents that change nothing."""
 _DELETING = frozenset({"HassListRemoveItem"})
 """Intents that delete, of handlers that do not tell how."""
 

@@ -59,6 +59,13 @@ async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call])
     return " ".join(sentences)
 
 
+async def async_states(hass: HomeAssistant, language: str, entity_ids: Iterable[str]) -> str:
+    """Return in words what these entities are now, the first few of them."""
+    language = await _async_one_language(hass, language)
+    known = [state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None]
+    return " ".join(await _async_states(hass, language, known))
+
+
 async def _async_states(hass: HomeAssistant, language: str, states: Sequence[State]) -> list[str]:
     """Return one sentence for each of the first entities: what it is now."""
     return [

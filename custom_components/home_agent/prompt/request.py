@@ -25,6 +25,7 @@ from ..client.messages import messages_from_content, offered_tools
 from ..client.model import Message, raw_estimate
 from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..policy.tool import HomeAgentTool
+from ..policy.write import HAPPENED
 from ..search.model import Query
 from ..settings.profile import AUTO, AUTO_TOKENS, Mode
 from ..support import issues
@@ -49,7 +50,7 @@ from .budget import Budget
 from .home_map import HomeMap
 from .providers import Block, ContextRequest, Providers, keys_of
 from .states import LeftOut, Lookup, StateContext, View, Views
-from .system_prompt import ANSWER_NOW, NOTHING_DONE, SystemPrompts
+from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
 
 HOME_HEADING = "## Home"
 EARLIER = "earlier"
@@ -179,10 +180,20 @@ class RequestBuilder:
             told = await async_hide(self._hass, told, self._mask, said)
         return messages_from_content(told[0], told[1], notes=told[2])
 
-    def note_what_was_done(self) -> None:
-        """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last."""
+    def note_what_is_true(self, states: Mapping[str, str]) -> None:
+        """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last.
+
+        `states` has what things really are of which the answer says something else; without any, it says that something was
+        done.
+        """
         newest = self._transcript.follow(self._chat_log.content)
-        newest.notes[len(newest.answers) - 1] = render_note(NOTHING_DONE, self._turn.record.outcomes)
+        note = NOT_SO if states else NOTHING_DONE
+        newest.notes[len(newest.answers) - 1] = render_note(note, self._turn.record.outcomes, states)
+
+    def may_name_others(self, answer: str) -> bool:
+        """Return whether an answer may be about more than what its turn has done."""
+        happened = [key for key, outcome in self._turn.record.outcomes.items() if outcome in HAPPENED]
+        return self._view.snapshot.may_name_others(answer, happened)
 
     def note_last_request(self) -> None:
         """Tell the model, behind the newest tool results, that it has to answer now. That stays there as well."""

@@ -69,6 +69,11 @@ NOTHING_DONE = (
     "the user plainly that it was not done."
 )
 
+NOT_SO = (
+    "Your answer says of these things what is not so: their states now are listed. Do now with a tool what is left to do, or "
+    "tell the user plainly what is true."
+)
+
 ANSWER_NOW = (
     "No more tool calls in this turn. Answer the user now, in words, with what you know; say what is left to do."
 )

@@ -52,6 +52,9 @@ type Estimate = Callable[[str], int]
 """Returns how many tokens a text is, about."""
 
 
+_NO_STATES: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class KnownState:
     """An entity as the model knows it."""
@@ -639,11 +642,13 @@ def render_states(states: JsonValueType) -> str:
     return _escaped(states) if states else ""
 
 
-def render_note(note: str, outcomes: Mapping[str, str]) -> str:
-    """Return `<house>{"note": ..., "outcome": {...}}</house>`: facts that stand behind an answer."""
+def render_note(note: str, outcomes: Mapping[str, str], states: Mapping[str, str] = _NO_STATES) -> str:
+    """Return `<house>{"note": ..., "outcome": {...}, "states": {...}}</house>`: facts that stand behind an answer."""
     data: JsonObjectType = {"note": note}
     if outcomes:
         data["outcome"] = dict(outcomes)
+    if states:
+        data["states"] = dict(states)
     return f"<{TAG}>{_escaped(data)}</{TAG}>"
 
 

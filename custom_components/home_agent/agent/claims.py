@@ -1,0 +1,133 @@
+"""Whether an answer says something that did not happen: judged by what was asked, what was done and what the home shows.
+
+What a sentence of the answer is about is known from words (languages/claims.py), whether it is so from the states of the things
+that it names. An action that is claimed in a turn without one is believed only when the home shows it, or when nobody asked for
+one: that what was said is a command, Home Assistant's own sentences say.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.core import HomeAssistant
+
+from ..home.agreement import agrees
+from ..home.mentions import async_mentioned
+from ..home.snapshot import Home
+from ..languages.claims import Told, asks_for_action, has_words, looks_back, numbers_in, parts_of, told_in
+from ..local.commands import Command, async_command
+from ..policy.write import HAPPENED
+from ..turn.turn import Outcome, Turn
+
+_HIDDEN = frozenset({"automation", "button", "input_button", "scene", "script"})
+"""What one of these did to other things is not known."""
+_LEAD_IN = 3  # words before a command that are left out to find it: "and now please"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untrue:
+    """What is not true in an answer."""
+
+    nothing_done: bool
+    """It says that something was done for a command, and nothing was."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """What the things really are of which it says something else, by entity id."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ClaimCheck:
+    """Judges the answers of one turn."""
+
+    hass: HomeAssistant
+    turn: Turn
+    home: Home
+    _command: Command | None = field(default=None, init=False)
+    _asked: bool = field(default=False, init=False)
+
+    async def async_untrue(self, answer: str) -> Untrue | None:
+        """Return what is not true in an answer, None when there is nothing to say against it."""
+        record = self.turn.record
+        if record.request_id is not None or (record.acted and self._changed_unseen):
+            return None
+        if not (told := told_in(answer, self.turn.language)):
+            return None
+        wrong: dict[str, str] = {}
+        unproven = False
+        for item in told:
+            verdicts = await self._async_verdicts(item)
+            if any(verdict is False for verdict in verdicts.values()):
+                if item.acts and not record.acted and not await self._async_asks():
+                    continue  # a report of what was done earlier: it may have been changed since
+                wrong |= {key: self._state(key) for key, verdict in verdicts.items() if verdict is False}
+            elif not record.acted and not any(verdicts.values()):
+                unproven = unproven or item.acts or bool(item.states and await self._async_recognised())
+        if not record.acted and (wrong or unproven) and await self._async_asks():
+            command = await self._async_recognised()
+            if wrong or command is None or not command.fulfilled:
+                return Untrue(nothing_done=True, states=wrong)
+            return None
+        return Untrue(nothing_done=False, states=wrong) if wrong else None
+
+    @property
+    def _changed_unseen(self) -> bool:
+        """Whether something was done of which nobody can say what it changed."""
+        outcomes = self.turn.record.outcomes
+        return not outcomes or any(entity_id.partition(".")[0] in _HIDDEN for entity_id in outcomes)
+
+    async def _async_verdicts(self, told: Told) -> dict[str, bool | None]:
+        """Return of the things that a sentence is about whether they are what it says."""
+        things = await self._async_named(told.text)
+        if not things and (told.acts or told.states or told.numbers) and await self._async_asks():
+            things = await self._async_named(self.turn.text)
+        asked_for = set(numbers_in(self.turn.text))
+        numbers = [*told.numbers, *(value for value in told.plain_numbers if value in asked_for)]
+        if numbers and not (told.acts or not asked_for.isdisjoint(numbers) or await self._async_recognised()):
+            numbers = []  # "a good temperature is 20 degrees"
+        as_set = not self.turn.record.acted and not asked_for.isdisjoint(numbers)
+        verdicts: dict[str, bool | None] = {}
+        for entity_id in things:
+            if self.turn.record.outcomes.get(entity_id, Outcome.FAILED) in HAPPENED:
+                verdicts[entity_id] = True
+            elif (state := self.hass.states.get(entity_id)) is not None:
+                verdicts[entity_id] = agrees(state, told.states, numbers, as_set=as_set)
+        return verdicts
+
+    async def _async_named(self, text: str) -> Sequence[str]:
+        user = self.turn.user
+        return [
+            entity_id
+            for entity_id in await async_mentioned(self.home, text)
+            if user is None or user.permissions.check_entity(entity_id, POLICY_READ)
+        ]
+
+    def _state(self, entity_id: str) -> str:
+        state = self.hass.states.get(entity_id)
+        return state.state if state is not None else ""
+
+    async def _async_asks(self) -> bool:
+        """Return whether the user asks for something to be done."""
+        turn = self.turn
+        if has_words(turn.language) and asks_for_action(turn.text, turn.language):
+            return True
+        return await self._async_recognised() is not None
+
+    async def _async_recognised(self) -> Command | None:
+        """Return the command that Home Assistant's own sentences find in what was said."""
+        if not self._asked:
+            self._asked = True
+            parts = parts_of(self.turn.text, self.turn.language)
+            if parts and not parts[0].endswith("?"):
+                parts += _without_lead_in(parts[-1], self.turn.language)
+            self._command = await async_command(self.hass, self.turn, parts)
+        return self._command
+
+
+def _without_lead_in(part: str, language: str) -> list[str]:
+    """Return the ends of a part of a text; what asks a question is no lead-in."""
+    words = part.split()
+    ends: list[str] = []
+    for count in range(1, min(_LEAD_IN, len(words) - 2) + 1):
+        if looks_back(" ".join(words[:count]), language):
+            break
+        ends.append(" ".join(words[count:]))
+    return ends
