@@ -13,6 +13,7 @@ import platform
 import sys
 from typing import Any
 
+from . import claims
 from .dataset import AS_IT_IS, Case, Dataset
 from .embedding import Nearest
 from .groups import group_cases
@@ -22,22 +23,34 @@ from .speed import Speed, async_speed, enlarged
 
 LARGE = 5000
 LARGE_FLAVOUR = "sib3000"
-BEGIN, END = "<!-- figures: written by scripts/eval -->", "<!-- end of the figures of scripts/eval -->"
+MARKS = {
+    "retrieval": ("<!-- figures: written by scripts/eval -->", "<!-- end of the figures of scripts/eval -->"),
+    "claims": (
+        "<!-- figures: written by scripts/eval claims -->",
+        "<!-- end of the figures of scripts/eval claims -->",
+    ),
+}
 QUICK = 8  # one home of so many
 
 
 def arguments() -> argparse.Namespace:
     """Return what was asked for."""
-    parser = argparse.ArgumentParser(prog="scripts/eval", description="Measures how well requests find what they mean.")
-    parser.add_argument("what", choices=["retrieval"])
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="homes and requests")
+    parser = argparse.ArgumentParser(
+        prog="scripts/eval",
+        description="Measures how well requests find what they mean (retrieval), and whether false answers are noticed (claims).",
+    )
+    parser.add_argument("what", choices=["retrieval", "claims"])
+    parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for retrieval")
     parser.add_argument("--quick", action="store_true", help=f"one home of {QUICK}: shows that it works")
     parser.add_argument("--embedding-url", metavar="URL", help="also ask an OpenAI-compatible endpoint for vectors")
     parser.add_argument("--embedding-model", metavar="NAME", default="text-embedding-3-small")
     parser.add_argument("--embedding-threshold", type=float, default=0.3, help="least cosine (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    if chosen.what == "retrieval" and chosen.data is None:
+        parser.error("retrieval needs --data")
+    return chosen
 
 
 async def async_evaluate(chosen: argparse.Namespace) -> tuple[dict[str, list[Answer]], Speed | None]:
@@ -94,15 +107,36 @@ def about(chosen: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def insert(document: str, figures: str) -> str:
-    """Return the document with the figures between its marks. Raises `ValueError` where it has none."""
-    head, rest = document.split(BEGIN)
-    return f"{head}{BEGIN}\n\n{figures}\n\n{END}{rest.split(END)[1]}"
+def insert(document: str, figures: str, what: str) -> str:
+    """Return the document with the figures between their marks. Raises `ValueError` where it has none."""
+    begin, end = MARKS[what]
+    head, rest = document.split(begin)
+    return f"{head}{begin}\n\n{figures}\n\n{end}{rest.split(end)[1]}"
+
+
+async def async_claims() -> list[claims.Judged]:
+    """Return all turns with what was made of them."""
+    return [judged async for judged in claims.async_judge(claims.cases())]
+
+
+def main_claims(chosen: argparse.Namespace) -> None:
+    """Judge the answers of the turns that come with the project, and report."""
+    judged = asyncio.run(async_claims())
+    facts = {key: value for key, value in about(chosen).items() if key not in ("embedding", "quick")}
+    print(text := f"Taken {facts['taken']}, Home Assistant {facts['homeassistant']}.\n\n{claims.render(judged)}")
+    if chosen.json:
+        found = {"about": facts, "tables": claims.tables(judged), "misjudged": claims.misjudged(judged)}
+        chosen.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    if chosen.markdown:
+        chosen.markdown.write_text(insert(chosen.markdown.read_text(), text, "claims"))
 
 
 def main() -> None:
     """Measure and report."""
     chosen = arguments()
+    if chosen.what == "claims":
+        main_claims(chosen)
+        return
     results, speed = asyncio.run(async_evaluate(chosen))
     facts = about(chosen)
     summary = f"Taken {facts['taken']} on {facts['machine']}, Home Assistant {facts['homeassistant']}, vectors: {facts['embedding']}."
@@ -110,7 +144,7 @@ def main() -> None:
     if chosen.json:
         chosen.json.write_text(json.dumps(as_json(facts, results, speed), indent=2) + "\n")
     if chosen.markdown:
-        chosen.markdown.write_text(insert(chosen.markdown.read_text(), text))
+        chosen.markdown.write_text(insert(chosen.markdown.read_text(), text, "retrieval"))
 
 
 if __name__ == "__main__":
