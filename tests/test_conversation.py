@@ -165,6 +165,7 @@ async def test_thinking_is_not_said(hass: HomeAssistant, llm_server: LLMServer) 
 
 async def test_voice_hears_no_markdown_and_text_keeps_it(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
+    hass.states.async_set("light.bed_light", "on", {"friendly_name": "Bed Light"})
     words = "**Bed light** is [on](http://x.test) 😀 at 21.5 °C."
     llm_server.plan(text(words), text(words))
     assert speech(await say(hass, "hello")) == words

@@ -52,20 +52,20 @@ class ClaimCheck:
         if not (told := told_in(answer, self.turn.language)):
             return None
         wrong: dict[str, str] = {}
-        unproven = False
+        unproven = acts = False
         for item in told:
             verdicts = await self._async_verdicts(item)
             if any(verdict is False for verdict in verdicts.values()):
                 if item.acts and not record.acted and not await self._async_asks():
                     continue  # a report of what was done earlier: it may have been changed since
+                acts = acts or item.acts
                 wrong |= {key: self._state(key) for key, verdict in verdicts.items() if verdict is False}
             elif not record.acted and not any(verdicts.values()):
                 unproven = unproven or item.acts or bool(item.states and await self._async_recognised())
         if not record.acted and (wrong or unproven) and await self._async_asks():
             command = await self._async_recognised()
-            if wrong or command is None or not command.fulfilled:
+            if (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
                 return Untrue(nothing_done=True, states=wrong)
-            return None
         return Untrue(nothing_done=False, states=wrong) if wrong else None
 
     @property
