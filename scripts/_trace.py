@@ -33,6 +33,7 @@ TOKENS = 20  # of the model's last answer
 WARM_TURNS = 6  # then how the model counts its tokens is known, and nothing of it is written any more
 WRITTEN = 1.5  # seconds until what the turns before left behind is on the disk: that is not the way of this one
 ACTIONS = {"on": "turn_on", "off": "turn_off", "open": "turn_on", "close": "turn_off", "toggle": "toggle"}
+LOG = "home.log"
 TOOL = 4  # sys.monitoring keeps 0 to 2 and 5 for debuggers, coverage, profilers and optimisers
 
 
@@ -199,7 +200,7 @@ def trace(sentence: str, parent: Path, *, entities: int = ENTITIES, tokens: int 
     """Start everything in an empty folder and follow the sentence; the server ends with this process."""
     from homeassistant import runner
 
-    logging.disable()  # of a home without a screen and a camera
+    logging.basicConfig(filename=parent / LOG, level=logging.WARNING)
     server = driver.Process("server", log=parent / "server.log")
     folder = parent / "home"
     folder.mkdir()
@@ -227,6 +228,7 @@ def main() -> None:
         way, facts = trace(chosen.sentence, parent, entities=chosen.entities, tokens=chosen.tokens)
     except Exception:  # noqa: BLE001 - said here, as Home Assistant's hook for what nobody caught only logs it
         traceback.print_exc()
+        print((parent / LOG).read_text(encoding="utf-8"), file=sys.stderr, flush=True)
         os._exit(1)
 
     def report() -> None:  # in a thread: Home Assistant forbids files on that of its loop, also when the loop has ended
