@@ -12,6 +12,7 @@ from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
 from .policy.policy import Policy
 from .support.const import DOMAIN
+from .support.encoding import shown
 
 _PIN = "pin"
 _PASSWORD = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD))
@@ -31,7 +32,7 @@ class ConfirmationFlow(RepairsFlow):
         return self.async_show_menu(
             step_id="init",
             menu_options=["confirm", "reject"],
-            description_placeholders={"question": found[1].question},
+            description_placeholders={"question": shown(found[1].question)},
         )
 
     async def async_step_confirm(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -49,7 +50,7 @@ class ConfirmationFlow(RepairsFlow):
                 self._pin_form(confirmation, {_PIN: "pin_wrong"}) if self._open() else self.async_abort(reason="over")
             )
         if not answer.done:
-            return self.async_abort(reason="failed", description_placeholders={"answer": answer.text})
+            return self.async_abort(reason="failed", description_placeholders={"answer": shown(answer.text)})
         return self.async_create_entry(data={})
 
     async def async_step_reject(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -64,7 +65,7 @@ class ConfirmationFlow(RepairsFlow):
             step_id="confirm",
             data_schema=probatio.Schema({probatio.Required(_PIN): _PASSWORD}),
             errors=errors,
-            description_placeholders={"question": confirmation.question},
+            description_placeholders={"question": shown(confirmation.question)},
         )
 
     def _open(self) -> tuple[Policy, Confirmation] | None:

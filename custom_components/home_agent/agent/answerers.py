@@ -28,6 +28,7 @@ from ..policy.confirmed import async_answer_reply
 from ..settings.profile import Profile
 from ..speech import speakable_text
 from ..support.const import LOGGER
+from ..support.encoding import shown
 from ..support.errors import HomeAgentError, where_of
 from ..support.localize import async_error_text
 from ..support.masking import Mask
@@ -129,6 +130,7 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
         response = answer.response or intent.IntentResponse(language=turn.language)
         if answer.response is not None and turn.spoken:
             text = speakable_text(text)
+        text = shown(text)
         if answer.done:
             response.async_set_speech(text)
         else:

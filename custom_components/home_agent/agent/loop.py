@@ -17,6 +17,7 @@ from ..client.model import ChatRequest, Message, Reply, ToolSpec
 from ..policy.questions import async_states
 from ..speech import speakable
 from ..support.const import LOGGER
+from ..support.encoding import ShownText, shown
 from ..support.errors import LLMContextLengthError, LLMEndlessError, LLMError, LLMResponseError
 from ..support.localize import async_error_text, async_text
 from ..turn import events
@@ -111,6 +112,8 @@ class Agent:
                 stream = self._honest(stream, correcting)
             if turn.spoken:
                 stream = self._not_silent(speakable(stream))
+            elif self.talks:
+                stream = self._shown(stream)
             try:
                 async for _content in log.async_add_delta_content_stream(turn.agent_id, stream):
                     pass
@@ -133,7 +136,7 @@ class Agent:
         """Add a sentence of ours to the answer."""
 
         async def deltas() -> AsyncGenerator[Delta]:
-            yield {"role": "assistant", "content": text}
+            yield {"role": "assistant", "content": shown(text)}
 
         async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, deltas()):
             pass
@@ -211,6 +214,20 @@ class Agent:
             )
         text = await async_states(self.hass, self.turn.language, untrue.states)
         return f"\n\n{text}" if after else text
+
+    async def _shown(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass the deltas on with a content that can be shown: nothing in it loads by itself."""
+        text = ShownText(tells_addresses=bool(self.turn.record.taints))
+        async for delta in stream:
+            content = delta.get("content")
+            if content:
+                delta = {**delta, "content": text.feed(content)}
+            elif rest := text.flush():
+                yield {"content": rest}
+            if delta.get("content") != "" or len(delta) > 1:
+                yield delta
+        if rest := text.flush():
+            yield {"content": rest}
 
     async def _not_silent(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
         """Pass the deltas on, and a sentence of ours when nothing in the answer could be spoken (an emoji alone)."""

@@ -118,3 +118,51 @@ def _climbs(text: str) -> bool:
 def plain_text(text: str) -> str:
     """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark."""
     return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+_MEDIA_TAGS = "img|image|picture|source|video|audio|track|iframe|frame|embed|object|svg|link|style|script|base|meta"
+_MEDIA = re.compile(
+    rf"!(?=\[)(?!\[[^\]\n]{{0,300}}\]\(/(?!/))|<(?=/?(?:{_MEDIA_TAGS})\b)", re.IGNORECASE
+)  # what Home Assistant itself serves begins with one slash
+_LINK = re.compile(r"\[([^\]\n]{0,300})\]\([ \t]*<?((?:https?:)?//[^)\s>]{1,500})>?[^)\n]{0,100}\)", re.IGNORECASE)
+_UNDECIDED = re.compile(r"(?:!(?:\[[^\]\n]{0,300}(?:\]\(?/?)?)?|<[/a-zA-Z]{0,10})\Z")
+_UNDECIDED_LINK = re.compile(r"\[[^\]\n]{0,300}(?:\](?:\([^)\n]{0,620})?)?\Z")
+_LONGEST_LINK = 1000  # characters
+
+
+class ShownText:
+    """A text that is shown as Markdown, while it arrives: nothing in it loads by itself.
+
+    Pictures and other media of anywhere but this home become links. What a picture's address holds is sent to its server
+    as soon as it is shown, and a model that read a hostile text writes what that asks for.
+    """
+
+    def __init__(self, *, tells_addresses: bool = False) -> None:
+        """Start; with `tells_addresses` no link hides where it leads."""
+        self._tells_addresses = tells_addresses
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Return what is certain by now, "" when more has to come first."""
+        text, self._held = self._held + text, ""
+        cut = len(text)
+        for pattern in (_UNDECIDED, _UNDECIDED_LINK) if self._tells_addresses else (_UNDECIDED,):
+            if found := pattern.search(text, max(0, len(text) - _LONGEST_LINK)):
+                cut = min(cut, found.start())
+        text, self._held = text[:cut], text[cut:]
+        return self._shown(text)
+
+    def flush(self) -> str:
+        """Return what was held back; the next text is another one."""
+        text, self._held = self._held, ""
+        return self._shown(text)
+
+    def _shown(self, text: str) -> str:
+        text = _MEDIA.sub(lambda sign: "&lt;" if sign[0] == "<" else "", text)
+        return _LINK.sub(r"\1 (\2)", text) if self._tells_addresses else text
+
+
+def shown(text: str, *, tells_addresses: bool = False) -> str:
+    """Return a whole text as `ShownText` has it."""
+    display = ShownText(tells_addresses=tells_addresses)
+    return display.feed(text) + display.flush()

@@ -11,6 +11,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
 
 from .const import DOMAIN
+from .encoding import shown
 from .errors import RetrievalError
 from .localize import async_error_text
 from .storage import Trouble
@@ -75,7 +76,7 @@ def async_set(
         is_fixable=data is not None,
         severity=ir.IssueSeverity.WARNING,
         translation_key=key,
-        translation_placeholders=placeholders,
+        translation_placeholders={name: shown(value) for name, value in placeholders.items()},
         **belongs,
     )
 
