@@ -198,6 +198,7 @@ def show(way: Way, facts: dict[str, Any], *, functions: bool) -> None:
 
 def trace(sentence: str, parent: Path, *, entities: int = ENTITIES, tokens: int = TOKENS) -> tuple[Way, dict[str, Any]]:
     """Start everything in an empty folder and follow the sentence; the server ends with this process."""
+    os.environ["SETUP_PORT"] = str(driver.free_port())  # read as soon as Home Assistant is imported
     from homeassistant import runner
 
     logging.basicConfig(filename=parent / LOG, level=logging.WARNING)
@@ -206,7 +207,6 @@ def trace(sentence: str, parent: Path, *, entities: int = ENTITIES, tokens: int 
     folder.mkdir()
     (folder / "configuration.yaml").write_text("conversation:\n")
     (folder / "custom_components").symlink_to(OWN.parent)
-    os.environ["SETUP_PORT"] = str(driver.free_port())
     loop = runner.create_event_loop()
     asyncio.set_event_loop(loop)
     return loop.run_until_complete(follow(sentence, server.read(), folder, entities=entities, tokens=tokens))
@@ -228,7 +228,7 @@ def main() -> None:
         way, facts = trace(chosen.sentence, parent, entities=chosen.entities, tokens=chosen.tokens)
     except Exception:  # noqa: BLE001 - said here, as Home Assistant's hook for what nobody caught only logs it
         traceback.print_exc()
-        print((parent / LOG).read_text(encoding="utf-8"), file=sys.stderr, flush=True)
+        os.system(f"tail -n 40 {parent / LOG} >&2")  # the loop of Home Assistant reads no files
         os._exit(1)
 
     def report() -> None:  # in a thread: Home Assistant forbids files on that of its loop, also when the loop has ended

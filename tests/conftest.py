@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 
 import hassil.intents
+from hassil.parse_expression import parse_sentence
 from homeassistant.components.demo import lock, valve
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
@@ -24,10 +25,10 @@ from tests.red_team.count import (
 )
 
 # The locks and valves of the demo house take two seconds, for the eye.
-lock.LOCK_UNLOCK_DELAY = valve.OPEN_CLOSE_DELAY = 0.2
+lock.LOCK_UNLOCK_DELAY = valve.OPEN_CLOSE_DELAY = 0.2  # type: ignore[assignment]
 
 # Each Home Assistant parses the sentences of its language anew; they are the same in all.
-hassil.intents.parse_sentence = cache(hassil.intents.parse_sentence)
+hassil.intents.parse_sentence = cache(parse_sentence)  # type: ignore[attr-defined]
 
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
 logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)

@@ -36,8 +36,11 @@ def test_nothing_loads_by_itself(written: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("[the weather](https://evil.example/?q=secret)", "the weather (https://evil.example/?q=secret)"),
-        ('[here](<https://a.b/c> "title") and there', "here (https://a.b/c) and there"),
+        ("[the weather](https://evil.example/?q=secret)", "[the weather] (https://evil.example/?q=secret)"),
+        ('[here](<https://a.b/c> "title") and there', '[here] (<https://a.b/c> "title") and there'),
+        ("[[a](//b)](https://c)", "[[a] (//b)] (https://c)"),
+        ("[x][1]\n\n[1]: https://a.b", "[x][1]\n\n[1] : https://a.b"),
+        ('<a href="https://a.b">x</a> <abbr>', '&lt;a href="https://a.b">x&lt;/a> <abbr>'),
         ("[x] (no link) [y](/lovelace/0)", "[x] (no link) [y](/lovelace/0)"),
     ],
 )

@@ -5,7 +5,7 @@ does not exist are the same unknown name (lesson 6), and never spoil what else a
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import fnmatch
 from heapq import nlargest
@@ -65,6 +65,15 @@ class Found:
     entity_ids: tuple[str, ...]
     broad: bool = False
     """A wildcard, an area, a floor: what cannot do it is left out silently."""
+
+    async def each(self) -> AsyncIterator[str]:
+        """Yield the entity ids; where there may be thousands, the event loop runs in between."""
+        if not self.broad:
+            for entity_id in self.entity_ids:
+                yield entity_id
+            return
+        async for entity_id in in_slices(self.entity_ids):
+            yield entity_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

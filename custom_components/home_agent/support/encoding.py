@@ -122,12 +122,14 @@ def plain_text(text: str) -> str:
 
 _MEDIA_TAGS = "img|image|picture|source|video|audio|track|iframe|frame|embed|object|svg|link|style|script|base|meta"
 _MEDIA = re.compile(
-    rf"!(?=\[)(?!\[[^\]\n]{{0,300}}\]\(/(?!/))|<(?=/?(?:{_MEDIA_TAGS})\b)", re.IGNORECASE
+    rf"!(?=\[)(?!\[[^\[\]\n]{{0,300}}\]\(/(?!/))|<(?=/?(?:{_MEDIA_TAGS})\b)", re.IGNORECASE
 )  # what Home Assistant itself serves begins with one slash
-_LINK = re.compile(r"\[([^\]\n]{0,300})\]\([ \t]*<?((?:https?:)?//[^)\s>]{1,500})>?[^)\n]{0,100}\)", re.IGNORECASE)
-_UNDECIDED = re.compile(r"(?:!(?:\[[^\]\n]{0,300}(?:\]\(?/?)?)?|<[/a-zA-Z]{0,10})\Z")
-_UNDECIDED_LINK = re.compile(r"\[[^\]\n]{0,300}(?:\](?:\([^)\n]{0,620})?)?\Z")
-_LONGEST_LINK = 1000  # characters
+_LINK = re.compile(r"\](?=[(:][ \t\n]{0,8}<?(?:https?:|//))|<(?=/?a\b)", re.IGNORECASE)
+_UNDECIDED = re.compile(
+    r"(?:!(?:\[[^\[\]\n]{0,300}(?:\]\(?/?)?)?|<[/a-zA-Z]{0,10}|\](?:[(:][ \t\n]{0,8}<?(?:h(?:t(?:t(?:ps?)?)?)?|/)?)?)\Z",
+    re.IGNORECASE,
+)
+_LONGEST = 320  # characters of what may still become something else
 
 
 class ShownText:
@@ -145,11 +147,8 @@ class ShownText:
     def feed(self, text: str) -> str:
         """Return what is certain by now, "" when more has to come first."""
         text, self._held = self._held + text, ""
-        cut = len(text)
-        for pattern in (_UNDECIDED, _UNDECIDED_LINK) if self._tells_addresses else (_UNDECIDED,):
-            if found := pattern.search(text, max(0, len(text) - _LONGEST_LINK)):
-                cut = min(cut, found.start())
-        text, self._held = text[:cut], text[cut:]
+        if found := _UNDECIDED.search(text, max(0, len(text) - _LONGEST)):
+            text, self._held = text[: found.start()], text[found.start() :]
         return self._shown(text)
 
     def flush(self) -> str:
@@ -159,7 +158,7 @@ class ShownText:
 
     def _shown(self, text: str) -> str:
         text = _MEDIA.sub(lambda sign: "&lt;" if sign[0] == "<" else "", text)
-        return _LINK.sub(r"\1 (\2)", text) if self._tells_addresses else text
+        return _LINK.sub(lambda sign: "&lt;" if sign[0] == "<" else "] ", text) if self._tells_addresses else text
 
 
 def shown(text: str, *, tells_addresses: bool = False) -> str:

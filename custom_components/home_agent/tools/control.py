@@ -13,7 +13,6 @@ from ..home.actions import GROUP, is_controllable, reached_members, refuse_targe
 from ..home.snapshot import Home
 from ..home.targets import Targets, refuse_broad_ids, variables_name
 from ..policy.write import EffectTool, PlanBuilder
-from ..support.bounds import in_slices
 from ..support.errors import ToolRefusal
 from ..turn.plan import Plan
 from ..turn.turn import Turn
@@ -107,7 +106,7 @@ class HaControl(EffectTool):
             found = await targets.async_find(text)
             can = False
             refused: ToolRefusal | None = None
-            async for entity_id in in_slices(found.entity_ids):
+            async for entity_id in found.each():
                 try:
                     if split_entity_id(entity_id)[0] == GROUP:  # the calls tell only of its members
                         reached_members(hass, entity_id)
