@@ -1,8 +1,12 @@
 """What guards the home: alarm panels, locks, sirens."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from homeassistant.components.alarm_control_panel.const import AlarmControlPanelEntityFeature
 from homeassistant.components.lock.const import LockEntityFeature, LockState
 from homeassistant.components.siren.const import SirenEntityFeature
+from homeassistant.core import State
 
 from ...turn.plan import DISARM, UNLOCK
 from ..domain import SWITCHED, Action, Domain, Field, Logged, Subject, at, either, exchanged, has, is_in
@@ -16,6 +20,10 @@ _ARMING = {
     "vacation": AlarmControlPanelEntityFeature.ARM_VACATION,
     "custom_bypass": AlarmControlPanelEntityFeature.ARM_CUSTOM_BYPASS,
 }
+_STRENGTH = {"custom_bypass": 1, "home": 2, "night": 3, "away": 4, "vacation": 4}
+"""How much each mode watches: to go to one that watches less is to disarm a part."""
+_LOUD = frozenset({"triggered", "pending"})
+"""What arming would silence."""
 # The generic services come from other paths than our tools: Home Assistant's own sentences call them.
 _UNLOCKING = frozenset({"unlock", "open", "turn_off", "toggle"})
 _DISARMING = frozenset({"alarm_disarm", "turn_off", "toggle"})
@@ -27,6 +35,18 @@ def _arm_mode(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
         return given
     mode = str(given["mode"]).casefold().replace(" ", "_").removeprefix("armed_")
     return exchanged(given, "mode", "command", mode)
+
+
+def _disarms(state: State | None, service: str, _data: Mapping[str, Any]) -> str | None:
+    """Return the reason where it takes protection away: it disarms, silences an alarm, or leaves less that is watched."""
+    if service in _DISARMING:
+        return DISARM
+    if state is None or (service != "turn_on" and not service.startswith("alarm_arm_")):
+        return None
+    wanted = _STRENGTH.get(service.removeprefix("alarm_arm_"), 0)
+    mode = str(state.attributes.get("next_state")) if state.state == "arming" else state.state
+    now = _STRENGTH.get(mode.removeprefix("armed_"), max(_STRENGTH.values()) if state.state == "arming" else 0)
+    return DISARM if state.state in _LOUD or wanted < now else None
 
 
 DOMAINS = {
@@ -56,7 +76,7 @@ DOMAINS = {
             "alarm_disarm": at("disarmed"),
         },
         back={"disarmed": "alarm_disarm", **{f"armed_{mode}": f"alarm_arm_{mode}" for mode in _ARMING}},
-        sensitive=lambda _state, service, _data: DISARM if service in _DISARMING else None,
+        sensitive=_disarms,
     ),
     "lock": Domain(
         actions={
