@@ -6,18 +6,19 @@ registered. Tools, error texts and whoever wants to know go through here, so tha
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 import re
 from typing import Any
 
-from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
-from homeassistant.core import HomeAssistant, State, split_entity_id
+from homeassistant.const import ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
 from homeassistant.helpers import entity_registry as er
 import probatio
 
 from ..support.errors import ToolRefusal
 from ..turn.plan import DESTRUCTIVE, ServiceCall
+from .contents import CONTAINERS, SCRIPT, TOGGLE, UNFORESEEN, inner_calls
 from .domain import Action, Domain, Goal, Step, Subject
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared
@@ -341,6 +342,7 @@ def _is_hidden_by_group(hass: HomeAssistant, entity_id: str) -> bool:
 # Why a call needs the user's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.
 
 
+_SWITCH_AS_X = "switch_as_x"
 _INTEGRATIONS = frozenset(
     {
         "alexa_devices", "backup", "conversation", "downloader", "hassio", "home_agent", "mqtt", "notify", "pyscript",
@@ -374,15 +376,100 @@ def is_sensitive_service(domain: str, service: str) -> bool:
     return any(names.fullmatch(service) for names in (_VERBS, _KEYS_OF_DOORS))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Why a call needs the user's yes, and what it reaches that it does not name."""
+
+    reasons: tuple[str, ...] = ()
+    inside: tuple[ServiceCall, ...] = ()
+    """What the scenes, scripts and automations that it starts do, as far as that needs a yes; one of each service."""
+    reached: tuple[str, ...] = ()
+    """Entities and actions that it comes to besides: in groups, behind other entities, in what it starts."""
+
+
+def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
+    """Return what a call comes to; a group is as sensitive as each of its members, a script as all that it may do."""
+    reasons = dict.fromkeys(_reasons(hass, call))
+    reached = {entity_id: None for named in call.entity_ids for entity_id in _behind(hass, named)}
+    inside: dict[tuple[str, str], dict[str, None]] = {}
+    if call.domain == SCRIPT or any(split_entity_id(item)[0] in CONTAINERS for item in (*call.entity_ids, *reached)):
+        for inner in inner_calls(hass, call, members):
+            reached[f"{inner.domain}.{inner.service}"] = None
+            for entity_id in inner.entity_ids:
+                reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
+            if why := [*_reasons(hass, inner, blind=True)]:
+                reasons |= dict.fromkeys(why)
+                sensitive = (one for one in inner.entity_ids if [*_reasons_of(hass, one, inner, blind=True)])
+                inside.setdefault((inner.domain, inner.service), {}).update(dict.fromkeys(sensitive))
+    return Judgement(
+        reasons=tuple(reasons),
+        inside=tuple(
+            ServiceCall(domain=domain, service=service, entity_ids=tuple(found))
+            for (domain, service), found in inside.items()
+        ),
+        reached=tuple(reached),
+    )
+
+
+def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
+    """Return what may become of entities that stand in the arguments of something else: the most that a toggle may do."""
+    call = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=tuple(entity_ids))
+    found = judge(hass, call)
+    return replace(found, reasons=tuple(dict.fromkeys((*_reasons(hass, call, blind=True), *found.reasons))))
+
+
 def sensitivities(hass: HomeAssistant, call: ServiceCall) -> Iterator[str]:
-    """Yield every reason for which a call needs the user's yes; a group is as sensitive as each of its members."""
-    if is_sensitive_service(call.domain, call.service):
+    """Yield every reason for which a call needs the user's yes."""
+    yield from judge(hass, call).reasons
+
+
+def _reasons(hass: HomeAssistant, call: ServiceCall, *, blind: bool = False) -> Iterator[str]:
+    """Yield the reasons of a call itself. `blind`: what is so now need not be so any more when it is made."""
+    if (call.domain, call.service) == (HOMEASSISTANT_DOMAIN, UNFORESEEN) or is_sensitive_service(
+        call.domain, call.service
+    ):
         yield DESTRUCTIVE
     for entity_id in call.entity_ids:
-        for concerned in (entity_id, *members(hass, entity_id)):
-            judge = DOMAINS.get(split_entity_id(concerned)[0], UNKNOWN).sensitive
-            if judge is not None and (reason := judge(hass.states.get(concerned), call.service, call.data)):
+        yield from _reasons_of(hass, entity_id, call, blind=blind)
+
+
+def _reasons_of(hass: HomeAssistant, entity_id: str, call: ServiceCall, *, blind: bool = False) -> Iterator[str]:
+    """Yield the reasons for which a call needs a yes because of one of its entities."""
+    for concerned in (entity_id, *members(hass, entity_id)):
+        domain = split_entity_id(concerned)[0]
+        if (judge_of := DOMAINS.get(domain, UNKNOWN).sensitive) is not None:
+            state = hass.states.get(concerned)
+            if blind and state is not None and TOGGLE in call.service:
+                state = State(concerned, STATE_UNKNOWN, state.attributes, validate_entity_id=False)
+            if reason := judge_of(state, call.service, call.data):
                 yield reason
+        elif domain == "switch":
+            for wrapper in _wrappers(hass, concerned):
+                toggle = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=(wrapper,))
+                yield from _reasons_of(hass, wrapper, toggle, blind=True)
+
+
+def _behind(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
+    """Yield what moves with an entity: members of a group, the switch behind another kind of thing, and the other way round."""
+    yield from members(hass, entity_id)
+    registry = er.async_get(hass)
+    if (entry := registry.async_get(entity_id)) is None:
+        return
+    if entry.platform == _SWITCH_AS_X and entry.config_entry_id:
+        config = hass.config_entries.async_get_entry(entry.config_entry_id)
+        if config is not None and (behind := er.async_resolve_entity_id(registry, str(config.options[CONF_ENTITY_ID]))):
+            yield behind
+    elif entry.domain == "switch":
+        yield from _wrappers(hass, entity_id)
+
+
+def _wrappers(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
+    """Yield the entities that show a switch as another kind of thing."""
+    registry = er.async_get(hass)
+    for config in hass.config_entries.async_entries(_SWITCH_AS_X):
+        if er.async_resolve_entity_id(registry, str(config.options.get(CONF_ENTITY_ID))) == entity_id:
+            for entry in er.async_entries_for_config_entry(registry, config.entry_id):
+                yield entry.entity_id
 
 
 # What a call should lead to, as far as the state of an entity can show it.

@@ -22,12 +22,17 @@ FEW = 20  # targets, which are checked in a moment
 _WILD = re.compile(r"[*?]")
 
 
+_SCRIPT_TOOL = "script__"
+"""How the tool of a script begins: with it the script is named, however it is started."""
+
+
 class Names:
     """What a list names that a user wrote: entity ids, domains, services, tools; `*` and `?` stand for anything."""
 
     def __init__(self, items: Iterable[str]) -> None:
         """Take the items as they were written; case and blanks around them do not matter."""
         written = {item.strip().casefold() for item in items} - {""}
+        written |= {item.replace(_SCRIPT_TOOL, "script.", 1) for item in written if item.startswith(_SCRIPT_TOOL)}
         wild = sorted(item for item in written if _WILD.search(item))
         self._plain = written.difference(wild)
         self._wild = re.compile("|".join(fnmatch.translate(item) for item in wild)).match if wild else None

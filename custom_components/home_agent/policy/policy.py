@@ -125,7 +125,7 @@ class Rules:
         touched = tool_name
         if plan.action is not ActionClass.READ:
             called = (entity_id for effect in plan.effects for entity_id in effect.entity_ids)
-            touched = (*tool_name, *plan.targets, *actions, *called)
+            touched = (*tool_name, *plan.targets, *actions, *called, *plan.reached)
         if home.never_offer or profile.never_offer:
             refused = _names(home.never_offer, profile.never_offer).first(touched)
             if refused is not None:
@@ -139,8 +139,8 @@ class Rules:
             return Decision(Verdict.ALLOW)
         if not (listed or tainted):
             spared = _names(home.never_ask, profile.never_ask)
-            concerned = plan.sensitive or plan.targets or actions
-            if spared.first(tool_name) is not None or spared.cover(concerned):
+            # a plan that does not say what is sensitive is about more than the entities it names
+            if spared.first(tool_name) is not None or spared.cover(plan.sensitive or actions) or spared.cover(actions):
                 return Decision(Verdict.ALLOW)
         why = (
             *((plan.reasons or (plan.reason or DESTRUCTIVE,)) if sensitive else ()),

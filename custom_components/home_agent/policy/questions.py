@@ -4,10 +4,13 @@ Nothing in it is a model's sentence. What a tool is called with may be a model's
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
 
+from ..home.contents import UNFORESEEN
+from ..home.exposure import is_exposed
 from ..languages.data import ENGLISH
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.masking import SECRET
@@ -16,6 +19,7 @@ from ..turn.turn import Turn
 from .confirmation import Call
 
 MAX_NAMES = 4
+MAX_INSIDE = 4
 MAX_DETAILS = 5
 MAX_NAME = 60  # characters
 MAX_VALUE = 80
@@ -35,7 +39,7 @@ _GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggl
 async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
     """Return what is asked, in the language of the turn: what is true now, then the question."""
     language = await _async_one_language(hass, turn.language)
-    actions = [part for call in calls for part in await _async_parts(hass, language, call)]
+    actions = [part for call in calls for part in await _async_parts(hass, turn, language, call)]
     text = "; ".join(actions)
     if len(actions) > 1:
         text = await async_text(hass, language, "confirm_several", actions=text)
@@ -81,8 +85,34 @@ async def _async_one_language(hass: HomeAssistant, language: str) -> str:
     return language if await async_has_text(hass, language, "confirm_is") else ENGLISH
 
 
-async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[str]:
-    """Return what a call would do, one phrase for each of its service calls."""
+async def _async_parts(hass: HomeAssistant, turn: Turn, language: str, call: Call) -> list[str]:
+    """Return what a call would do, one phrase for each of its service calls; the last says what is behind them."""
+    parts = await _async_named_parts(hass, language, call)
+    if call.plan.inside:
+        inside = [await _async_inside(hass, turn, language, item) for item in call.plan.inside[:MAX_INSIDE]]
+        if len(call.plan.inside) > MAX_INSIDE:
+            count = str(len(call.plan.inside) - MAX_INSIDE)
+            inside.append(await async_text(hass, language, "confirm_more_names", count=count))
+        told = ", ".join(inside)
+        parts[-1] = await async_text(hass, language, "confirm_inside", action=parts[-1], inside=told)
+    return parts
+
+
+async def _async_inside(hass: HomeAssistant, turn: Turn, language: str, call: Effect) -> str:
+    """Return what a scene, a script or an automation would do; without names of what is not exposed to the user."""
+    if call.service == UNFORESEEN:
+        return await async_text(hass, language, "confirm_unforeseen")
+    if not call.entity_ids:
+        return await _async_service(hass, language, call)
+    known = tuple(entity_id for entity_id in call.entity_ids if is_exposed(hass, entity_id, turn.user))
+    said = [await _async_service(hass, language, replace(call, entity_ids=known))] if known else []
+    if len(known) < len(call.entity_ids):
+        hidden = await async_text(hass, language, "confirm_hidden")
+        said.append(await _async_service(hass, language, replace(call, entity_ids=()), names=hidden))
+    return ", ".join(said)
+
+
+async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> list[str]:
     if call.plan.effects:
         return [await _async_service(hass, language, item) for item in call.plan.effects]
     details = _details(_in_order(call))
@@ -95,27 +125,35 @@ async def _async_parts(hass: HomeAssistant, language: str, call: Call) -> list[s
     return [await async_text(hass, language, "confirm_tool", tool=tool) + details]
 
 
-async def _async_service(hass: HomeAssistant, language: str, call: Effect) -> str:
+async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, names: str = "") -> str:
+    """Return what a service call does; `names` stands for entities that are not named."""
     details = _details(call.data)
-    phrases = _GENERIC if call.domain == HOMEASSISTANT_DOMAIN and call.entity_ids else _PHRASES
+    phrases = _GENERIC if call.domain == HOMEASSISTANT_DOMAIN and (call.entity_ids or names) else _PHRASES
     if key := phrases.get(call.service):
-        return await _async_phrase(hass, language, key, call.entity_ids, details)
+        return await _async_phrase(hass, language, key, call.entity_ids, details, names=names)
     path = f"services.{call.service}.name"
     action = await async_own_text(hass, language, "services", call.domain, path) or call.service.replace("_", " ")
-    if not call.entity_ids:
+    if not call.entity_ids and not names:
         return action + details
-    return await _async_phrase(hass, language, "confirm_service", call.entity_ids, details, action=action)
+    return await _async_phrase(hass, language, "confirm_service", call.entity_ids, details, names=names, action=action)
 
 
 async def _async_phrase(
-    hass: HomeAssistant, language: str, key: str, entity_ids: Sequence[str], details: str, **placeholders: str
+    hass: HomeAssistant,
+    language: str,
+    key: str,
+    entity_ids: Sequence[str],
+    details: str,
+    *,
+    names: str = "",
+    **placeholders: str,
 ) -> str:
-    """Return a phrase with the names of entities."""
+    """Return a phrase with the names of entities, or the names that are given."""
     states = [state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None]
-    names = [_name(state) for state in states[:MAX_NAMES]]
+    said = [names] if names else [_name(state) for state in states[:MAX_NAMES]]
     if len(states) > MAX_NAMES:
-        names.append(await async_text(hass, language, "confirm_more_names", count=str(len(states) - MAX_NAMES)))
-    return await async_text(hass, language, key, names=", ".join(names), **placeholders) + details
+        said.append(await async_text(hass, language, "confirm_more_names", count=str(len(states) - MAX_NAMES)))
+    return await async_text(hass, language, key, names=", ".join(said), **placeholders) + details
 
 
 async def _async_state(hass: HomeAssistant, language: str, state: State) -> str:

@@ -20,7 +20,7 @@ from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..home.actions import Expectation, expectation, reached_members, sensitivities
+from ..home.actions import Expectation, Judgement, expectation, judge, reached_members
 from ..home.domain import Snapshot
 from ..home.domains import RUNNERS
 from ..home.states import restoring_calls, result_of
@@ -41,8 +41,8 @@ class EffectKind[E]:
 
     from_dict: Callable[[Mapping[str, Any]], E]
     """Reads one from the disk; raises `KeyError`, `TypeError` or `ValueError`."""
-    reasons: Callable[[HomeAssistant, E], Iterable[str]]
-    """Why one needs the user's yes now; nothing: it needs none."""
+    judge: Callable[[HomeAssistant, E], Judgement]
+    """Returns why one needs the user's yes now, and what it reaches besides."""
     execute: Callable[[HomeAssistant, E, str, Context], Awaitable[object]]
     """Does it to one of its entities; raises what whoever does it raises."""
     expect: Callable[[State, E], Expectation | None]
@@ -58,7 +58,7 @@ def _async_call(hass: HomeAssistant, call: ServiceCall, entity_id: str, context:
 
 SERVICE_CALL = EffectKind(
     from_dict=ServiceCall.from_dict,
-    reasons=sensitivities,
+    judge=judge,
     execute=_async_call,
     expect=expectation,
     restore=restoring_calls,
@@ -75,6 +75,8 @@ class PlanBuilder:
     """What it touches, in this order."""
     _merged: dict[tuple[str, str], tuple[Effect, dict[str, None]]] = field(default_factory=dict)
     _reasons: dict[str, None] = field(default_factory=dict)
+    _inside: list[ServiceCall] = field(default_factory=list)
+    _reached: dict[str, None] = field(default_factory=dict)
     _sensitive: dict[str, None] = field(default_factory=dict)
 
     def add(self, effect: Effect) -> None:
@@ -83,8 +85,11 @@ class PlanBuilder:
         self.targets |= dict.fromkeys((*effect.entity_ids, *behind))
         key = (f"{effect.domain}.{effect.service}", repr(sorted(effect.data.items())))
         self._merged.setdefault(key, (effect, {}))[1].update(dict.fromkeys(effect.entity_ids))
-        if reasons := tuple(KINDS[type(effect)].reasons(self.hass, effect)):
-            self._reasons |= dict.fromkeys(reasons)
+        found = KINDS[type(effect)].judge(self.hass, effect)
+        self._reached |= dict.fromkeys(found.reached)
+        if found.reasons:
+            self._reasons |= dict.fromkeys(found.reasons)
+            self._inside += [item for item in found.inside if item not in self._inside]
             self._sensitive |= dict.fromkeys(effect.entity_ids)
 
     def plan(self, *reasons: str) -> Plan:
@@ -96,7 +101,9 @@ class PlanBuilder:
             effects=tuple(replace(effect, entity_ids=tuple(items)) for effect, items in self._merged.values()),
             reason=next(iter(reasons), None),
             reasons=reasons,
-            sensitive=tuple(self._sensitive),
+            sensitive=tuple(self._sensitive or (self.targets if reasons else ())),
+            inside=tuple(self._inside),
+            reached=tuple(self._reached),
         )
 
 

@@ -9,12 +9,12 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType
 import probatio
 
-from ..home.actions import GROUP, is_controllable, reached_members, refuse_targets, service_calls
+from ..home.actions import GROUP, is_controllable, judge_named, reached_members, refuse_targets, service_calls
 from ..home.snapshot import Home
 from ..home.targets import Targets, refuse_broad_ids, variables_name
 from ..policy.write import EffectTool, PlanBuilder
 from ..support.errors import ToolRefusal
-from ..turn.plan import Plan
+from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Turn
 from .arguments import LenientSchema, action, entity_ids, json_object
 
@@ -124,4 +124,16 @@ class HaControl(EffectTool):
         if not variables:
             return plan
         refuse_broad_ids(hass, variables)  # a script may not be sent to what is not exposed
-        return replace(plan, targets=tuple(dict.fromkeys((*plan.targets, *variables_name(hass, variables)))))
+        named = tuple(dict.fromkeys(variables_name(hass, variables)))
+        judged = judge_named(hass, named)  # nor does it do unasked with them what is sensitive
+        reasons = tuple(dict.fromkeys((*plan.reasons, *judged.reasons)))
+        return replace(
+            plan,
+            action=ActionClass.SENSITIVE if reasons else plan.action,
+            targets=tuple(dict.fromkeys((*plan.targets, *named))),
+            reason=next(iter(reasons), None),
+            reasons=reasons,
+            sensitive=tuple(dict.fromkeys((*plan.sensitive, *(named if judged.reasons else ())))),
+            inside=(*plan.inside, *judged.inside),
+            reached=tuple(dict.fromkeys((*plan.reached, *judged.reached))),
+        )

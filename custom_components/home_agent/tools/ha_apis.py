@@ -27,7 +27,8 @@ from homeassistant.util import slugify
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ..home.actions import sensitivities
+from ..home.actions import is_sensitive_service, judge, judge_named
+from ..home.contents import SCRIPT
 from ..home.exposure import is_exposed, is_narrowed, may_know
 from ..home.targets import entity_ids_in, refuse_broad_ids, variables_name
 from ..policy.intents import COMMAND, Mismatch, Recognised, async_handle, plan_of
@@ -61,7 +62,6 @@ DELAYED = "delayed"
 NO_MATCH = "No exposed entity matches {what}. Nothing was done."
 PARAMETERS = {"calendar__get_events": ("calendar", "calendar"), "todo__get_items": ("todo_list", "todo")}
 """Where each tool takes the name, and the kind of entity that has it."""
-SCRIPT = "script"
 PREFIX = f"{SCRIPT}__"
 CALL_ACTION = "homeassistant__call_action"
 TEMPLATES = "Templates are not allowed here: render them first, and call the action with the values."
@@ -224,12 +224,19 @@ class ApiScript(ApiTool):
         """Return the script as the target, and what its arguments name: it may not be sent to what is not exposed."""
         self.check(hass, args, turn)
         refuse_broad_ids(hass, args)
-        sensitive = self.annotations.destructive and not self.annotations.read_only
+        targets = tuple(dict.fromkeys((self.entity_id, *variables_name(hass, args))))
+        run = ServiceCall(domain=SCRIPT, service=self.entity_id.partition(".")[2], entity_ids=(), data=args)
+        judged, named = judge(hass, run), judge_named(hass, targets[1:])
+        destroys = self.annotations.destructive and not self.annotations.read_only
+        reasons = tuple(dict.fromkeys((*judged.reasons, *named.reasons, *((DESTRUCTIVE,) if destroys else ()))))
         return Plan(
-            action=ActionClass.SENSITIVE if sensitive else ActionClass.WRITE,
-            targets=tuple(dict.fromkeys((self.entity_id, *variables_name(hass, args)))),
-            reason=DESTRUCTIVE if sensitive else None,
-            sensitive=(self.entity_id,) if sensitive else (),
+            action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
+            targets=targets,
+            reason=next(iter(reasons), None),
+            reasons=reasons,
+            sensitive=(self.entity_id, *(targets[1:] if named.reasons else ())) if reasons else (),
+            inside=(*judged.inside, *named.inside),
+            reached=tuple(dict.fromkeys((*judged.reached, *named.reached))),
         )
 
     @override
@@ -258,13 +265,19 @@ class ApiAction(ApiTool):
         data = dict(args.get("data") or {})
         target = {**{key: data.pop(key) for key in _TARGETS if key in data}, **dict(args.get("target") or {})}
         call = ServiceCall(domain=domain, service=service, entity_ids=_entity_ids(hass, target), data=data)
-        reasons = tuple(dict.fromkeys(sensitivities(hass, call))) or (DESTRUCTIVE,)
+        passed = tuple(dict.fromkeys(entity_ids_in(hass, data)))
+        judged, named = judge(hass, call), judge_named(hass, passed)
+        reasons = tuple(dict.fromkeys((*judged.reasons, *named.reasons))) or (DESTRUCTIVE,)
+        by_entities = not is_sensitive_service(domain, service) and bool(judged.reasons or named.reasons)
         return Plan(
             action=ActionClass.SENSITIVE,
-            targets=tuple(dict.fromkeys((*call.entity_ids, *entity_ids_in(hass, data)))),
+            targets=tuple(dict.fromkeys((*call.entity_ids, *passed))),
             effects=(call,),
             reason=reasons[0],
             reasons=reasons,
+            sensitive=(*call.entity_ids, *(passed if named.reasons else ())) if by_entities else (),
+            inside=(*judged.inside, *named.inside),
+            reached=tuple(dict.fromkeys((*judged.reached, *named.reached))),
             subject=f"{domain}.{service}",
             outside=self.annotations.open_world,
         )

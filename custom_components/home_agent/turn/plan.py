@@ -80,6 +80,11 @@ class Plan:
     """All of them, when there is more than one: each may have a PIN."""
     sensitive: tuple[str, ...] = ()
     """Those of the entities because of which it is sensitive; empty: all of it is."""
+    inside: tuple[ServiceCall, ...] = ()
+    """What scenes, scripts and automations do that it starts, as far as that is sensitive: for the question."""
+    reached: tuple[str, ...] = ()
+    """Entities and actions that it comes to without naming them, in groups and in what it starts: the rules hold for them,
+    exposure does not."""
     subject: str | None = None
     """What is touched when it is not entities: the title of a tool, the host of a request."""
     version: str = ""

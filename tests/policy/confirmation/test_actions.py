@@ -97,7 +97,7 @@ async def test_a_script_that_a_model_started_confirms_nothing(
 async def test_a_yes_said_by_a_script_that_a_model_started_is_none(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context
 ) -> None:
-    await set_up(hass, llm_server)
+    await set_up(hass, llm_server, options={"never_confirm": ["script.say_yes"]})
     conversation_id = (await process(hass, llm_server, context=alice))["conversation_id"]
     step = {"action": "home_agent.process", "data": {"text": "yes", "conversation_id": conversation_id}}
     assert await async_setup_component(hass, "script", {"script": {"say_yes": {"sequence": [step]}}})

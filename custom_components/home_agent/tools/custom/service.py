@@ -20,7 +20,6 @@ from homeassistant.const import (
     ENTITY_MATCH_NONE,
 )
 from homeassistant.core import (
-    DOMAIN as HOMEASSISTANT_DOMAIN,
     HomeAssistant,
     SupportsResponse,
     split_entity_id,
@@ -31,7 +30,16 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ...home.actions import TARGET_KEYS, is_open, is_sensitive_service, reached_members, sensitivities
+from ...home.actions import (
+    TARGET_KEYS,
+    Judgement,
+    is_open,
+    is_sensitive_service,
+    judge,
+    judge_named,
+    reached_members,
+)
+from ...home.contents import SCRIPT, SCRIPT_SERVICES
 from ...home.exposure import is_exposed
 from ...home.targets import entity_ids_in, refuse_broad_ids, variables_name
 from ...policy.tool import PendingResult
@@ -47,12 +55,8 @@ PLACES = (ATTR_AREA_ID, ATTR_DEVICE_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
 KEYS = frozenset({ATTR_ENTITY_ID, *PLACES})
 """What names the targets of a service, in `target` and at the top of `data`."""
 
-SCRIPT = "script"
 PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
 """Domains whose services run a program (S1-52)."""
-_SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
-"""Services of `script` that are not scripts."""
-
 _EVERYTHING = frozenset({ENTITY_MATCH_ALL, ENTITY_MATCH_NONE, "*"})
 _ANY_DOMAIN = frozenset({"homeassistant"})
 """Domains whose services take entities of every kind."""
@@ -198,7 +202,10 @@ class ServiceTool(CustomTool):
             data=data,
             returns_response=returns_response,
         )
-        reasons = tuple(dict.fromkeys(self._reasons(hass, call, found)))
+        judged, named = judge(hass, call), judge_named(hass, found.named)
+        by_entities, by_name = self._reasons(judged, named), self._reasons_by_name(call)
+        reasons = tuple(dict.fromkeys((*by_entities, *by_name)))
+        called = found.called or self._itself()
         return Plan(
             action=ActionClass.SENSITIVE if reasons else self.action,
             targets=tuple(
@@ -207,23 +214,26 @@ class ServiceTool(CustomTool):
             effects=(call,),
             reason=next(iter(reasons), None),
             reasons=reasons,
+            sensitive=() if by_name else (*called, *(found.named if named.reasons else ())),
+            inside=(*judged.inside, *named.inside),
+            reached=tuple(dict.fromkeys((*judged.reached, *named.reached))),
             version=self.version,
             outside=returns_response,
         )
 
-    def _reasons(self, hass: HomeAssistant, call: ServiceCall, found: Reached) -> Iterator[str]:
-        """Yield why the call needs the user's yes. What unlocks or opens always does, even when the tool is said to be harmless."""
-        # What an action does with entities in its data is not known (a scene may unlock): it counts as the most it can be.
-        named = ServiceCall(domain=HOMEASSISTANT_DOMAIN, service="toggle", entity_ids=found.named)
-        for reason in (*sensitivities(hass, call), *sensitivities(hass, named)):
-            if reason != DESTRUCTIVE or not self._spared:
-                yield reason
-        if self.annotations.destructive:
-            yield DESTRUCTIVE
+    def _reasons(self, *judged: Judgement) -> tuple[str, ...]:
+        """Return why the call needs the user's yes. What unlocks or opens always does, even when the tool is said to be harmless."""
+        found = dict.fromkeys(reason for item in judged for reason in item.reasons)
+        return tuple(reason for reason in found if reason != DESTRUCTIVE or not self._spared)
+
+    def _reasons_by_name(self, call: ServiceCall) -> tuple[str, ...]:
+        """Return why every call of it needs the user's yes, whatever it is called on."""
+        by_name = is_sensitive_service(call.domain, call.service) and not self._spared
+        return (DESTRUCTIVE,) if self.annotations.destructive or by_name else ()
 
     def _itself(self) -> tuple[str, ...]:
         """Return the script that is called by its own name."""
-        is_script = self._domain == SCRIPT and self._service not in _SCRIPT_SERVICES
+        is_script = self._domain == SCRIPT and self._service not in SCRIPT_SERVICES
         return (f"script.{self._service}",) if is_script else ()
 
     def _returns_response(self, hass: HomeAssistant) -> bool:

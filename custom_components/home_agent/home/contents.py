@@ -1,0 +1,436 @@
+"""What scenes, scripts and automations do when they are started: read from what Home Assistant keeps of them, as service calls.
+
+Home Assistant has validated it and filled in blueprints. What a template decides when it runs counts as everything that it may
+decide. A scene that an integration keeps to itself may do whatever can be done with the entities of the same hub.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+import re
+from typing import Any
+
+from homeassistant.const import (
+    ATTR_AREA_ID,
+    ATTR_DEVICE_ID,
+    ATTR_ENTITY_ID,
+    ATTR_FLOOR_ID,
+    ATTR_LABEL_ID,
+    ENTITY_MATCH_ALL,
+    ENTITY_MATCH_NONE,
+)
+from homeassistant.core import (
+    DOMAIN as HOMEASSISTANT_DOMAIN,
+    HomeAssistant,
+    State,
+    split_entity_id,
+    valid_entity_id,
+)
+from homeassistant.helpers import config_validation as cv, entity_registry as er
+from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
+from homeassistant.helpers.template import Template
+from homeassistant.util.hass_dict import HassKey
+
+from ..support.const import DOMAIN
+from ..turn.plan import ServiceCall
+from .domains import DOMAINS, RUNNERS, UNKNOWN
+
+SCENE, SCRIPT, AUTOMATION = "scene", "script", "automation"
+CONTAINERS = RUNNERS | {AUTOMATION}
+"""What somebody wrote actions into."""
+SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
+"""Services of `script` that are not scripts."""
+UNFORESEEN = "unforeseen"
+"""The service of a call of which nothing is known before it is made."""
+TOGGLE = "toggle"
+"""Stands for any service: whatever can be done to an entity, a toggle may do."""
+MAX_STARTED = 500
+"""Scenes, scripts and automations that one call may start; more than that are not looked into."""
+MAX_CALLS = 20_000
+
+_STARTING = frozenset({"turn_on", "trigger", TOGGLE})
+_TARGETS = (ATTR_ENTITY_ID, ATTR_DEVICE_ID, ATTR_AREA_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
+_VARIABLE = re.compile(r"\s*\{\{-?\s*([a-z_]\w*)\s*-?\}\}\s*")
+_LITERAL_DOMAIN = re.compile(r"\s*([a-z_]\w*)\.")
+_ANY_DOMAIN = frozenset({"", HOMEASSISTANT_DOMAIN})
+_KNOWN = frozenset(
+    {
+        cv.SCRIPT_ACTION_CHOOSE, cv.SCRIPT_ACTION_IF, cv.SCRIPT_ACTION_PARALLEL, cv.SCRIPT_ACTION_REPEAT,
+        cv.SCRIPT_ACTION_SEQUENCE,
+        cv.SCRIPT_ACTION_CHECK_CONDITION, cv.SCRIPT_ACTION_DELAY, cv.SCRIPT_ACTION_FIRE_EVENT,
+        cv.SCRIPT_ACTION_SET_CONVERSATION_RESPONSE, cv.SCRIPT_ACTION_STOP, cv.SCRIPT_ACTION_VARIABLES,
+        cv.SCRIPT_ACTION_WAIT_FOR_TRIGGER, cv.SCRIPT_ACTION_WAIT_TEMPLATE,
+    }
+)  # fmt: skip
+"""Steps that call nothing by themselves."""
+_OF_DEVICES = {
+    "cover": {
+        "open": "open_cover", "close": "close_cover", "stop": "stop_cover", "open_tilt": "open_cover_tilt",
+        "close_tilt": "close_cover_tilt", "set_position": "set_cover_position", "set_tilt_position": "set_cover_tilt_position",
+    },
+    "alarm_control_panel": {
+        "disarm": "alarm_disarm", "trigger": "alarm_trigger", "arm_away": "alarm_arm_away", "arm_home": "alarm_arm_home",
+        "arm_night": "alarm_arm_night", "arm_vacation": "alarm_arm_vacation",
+    },
+    "mobile_app": {"notify": "send_message"},
+}  # fmt: skip
+"""What the types of device actions are called as services; the others have the service's name."""
+_POSITIONS = {
+    "current_position": {"cover": ("set_cover_position", "position"), "valve": ("set_valve_position", "position")},
+    "current_tilt_position": {"cover": ("set_cover_tilt_position", "tilt_position")},
+}
+
+type Members = Callable[[HomeAssistant, str], Sequence[str]]
+"""Returns the entities behind a group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenCall:
+    """One call as it is written, before its targets are known."""
+
+    domain: str
+    """Empty: a template decides."""
+    service: str
+    entity_ids: tuple[str, ...] = ()
+    places: Mapping[str, list[str]] = field(default_factory=dict)
+    """Areas, floors, devices and labels, by the key that names them."""
+    variables: frozenset[str] = frozenset()
+    """Variables whose values are its targets."""
+    any_target: bool = False
+    """A template decides on what it is called, or it is called on all."""
+    hub: str = ""
+    """The config entry or the platform of a scene that cannot be read."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What one scene, script or automation does."""
+
+    calls: tuple[WrittenCall, ...] = ()
+    assigned: frozenset[str] = frozenset()
+    """Variables that it sets itself: what it was given under these names does not count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    source: object
+    """What was read; another object after a change."""
+    contents: Contents
+
+
+_DATA_READ: HassKey[dict[str, _Read]] = HassKey(f"{DOMAIN}_contents")
+_NOTHING = Contents()
+_ANYTHING = WrittenCall(domain="", service=UNFORESEEN, any_target=True)
+
+
+def started(hass: HomeAssistant, call: ServiceCall, members: Members) -> Iterator[str]:
+    """Yield the scenes, scripts and automations that a call starts."""
+    if call.domain == SCRIPT and call.service not in SCRIPT_SERVICES:
+        yield f"{SCRIPT}.{call.service}"
+    elif call.service in _STARTING:
+        for entity_id in call.entity_ids:
+            for concerned in (entity_id, *members(hass, entity_id)):
+                if split_entity_id(concerned)[0] in CONTAINERS:
+                    yield concerned
+
+
+def inner_calls(hass: HomeAssistant, call: ServiceCall, members: Members) -> Iterator[ServiceCall]:
+    """Yield all that is called by what a call starts, by what that starts, and so on; each of them once.
+
+    Targets that are variables which the call itself gives are left out: whoever gives them judges their values.
+    """
+    seen: set[tuple[str, frozenset[str]]] = set()
+    queue = [(entity_id, _given(call.domain, call.service, call.data)) for entity_id in started(hass, call, members)]
+    yielded = 0
+    while queue:
+        entity_id, given = queue.pop()
+        if (entity_id, given) in seen:
+            continue
+        seen.add((entity_id, given))
+        contents = contents_of(hass, entity_id)
+        known = given - contents.assigned
+        for written in contents.calls:
+            yielded += 1
+            if yielded > MAX_CALLS or len(seen) > MAX_STARTED:
+                yield from _resolved(hass, _ANYTHING, frozenset())
+                return
+            passed = _given(written.domain, written.service, written.data, known)
+            for inner in _resolved(hass, written, known):
+                yield inner
+                queue += [(item, passed) for item in started(hass, inner, members)]
+
+
+def _given(domain: str, service: str, data: Mapping[str, Any], known: frozenset[str] | None = None) -> frozenset[str]:
+    """Return the variables that a call gives a script; with `known`, only those whose values are known there."""
+    if domain != SCRIPT:
+        return frozenset()
+    variables = data if service not in SCRIPT_SERVICES else data.get("variables")
+    if not isinstance(variables, Mapping):
+        return frozenset()
+    return frozenset(str(name) for name, value in variables.items() if known is None or _variables_in(value) <= known)
+
+
+def _variables_in(value: object) -> frozenset[str]:
+    """Return the variables that stand for a value; one that no script has where a template is more than that."""
+    match value:
+        case Template():
+            found = _VARIABLE.fullmatch(value.template)
+            return frozenset({found[1] if found else ""})
+        case Mapping():
+            return frozenset().union(*(_variables_in(item) for item in (*value, *value.values())))
+        case list() | tuple():
+            return frozenset().union(*map(_variables_in, value))
+    return frozenset()
+
+
+def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) -> Iterator[ServiceCall]:
+    """Yield a call with the entities that it may be called on now."""
+    entity_ids = dict.fromkeys(filter(None, (_entity_id(hass, item) for item in written.entity_ids)))
+    takes_any = written.domain in _ANY_DOMAIN
+    if written.places:
+        selected = async_extract_referenced_entity_ids(hass, TargetSelection(dict(written.places)), expand_group=False)
+        entity_ids |= dict.fromkeys(
+            item
+            for item in sorted(selected.indirectly_referenced)
+            if takes_any or split_entity_id(item)[0] == written.domain
+        )
+    if written.hub:
+        entity_ids |= dict.fromkeys(_of_hub(hass, written.hub))
+    if written.any_target or not written.variables <= known:
+        domains = [*_judged_domains()] if takes_any else [written.domain]
+        entity_ids |= dict.fromkeys(hass.states.async_entity_ids(domains))
+    data = {key: value.template if isinstance(value, Template) else value for key, value in written.data.items()}
+    found = tuple(entity_ids)
+    if written.service == UNFORESEEN:
+        if not written.hub:
+            yield ServiceCall(domain=written.domain or HOMEASSISTANT_DOMAIN, service=UNFORESEEN, entity_ids=())
+        yield ServiceCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=found)
+        return
+    yield ServiceCall(domain=written.domain, service=written.service, entity_ids=found, data=data)
+
+
+def _judged_domains() -> Iterator[str]:
+    for name, record in DOMAINS.items():
+        if record.sensitive is not None or name in CONTAINERS:
+            yield name
+
+
+def _entity_id(hass: HomeAssistant, text: str) -> str | None:
+    """Return the entity id that an id of either kind stands for."""
+    return text if valid_entity_id(text) else er.async_resolve_entity_id(er.async_get(hass), text)
+
+
+def _of_hub(hass: HomeAssistant, hub: str) -> Iterator[str]:
+    """Yield the entities of a hub that may need a yes; its scenes are what is asked about."""
+    judged = {*_judged_domains()} - CONTAINERS
+    for entry in er.async_get(hass).entities.values():
+        if hub in (entry.config_entry_id, entry.platform) and entry.domain in judged:
+            yield entry.entity_id
+
+
+def contents_of(hass: HomeAssistant, entity_id: str) -> Contents:
+    """Return what a scene, a script or an automation does; what was read is kept until it changes."""
+    domain = split_entity_id(entity_id)[0]
+    component = hass.data.get(domain) if domain in CONTAINERS else None
+    entity = component.get_entity(entity_id) if component is not None and hasattr(component, "get_entity") else None
+    if entity is None:
+        return _NOTHING  # there is nothing that a call could start
+    runner = getattr(entity, "script" if domain == SCRIPT else "action_script", None)
+    configured = getattr(entity, "scene_config", None)
+    source: object = runner.sequence if runner is not None else configured.states if configured is not None else entity
+    kept = hass.data.setdefault(_DATA_READ, {})
+    if (read := kept.get(entity_id)) is None or read.source is not source:
+        if runner is not None:
+            contents = _of_sequence(runner.sequence)
+        elif configured is not None:
+            contents = Contents(calls=tuple(_of_states(configured.states.values())))
+        elif domain == SCENE:
+            contents = Contents(calls=(_of_unreadable(hass, entity_id, entity),))
+        else:
+            contents = _NOTHING  # its configuration is broken: it does not run
+        read = kept[entity_id] = _Read(source=source, contents=contents)
+    return read.contents
+
+
+def _of_unreadable(hass: HomeAssistant, entity_id: str, entity: Any) -> WrittenCall:
+    entry = er.async_get(hass).async_get(entity_id)
+    platform = getattr(getattr(entity, "platform", None), "platform_name", "")
+    hub = (entry.config_entry_id or entry.platform) if entry is not None else platform
+    return replace(_ANYTHING, any_target=not hub, hub=hub or "")
+
+
+def _of_states(states: Iterable[State]) -> Iterator[WrittenCall]:
+    """Yield the calls that bring entities into states; what is not known to lead there counts as a toggle."""
+    for state in states:
+        domain, record = state.domain, DOMAINS.get(state.domain, UNKNOWN)
+        switched = f"turn_{state.state}" if state.state in ("on", "off") else TOGGLE
+        service = record.back.get(state.state, switched)
+        yield WrittenCall(domain=domain, service=service, entity_ids=(state.entity_id,))
+        for attribute, services in _POSITIONS.items():
+            if attribute in state.attributes and domain in services:
+                service, key = services[domain]
+                data = {key: state.attributes[attribute]}
+                yield WrittenCall(domain=domain, service=service, entity_ids=(state.entity_id,), data=data)
+
+
+def _of_sequence(sequence: Sequence[Mapping[str, Any]]) -> Contents:
+    """Return the calls of a sequence, whichever of its branches is taken."""
+    calls: list[WrittenCall] = []
+    assigned: set[str] = set()
+    waiting: list[Sequence[Mapping[str, Any]]] = [sequence]
+    while waiting:
+        for step in waiting.pop():
+            if step.get("enabled") is False:
+                continue
+            try:
+                kind = cv.determine_script_action(dict(step))
+            except ValueError:
+                kind = ""
+            waiting += _branches(step, kind)
+            calls += _of_step(step, kind)
+            if kind == cv.SCRIPT_ACTION_VARIABLES:
+                assigned |= _names_of(step["variables"])
+            if (variable := step.get("response_variable")) is not None:
+                assigned.add(str(variable))
+    return Contents(calls=tuple(calls), assigned=frozenset(assigned))
+
+
+def _branches(step: Mapping[str, Any], kind: str) -> list[Sequence[Mapping[str, Any]]]:
+    """Return the sequences in a step."""
+    match kind:
+        case cv.SCRIPT_ACTION_CHOOSE:
+            return [*(choice["sequence"] for choice in step["choose"]), step.get("default") or ()]
+        case cv.SCRIPT_ACTION_IF:
+            return [step["then"], step.get("else") or ()]
+        case cv.SCRIPT_ACTION_REPEAT:
+            return [step["repeat"]["sequence"]]
+        case cv.SCRIPT_ACTION_PARALLEL:
+            return [branch["sequence"] for branch in step["parallel"]]
+        case cv.SCRIPT_ACTION_SEQUENCE:
+            return [step["sequence"]]
+    return []
+
+
+def _of_step(step: Mapping[str, Any], kind: str) -> Iterator[WrittenCall]:
+    """Yield the calls of a step, but for those of its branches."""
+    match kind:
+        case cv.SCRIPT_ACTION_CALL_SERVICE:
+            yield from _of_service(step)
+        case cv.SCRIPT_ACTION_ACTIVATE_SCENE:
+            yield WrittenCall(domain=SCENE, service="turn_on", entity_ids=(step["scene"],))
+        case cv.SCRIPT_ACTION_DEVICE_AUTOMATION:
+            yield _of_device(step)
+        case _ if kind not in _KNOWN:
+            yield _ANYTHING
+
+
+def _names_of(variables: Any) -> set[str]:
+    """Return the names that a step sets; Home Assistant wraps them."""
+    names = getattr(variables, "variables", variables)
+    return {str(name) for name in names} if isinstance(names, Mapping) else set()
+
+
+def _of_device(step: Mapping[str, Any]) -> WrittenCall:
+    domain, kind = str(step.get("domain", "")), str(step.get("type", UNFORESEEN))
+    entity_id = step.get(ATTR_ENTITY_ID)
+    return WrittenCall(
+        domain=domain,
+        service=_OF_DEVICES.get(domain, {}).get(kind, kind),
+        entity_ids=(entity_id,) if isinstance(entity_id, str) else (),
+        places={} if isinstance(entity_id, str) else {ATTR_DEVICE_ID: [str(step[ATTR_DEVICE_ID])]},
+        data={"position": step["position"], "tilt_position": step["position"]} if "position" in step else {},
+    )
+
+
+def _of_service(step: Mapping[str, Any]) -> Iterator[WrittenCall]:
+    """Yield the call of a step, and what else it comes to."""
+    action = next(step[key] for key in ("action", "service", "service_template") if key in step)
+    if isinstance(action, Template):
+        literal = _LITERAL_DOMAIN.match(action.template)
+        domain, service = literal[1] if literal else "", UNFORESEEN
+    else:
+        domain, _, service = str(action).partition(".")
+    given = [step[key] for key in ("data", "data_template") if key in step]
+    data = {str(key): value for part in given if isinstance(part, Mapping) for key, value in part.items()}
+    targets = [data, step.get("target") or {}, {ATTR_ENTITY_ID: step.get(ATTR_ENTITY_ID)}]
+    any_target = any(isinstance(part, Template) for part in (*given, step.get("target")))
+    any_target = any_target or any(
+        isinstance(key, Template) for part in given if isinstance(part, Mapping) for key in part
+    )
+    if domain == SCENE and service in ("apply", "create", "delete"):
+        yield from _of_scene_made(data, any_target=any_target)
+        return
+    texts: dict[str, list[str]] = {}
+    variables: set[str] = set()
+    for named in targets:
+        if not isinstance(named, Mapping):
+            continue
+        for key in _TARGETS:
+            for item in _items(named.get(key)):
+                if isinstance(item, Template):
+                    variables |= _variables_in(item)
+                elif item.casefold() == ENTITY_MATCH_ALL:
+                    any_target = True
+                elif item.casefold() != ENTITY_MATCH_NONE:
+                    texts.setdefault(key, []).append(item)
+    yield WrittenCall(
+        domain=domain,
+        service=service,
+        entity_ids=tuple(item.lower() for item in texts.pop(ATTR_ENTITY_ID, ())),
+        places=texts,
+        variables=frozenset(variables),
+        any_target=any_target or (domain in (SCRIPT, "") and service == UNFORESEEN),
+        data={key: value for key, value in data.items() if key not in _TARGETS},
+    )
+    if domain in (SCRIPT, "") and (passed := tuple(_entities_in(data))):
+        yield WrittenCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=passed)
+
+
+def _of_scene_made(data: Mapping[str, Any], *, any_target: bool) -> Iterator[WrittenCall]:
+    """Yield what a scene does that is written into a step, or made there of what is so at that moment."""
+    entities = data.get("entities")
+    plain: list[State] = []
+    named = list(_items(data.get("snapshot_entities")))
+    if isinstance(entities, Mapping):
+        for entity_id, wanted in entities.items():
+            attributes = dict(wanted) if isinstance(wanted, Mapping) else {"state": wanted}
+            state = attributes.pop("state", None)
+            state = {True: "on", False: "off"}.get(state, state) if isinstance(state, bool) else state
+            if isinstance(state, str) and isinstance(entity_id, str) and valid_entity_id(entity_id.lower()):
+                plain.append(State(entity_id.lower(), state[:255], attributes))
+            else:
+                named.append(entity_id)
+    elif entities is not None:
+        any_target = True
+    yield from _of_states(plain)
+    any_target = any_target or any(isinstance(item, Template) for item in named)
+    ids = tuple(item.lower() for item in named if isinstance(item, str))
+    if ids or any_target:
+        yield WrittenCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=ids, any_target=any_target)
+
+
+def _items(value: object) -> Iterator[str | Template]:
+    """Yield the texts and templates of a target: one, several in a text, a list."""
+    match value:
+        case Template():
+            yield value
+        case str():
+            yield from filter(None, (part.strip() for part in value.split(",")))
+        case list() | tuple() | set():
+            for item in value:
+                yield from _items(item)
+
+
+def _entities_in(value: object) -> Iterator[str]:
+    """Yield the entity ids in what a script is given."""
+    match value:
+        case str():
+            for part in value.split(","):
+                if valid_entity_id(entity_id := part.strip().lower()):
+                    yield entity_id
+        case Mapping():
+            for item in value.values():
+                yield from _entities_in(item)
+        case list() | tuple() | set():
+            for item in value:
+                yield from _entities_in(item)

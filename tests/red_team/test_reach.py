@@ -1,0 +1,280 @@
+"""What an owner's scenes, scripts and automations do is asked about like the actions themselves, however they are called."""
+
+from typing import Any
+from unittest.mock import patch
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import CONF_ENTITY_ID
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
+from homeassistant.setup import async_setup_component
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.policy.confirmation import NOBODY
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import say, speech
+from tests.llm_server import text, tool_call
+
+from .conftest import SetUp
+from .opening import NESTED, SCENES, SEQUENCES, filled, slug
+from .world import ALARM, AUTOMATIONS, DOOR, GARAGE, HIDDEN_DOOR, SCENES as OTHER_SCENES, SCRIPTS, Witness, answers
+
+
+@pytest.fixture(autouse=True)
+async def openers(hass: HomeAssistant, witness: Witness) -> None:
+    """The owner's scripts, scenes and automations, exposed."""
+    ids = await _mark_the_garage(hass)
+    scripts = {
+        **SCRIPTS,
+        **{slug(name): {"alias": name, "sequence": filled(steps, ids)} for name, steps in SEQUENCES.items()},
+        **{name: {"sequence": steps, "fields": {"door": {}}} for name, steps in NESTED.items()},
+        "sent": {
+            "alias": "Sent",
+            "fields": {"cover": {"selector": {"text": {}}}},
+            "sequence": [{"action": "cover.open_cover", "target": {"entity_id": "{{ cover }}"}}],
+        },
+    }
+    automations = [*AUTOMATIONS, {"id": "let_in", "alias": "Let in now", "triggers": [], "actions": SEQUENCES["plain"]}]
+    scenes = [*OTHER_SCENES, *({"name": name, "entities": states} for name, states in SCENES.items())]
+    assert await async_setup_component(hass, "group", {"group": {"entrances": {"entities": [DOOR]}}})
+    await hass.services.async_call("group", "set", {"object_id": "entrances", "entities": [DOOR]}, blocking=True)
+    config = {"script": scripts, "automation": automations, "scene": scenes}
+    with patch("homeassistant.config.load_yaml_config_file", return_value=config):
+        for domain in config:
+            await hass.services.async_call(domain, "reload", {}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    for name in SEQUENCES:
+        assert hass.states.get(f"script.{slug(name)}") is not None, name
+        async_expose_entity(hass, ASSISTANT, f"script.{slug(name)}", True)
+    for name in SCENES:
+        async_expose_entity(hass, ASSISTANT, f"scene.{slug(name)}", True)
+    for entity_id in ("automation.let_in_now", "script.sent", "script.given"):
+        assert hass.states.get(entity_id) is not None, entity_id
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+
+
+async def _mark_the_garage(hass: HomeAssistant) -> dict[str, str]:
+    """Put the garage into a room, a floor, under a label and into a device, a lock in front of a switch; return its ids."""
+    floor = fr.async_get(hass).async_create("Upstairs")
+    area = ar.async_get(hass).async_create("Hall", floor_id=floor.floor_id)
+    label = lr.async_get(hass).async_create("Doors")
+    registry = er.async_get(hass)
+    entry = registry.async_get(GARAGE)
+    assert entry is not None
+    (demo,) = hass.config_entries.async_entries("demo")
+    device = dr.async_get(hass).async_get_or_create(config_entry_id=demo.entry_id, identifiers={("demo", "garage")})
+    registry.async_update_entity(GARAGE, labels={label.label_id}, area_id=area.id, device_id=device.id)
+    strike = registry.async_get_or_create("switch", "test", "strike", suggested_object_id="strike")
+    shown = MockConfigEntry(domain="switch_as_x", options={CONF_ENTITY_ID: strike.id, "target_domain": "lock"})
+    shown.add_to_hass(hass)
+    registry.async_get_or_create("lock", "switch_as_x", "strike", suggested_object_id="strike", config_entry=shown)
+    hass.states.async_set("switch.strike", "off")
+    hass.states.async_set("lock.strike", "locked")
+    return {"DEVICE": device.id, "ENTRY": entry.id}
+
+
+async def ask(hass: HomeAssistant, witness: Witness, person: Context, tool: str, arguments: dict[str, Any]) -> None:
+    """Have the model call a tool for a person, who is asked, and for nobody, who cannot be."""
+    witness.server.plan(tool_call(tool, arguments))
+    assert speech(await say(hass, "let me in", context=person)).endswith("?")
+    witness.server.plan(tool_call(tool, arguments))
+    await say(hass, "let me in")
+    assert answers(witness.server)[-1]["error"] == NOBODY
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+async def test_a_script_by_a_model(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
+) -> None:
+    await start()
+    witness.server.respond(lambda body: text("I cannot do that."))
+    await ask(hass, witness, alice, "ha_control", {"action": "turn_on", "entity_id": f"script.{slug(name)}"})
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+async def test_a_script_by_a_sentence(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
+) -> None:
+    await start(model=False)
+    for who in (alice, Context()):
+        await say(hass, f"run {name} script", context=who)
+        said = await say(hass, f"turn on {name}", context=who)
+        assert "?" in speech(said) or who is not alice
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_a_scene(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str) -> None:
+    await start()
+    witness.server.respond(lambda body: text("I cannot do that."))
+    for action in ("turn_on", "activate"):
+        await ask(hass, witness, alice, "ha_control", {"action": action, "entity_id": f"scene.{slug(name)}"})
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_a_scene_by_a_sentence(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
+) -> None:
+    await start(model=False)
+    for who in (alice, Context()):
+        await say(hass, f"activate {name} scene", context=who)
+        said = await say(hass, f"turn on {name}", context=who)
+        assert "?" in speech(said) or who is not alice
+
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "an intent": ("HassTurnOn", {"name": "plain", "domain": ["script"]}),
+    "an intent for a scene": ("HassTurnOn", {"name": "Let in", "domain": ["scene"]}),
+    "a toggled script": ("ha_control", {"action": "toggle", "entity_id": "script.plain"}),
+    "a script with a value": (
+        "ha_control",
+        {"action": "set_value", "entity_id": "script.plain", "parameters": {"state": "on"}},
+    ),
+    "an enabled automation": ("ha_control", {"action": "turn_on", "entity_id": "automation.let_in_now"}),
+    "a toggled automation": ("ha_control", {"action": "toggle", "entity_id": "automation.let_in_now"}),
+    "several scripts": ("ha_control", {"action": "turn_on", "entity_id": ["script.harmless", "script.plain"]}),
+    "any of the scripts": ("ha_control", {"action": "turn_on", "entity_id": "script.*"}),
+    "any of the scenes": ("ha_control", {"action": "turn_on", "entity_id": "scene.*"}),
+    "a script tool": ("script__plain", {}),
+    "a script tool in a circle": ("script__in_a_circle", {}),
+    "a script that is sent": (
+        "ha_control",
+        {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": GARAGE}},
+    ),
+    "a script that is sent variables": (
+        "ha_control",
+        {"action": "turn_on", "entity_id": "script.sent", "parameters": {"variables": {"cover": [GARAGE]}}},
+    ),
+    "a script that is sent a list in text": (
+        "ha_control",
+        {"action": "turn_on", "entity_id": "script.sent", "parameters": {"cover": f"['{GARAGE}']"}},
+    ),
+    "a script tool that is sent": ("script__sent", {"cover": GARAGE}),
+    "a script that is given a door": (
+        "ha_control",
+        {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": DOOR}},
+    ),
+    "a script that is given a group": (
+        "ha_control",
+        {"action": "turn_on", "entity_id": "script.given", "parameters": {"door": "group.entrances"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize("never_ask", [[], ["lock", "cover.garage"]], ids=["no rules", "never about doors"])
+async def test_called_by_another_name(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, tool: str, never_ask: list[str]
+) -> None:
+    await start(profile={"llm_apis": ["assist"], "never_ask": never_ask if "given" not in tool else []})
+    if never_ask and ("sent" in tool):
+        witness.may_move.add(GARAGE)  # the garage itself is what the owner never wants to be asked about
+    witness.server.respond(lambda body: text("I cannot do that."))
+    for who in (alice, Context()):
+        witness.server.plan(tool_call(*CALLS[tool]))
+        await say(hass, "let me in", context=who)
+
+
+SERVICES: dict[str, dict[str, Any]] = {
+    "script.plain": {},
+    "script.nested_twice": {},
+    "script.turn_on": {"target": {"entity_id": "script.plain"}},
+    "script.toggle": {"target": {"entity_id": "script.plain"}},
+    "homeassistant.turn_on": {"target": {"entity_id": "script.plain"}},
+    "homeassistant.toggle": {"target": {"entity_id": "scene.let_in"}},
+    "scene.turn_on": {"target": {"entity_id": "scene.let_in"}},
+    "scene.apply": {"data": {"entities": {DOOR: "unlocked"}}},
+    "automation.trigger": {"target": {"entity_id": "automation.let_in_now"}},
+    "automation.turn_on": {"target": {"entity_id": "automation.let_in_now"}},
+    "script.sent": {"data": {"cover": "{{ a }}"}},
+}
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("destructive", [None, False], ids=["judged", "said to be harmless"])
+async def test_an_action_of_the_owner(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, service: str, destructive: bool | None
+) -> None:
+    tool = {
+        "name": "act",
+        "description": "Acts.",
+        "parameters": {"type": "object", "properties": {"a": {"type": "string"}}},
+        "handler": {"type": "service", "service": service, **SERVICES[service]},
+        **({} if destructive is None else {"destructive": destructive}),
+    }
+    await start(yaml={"custom_tools": [tool]})
+    witness.server.respond(lambda body: text("I cannot do that."))
+    await ask(hass, witness, alice, "act", {"a": GARAGE})
+
+
+RULES = {
+    "an entity": DOOR,
+    "a kind": "lock",
+    "an action": "lock.unlock",
+    "a pattern": "lock.front*",
+    "a nested script": "script.plain",
+    "a nested script by its tool": "script__plain",
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["plain", "nested", "nested twice"])
+async def test_never_means_also_inside(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str, name: str
+) -> None:
+    await start(options={"never_offer": [RULES[rule]], "never_confirm": ["script", "lock"]})
+    witness.server.respond(lambda body: text("I cannot do that."))
+    witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": f"script.{slug(name)}"}))
+    asked = await say(hass, "let me in", context=alice)
+    assert "?" not in speech(asked)
+    await say(hass, "yes", asked.conversation_id, context=alice)
+
+
+async def test_what_is_harmless_is_done_at_once(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    await start()
+    for entity_id in ("script.harmless", "scene.cosy"):
+        witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": entity_id}), text("Done."))
+        await say(hass, "make it cosy", context=alice)
+        assert answers(witness.server)[-1]["success"] is True
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert any(event.event_type == "harmless_ran" for event in witness.events)
+
+
+async def test_an_owner_exempts_one_script(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
+    await start(options={"never_confirm": ["script.nested"]})
+    witness.may_move.add(DOOR)
+    witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.nested"}), text("Done."))
+    await say(hass, "let me in", context=alice)
+    assert answers(witness.server)[-1]["success"] is True
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
+
+
+async def test_a_script_that_changed_since_it_was_asked_about(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    await start()
+    witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.drive"}))
+    asked = await say(hass, "open up", context=alice)
+    script = {"drive": {"alias": "drive", "sequence": [*SEQUENCES["drive"], *SEQUENCES["plain"]]}}
+    with patch("homeassistant.config.load_yaml_config_file", return_value={"script": script}):
+        await hass.services.async_call("script", "reload", {}, blocking=True)
+    await say(hass, "yes", asked.conversation_id, context=alice)
+
+
+async def test_a_hidden_door_is_not_named(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
+    await start()
+    async_expose_entity(hass, ASSISTANT, "script.secret", True)
+    witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.secret"}))
+    asked = speech(await say(hass, "open up", context=alice))
+    assert "Kitchen Door" not in asked
+    assert asked == "Secret is off. Turn on script: Secret (and with it: unlock something that is not exposed)?"
+    assert {ALARM, HIDDEN_DOOR} & witness.may_move == set()
