@@ -16,7 +16,7 @@ from tests.llm_server import LLMServer, cut, server_error, text, tool_call
 
 FIELDS = {
     events.CONVERSATION_STARTED: {"conversation_id", "user_id", "timestamp", "context_mode"},
-    events.CONTEXT_INJECTED: {"conversation_id", "mode", "entities_included", "token_count"},
+    events.CONTEXT_INJECTED: {"conversation_id", "mode", "entities_included", "token_count", "vector_db_query"},
     events.TOOL_PROGRESS: {"conversation_id", "tool_name", "status"},
     events.TOOL_EXECUTED: {"tool_name", "parameters", "result", "success", "duration_ms", "conversation_id"},
     events.CONVERSATION_FINISHED: {
@@ -112,3 +112,103 @@ async def test_what_was_written_is_in_no_event(
     await hass.async_block_till_done()
     assert heard[events.TOOL_EXECUTED]
     assert "marzipan" not in json_dumps([event.data for fired in heard.values() for event in fired])
+
+
+async def process(hass: HomeAssistant, words: str) -> dict[str, Any]:
+    """Return the response of the action."""
+    response = await hass.services.async_call(
+        "home_agent", "process", {"text": words}, blocking=True, return_response=True
+    )
+    return dict(response or {})
+
+
+TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
+FAULTS = {
+    "broken off after a tool call": [tool_call("ha_control", TURN_ON), cut(text("It is on, and I"))],
+    "refused after a tool call": [tool_call("ha_control", TURN_ON), server_error(), server_error()],
+    "broken off": [cut(text("It is on, and I"))],
+    "nothing said": [text("")],
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+async def test_answer_that_ends_in_a_sentence_about_a_fault_is_an_error(
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], case: str
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(*FAULTS[case])
+    response = await process(hass, "bed light on")
+    await hass.async_block_till_done()
+    assert response["success"] is False
+    [event] = heard[events.ERROR]
+    assert event.data["component"] == "model"
+    assert event.data["error_type"].startswith("LLM")
+    assert event.data["error_message"]
+    llm_server.plan(text("Fine."))
+    assert (await process(hass, "and now?"))["success"] is True
+    assert len(heard[events.ERROR]) == 1
+
+
+async def test_fault_in_the_middle_that_was_overcome_is_none(
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(cut(tool_call("ha_control", TURN_ON)), text("It is on."))
+    assert (await process(hass, "bed light on"))["success"] is True
+    await hass.async_block_till_done()
+    assert not heard[events.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("replies", "kept"),
+    [
+        ([cut(text("It is on, and I"))], "kept_partial_answer"),
+        ([tool_call("ha_control", TURN_ON), server_error(), server_error()], "kept_nothing"),
+    ],
+)
+async def test_streaming_error_says_what_was_kept(
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], replies: list[Any], kept: str
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(*replies)
+    await process(hass, "bed light on")
+    await hass.async_block_till_done()
+    assert [event.data["fallback"] for event in heard[events.STREAMING_ERROR]] == [kept]
+
+
+async def test_component_is_where_it_happened(
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]]
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(server_error(), server_error())
+    await process(hass, "hello")
+    await process(hass, "x" * 200_000)
+    await hass.async_block_till_done()
+    told = [(event.data["component"], event.data["error_message"]) for event in heard[events.ERROR]]
+    assert told == [("model", "llm_error_said"), ("conversation", "text_too_long")]
+
+
+@pytest.mark.parametrize(("setting", "mode"), [("auto", "direct"), ("retrieved", "retrieved"), ("off", "off")])
+async def test_context_mode_is_the_one_in_use(
+    hass: HomeAssistant, llm_server: LLMServer, heard: dict[str, list[Any]], setting: str, mode: str
+) -> None:
+    await set_up(hass, llm_server, profile={"context_mode": setting})
+    llm_server.plan(text("One."), text("Two."))
+    first = await say(hass, "hello")
+    await say(hass, "hello again", first.conversation_id)
+    await hass.async_block_till_done()
+    assert [event.data["context_mode"] for event in heard[events.CONVERSATION_STARTED]] == [mode, mode]
+    assert {event.data["mode"] for event in heard[events.CONTEXT_INJECTED]} == {mode}
+    assert {event.data["vector_db_query"] for event in heard[events.CONTEXT_INJECTED]} == {None}
+
+
+async def test_started_is_said_first_and_once_without_a_model(hass: HomeAssistant, heard: dict[str, list[Any]]) -> None:
+    order: list[str] = []
+    for name in FIELDS:
+        hass.bus.async_listen(name, lambda event: order.append(event.event_type))
+    await set_up(hass)
+    await say(hass, "turn on bed light")
+    await hass.async_block_till_done()
+    [started] = heard[events.CONVERSATION_STARTED]
+    assert started.data["context_mode"] == "off"
+    assert order[0] == events.CONVERSATION_STARTED

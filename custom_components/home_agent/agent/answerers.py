@@ -25,7 +25,7 @@ from ..local import sentences
 from ..policy import undo
 from ..policy.channels import async_put
 from ..policy.confirmed import async_answer_reply
-from ..settings.profile import Profile
+from ..settings.profile import AUTO, Mode, Profile
 from ..speech import speakable_text
 from ..support.const import LOGGER
 from ..support.encoding import shown
@@ -63,6 +63,10 @@ async def async_answer(
         if turn.parent is not None:
             transcript.taints |= turn.parent.record.taints
         turn.record.taints = transcript.taints
+        if endpoint is None:
+            turn.record.context_mode = Mode.OFF.value
+        elif transcript.mode is not None or profile.context_mode != AUTO:
+            turn.record.context_mode = transcript.mode or profile.context_mode
         events.async_conversation_started(hass, turn)
         reply = None
         is_heard = confirmations.waiting or confirmations.late or confirmations.pins.are_set
@@ -119,13 +123,16 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
             response = conversation.async_get_result_from_chat_log(exchange.user_input, chat_log).response
         failed = False
     except HomeAssistantError as err:
-        events.async_error(hass, turn, err, "conversation")
+        events.async_error(hass, turn, err, events.component_of(err))
         text = await async_error_text(hass, turn.language, err)
         answer = Answer(text=text, done=False, origin=Origin.NOTICE)
     finally:  # cancelled, too: the client is gone or speaks again, what was begun must not be answered later
         said.failed = failed
     turn.record.origin = answer.origin
     text = answer.text
+    if answer.is_in_chat_log and (fault := turn.record.fault) is not None:
+        events.async_error(hass, turn, fault, events.component_of(fault))
+        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
     if not answer.is_in_chat_log:
         response = answer.response or intent.IntentResponse(language=turn.language)
         if answer.response is not None and turn.spoken:

@@ -87,6 +87,7 @@ class Agent:
         The answer and the results of its tool calls end up in the chat log.
         """
         turn, log = self.turn, self.chat_log
+        turn.record.fault = None
         messages: list[Message] = []
         refused: LLMContextLengthError | None = None
         for attempt in range(TRIES):
@@ -163,16 +164,20 @@ class Agent:
             # Once a delta has left, a request is never made again: its calls are running, its words were heard (D-9).
             if not self.talks or (not reply.started and (not acted or (too_long and not last_try))):
                 raise
-            events.async_streaming_error(self.hass, self.turn, err)
+            kept = events.KEPT_TOOL_CALLS if called else events.KEPT_PARTIAL_ANSWER if said else events.KEPT_NOTHING
+            events.async_streaming_error(self.hass, self.turn, err, kept)
             if not called:  # else the loop goes on with the results of what was started
+                self.turn.record.fault = err
                 yield await self._async_broken_off(err, reply, said=said)
             return
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), self.turn.record)
         cut = reply.finish_reason == "length"
         if not called and (cut or not said):
             key = "answer_too_long" if cut else "answer_empty"
+            fault = LLMResponseError(key)
             if not self.talks:
-                raise LLMResponseError(key)
+                raise fault
+            self.turn.record.fault = fault
             yield {"content": await self._notice(key, after=said)}
 
     async def _async_broken_off(self, error: LLMError, reply: Reply, *, said: bool) -> Delta:
@@ -192,7 +197,8 @@ class Agent:
                 words += delta.get("content") or ""
                 called = called or bool(delta.get("tool_calls"))
                 yield delta
-        except LLMError:  # the claim was heard: it must not be all that is said
+        except LLMError as err:  # the claim was heard: it must not be all that is said
+            self.turn.record.fault = err
             yield {"role": "assistant", "content": await self._async_what_is_true(corrected, after=False)}
             return
         if not called and (untrue := await self._async_untrue(words)) is not None:
@@ -236,6 +242,7 @@ class Agent:
             heard = heard or bool(delta.get("content") or delta.get("tool_calls"))
             yield delta
         if not heard:
+            self.turn.record.fault = LLMResponseError("answer_empty")
             yield {"content": await self._notice("answer_empty", after=False)}
 
     async def _notice(self, key: str, *, after: bool) -> str:

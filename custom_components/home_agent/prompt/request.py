@@ -133,6 +133,8 @@ class RequestBuilder:
         transcript, owner = self._transcript, self._turn.owner
         self._view = await self._sources.views.async_of(await self._sources.home.async_get(), self._turn.user)
         self._mode = transcript.mode = transcript.mode or await self._async_mode()
+        self._turn.record.context_mode = self._mode.value
+        events.async_announce(self._hass, self._turn)
         prompt = transcript.instructions
         if prompt is None or prompt.text is None or (prompt.personal and prompt.owner != owner):
             await self._async_write_instructions()

@@ -7,7 +7,7 @@ Field names: S1-113 to S1-118, C-35, C-36.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 import time
 
 from homeassistant.core import HomeAssistant, callback
@@ -16,6 +16,7 @@ from homeassistant.util import dt as dt_util
 
 from ..support.const import CONF_EMIT_EVENTS, DOMAIN
 from ..support.encoding import dump
+from ..support.errors import CustomToolError, KnowledgeError, LLMError, McpError, RetrievalError, ToolError
 from .turn import ToolCallRecord, Turn, current_turn
 
 CONVERSATION_STARTED = f"{DOMAIN}.conversation.started"
@@ -33,6 +34,10 @@ INDEX_PROGRESS = f"{DOMAIN}.index.progress"
 STREAMING_ERROR = f"{DOMAIN}.streaming.error"
 ERROR = f"{DOMAIN}.error"
 
+KEPT_PARTIAL_ANSWER = "kept_partial_answer"
+KEPT_TOOL_CALLS = "kept_tool_calls"
+KEPT_NOTHING = "kept_nothing"
+OFF = "off"
 MAX_RESULT = 2048  # characters
 MAX_IDS = 200
 
@@ -45,17 +50,29 @@ def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str,
         if not entries or not entries[0].options.get(CONF_EMIT_EVENTS, True):
             return
     if turn is not None:
+        async_announce(hass, turn)
         data = {"conversation_id": turn.conversation_id, "profile": turn.profile.name, **data}
     hass.bus.async_fire(event, dict(data), context=turn.context if turn is not None else None)
 
 
 @callback
 def async_conversation_started(hass: HomeAssistant, turn: Turn) -> None:
-    """Say that an input arrived."""
+    """Say that an input arrived, once it is known how the model is told states: at the latest before anything else is said."""
+    turn.record.is_announced = False
+    if turn.record.context_mode:
+        async_announce(hass, turn)
+
+
+@callback
+def async_announce(hass: HomeAssistant, turn: Turn) -> None:
+    """Say that an input arrived, if that is still to be said; no model is told anything where no mode is known by now."""
+    if turn.record.is_announced:
+        return
+    turn.record.is_announced = True
     data = {
         "user_id": turn.context.user_id,
-        "timestamp": dt_util.utcnow().isoformat(),
-        "context_mode": turn.profile.context_mode,
+        "timestamp": (dt_util.utcnow() - timedelta(seconds=time.perf_counter() - turn.record.started)).isoformat(),
+        "context_mode": turn.record.context_mode or OFF,
     }
     _fire(hass, turn, CONVERSATION_STARTED, data)
 
@@ -119,6 +136,7 @@ def async_context_injected(
         "entity_count": len(entity_ids),
         "item_counts": dict(items),
         "token_count": tokens,
+        "vector_db_query": turn.record.vector_db_query,
     }
     _fire(hass, turn, CONTEXT_INJECTED, data)
 
@@ -152,11 +170,17 @@ def async_vector_db_queried(hass: HomeAssistant, counts: Mapping[str, int], ids:
     """
     if (turn := current_turn.get(None)) is None:
         return
+    results = sum(counts.values())
     data = {
         "collections": dict(counts),
         "entities": list(ids[:MAX_IDS]),
-        "results": sum(counts.values()),
+        "results": results,
         "duration_ms": round((time.perf_counter() - began) * 1000),
+    }
+    before = turn.record.vector_db_query or {"collections": {}, "results": 0}
+    turn.record.vector_db_query = {
+        "collections": {**before["collections"], **counts},
+        "results": before["results"] + results,
     }
     _fire(hass, turn, VECTOR_DB_QUERIED, data)
 
@@ -237,9 +261,23 @@ def async_history_saved(hass: HomeAssistant, turn: Turn, added: int, total: int,
 
 
 @callback
-def async_streaming_error(hass: HomeAssistant, turn: Turn, error: Exception) -> None:
-    """Say that a stream broke after it had begun; `fallback` tells how the turn went on."""
-    _fire(hass, turn, STREAMING_ERROR, {"error_type": type(error).__name__, "fallback": "kept_partial_answer"})
+def async_streaming_error(
+    hass: HomeAssistant, turn: Turn, error: Exception, fallback: str = KEPT_PARTIAL_ANSWER
+) -> None:
+    """Say that an answer broke; `fallback` tells how the turn went on: what was kept of it."""
+    _fire(hass, turn, STREAMING_ERROR, {"error_type": type(error).__name__, "fallback": fallback})
+
+
+def component_of(error: Exception) -> str:
+    """Return where an error comes from: `model`, `search`, `tools`, or what happens in the conversation itself."""
+    match error:
+        case LLMError():
+            return "model"
+        case RetrievalError() | KnowledgeError():
+            return "search"
+        case ToolError() | CustomToolError() | McpError():
+            return "tools"
+    return "conversation"
 
 
 @callback

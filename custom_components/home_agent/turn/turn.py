@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
 import time
-from typing import Self
+from typing import Any, Self
 
 from homeassistant.auth.models import User
 from homeassistant.components.conversation import ConversationInput
@@ -97,6 +97,14 @@ class TurnRecord:
     """Tools whose results brought text from outside into this conversation; the session's own set."""
     request_id: str | None = None
     """The confirmation that the turn has to ask for (policy/confirmation.py)."""
+    context_mode: str = ""
+    """How the model is told the states of the home; empty until it is known."""
+    is_announced: bool = True
+    """Whether it was said that the turn has begun; not before it is known how."""
+    vector_db_query: dict[str, Any] | None = None
+    """What was looked up by vectors: by collection how many documents were near, and how many in all."""
+    fault: Exception | None = None
+    """What the answer ends with a sentence about: the model broke off, or said nothing."""
     events_in_prompt: bool = False
     """The instructions of this conversation were just made, and hold the events that were asked for."""
 
