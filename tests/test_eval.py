@@ -1,4 +1,4 @@
-"""The evaluation of retrieval: its counting, and one run of the real thing with a home of two rooms."""
+"""The evaluations: of retrieval the counting and one run with a home of two rooms, of claims the whole."""
 
 from collections.abc import Mapping
 import json
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scripts.evaluation import claims
 from scripts.evaluation.dataset import Case
 from scripts.evaluation.groups import group_cases
 from scripts.evaluation.measure import NOWHERE, Answer, shares
@@ -81,3 +82,21 @@ def test_the_command_reports_and_writes_figures(tmp_path: Path) -> None:
     assert "| assist | 1 | 100.0 |" in done.stdout
     tables = json.loads(figures.read_text())["tables"]
     assert tables["Groups, made from the homes"][0]["first"]["5"] == 100.0
+
+
+def test_false_answers_are_noticed_and_true_ones_left_alone(tmp_path: Path) -> None:
+    chosen = claims.cases()
+    assert len(chosen) >= 300
+    assert len({item.language for item in chosen}) >= 12
+    assert 3 * sum(item.part == "unseen" for item in chosen) >= len(chosen)
+    figures = tmp_path / "figures.json"
+    done = subprocess.run(
+        [str(PYTHON), "-m", "scripts.evaluation", "claims", "--json", str(figures)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(figures.read_text())
+    whole = found["tables"]["All turns"]["both"]
+    assert whole["turns"] == len(chosen)
+    assert whole["caught"] >= claims.LEAST_CAUGHT, found["misjudged"]
+    assert whole["doubted"] <= claims.MOST_DOUBTED, found["misjudged"]

@@ -265,6 +265,31 @@ async def test_what_is_so_takes_one_request(
     assert len(llm_server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("language", "answer", "true"),
+    [
+        ("nb", "Ja, Front Door er låst.", False),
+        ("nb", "Nei, Front Door er ikke låst.", True),
+        ("nb", "Front Door er ulåst.", True),
+        ("uk", "Front Door заблоковано.", False),
+        ("uk", "Front Door не заблоковано.", True),
+        ("ro", "Front Door este încuiată.", False),
+        ("ro", "Front Door nu este încuiată.", True),
+        ("el", "Η Front Door είναι κλειδωμένη.", False),
+        ("el", "Η Front Door δεν είναι κλειδωμένη.", True),
+        ("lt", "Front Door užrakinta.", False),
+        ("lt", "Front Door atrakinta.", True),
+    ],
+)
+async def test_a_state_in_home_assistant_s_own_word_is_compared_in_other_languages(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, answer: str, true: bool
+) -> None:
+    await set_up(hass, llm_server)
+    await unlock(hass)
+    llm_server.plan(text(answer), *([] if true else [text("OK?")]))
+    assert speech(await say(hass, "Front Door?", language=language)) == (answer if true else "OK?")
+
+
 async def test_what_a_user_may_not_read_is_not_told(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     await unlock(hass)

@@ -11,16 +11,20 @@ from dataclasses import dataclass, field
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
 
-from ..home.agreement import agrees
+from ..home.agreement import STATES, agrees
 from ..home.mentions import async_mentioned
 from ..home.snapshot import Home
-from ..languages.claims import Told, asks_for_action, has_words, looks_back, numbers_in, parts_of, told_in
+from ..languages.claims import Told, asks_for_action, has_words, looks_back, numbers_in, parts_of, told_in, told_plainly
 from ..local.commands import Command, async_command
 from ..policy.write import HAPPENED
+from ..support.localize import async_own_text
+from ..support.text import fold, likeness, runs
 from ..turn.turn import Outcome, Turn
 
 _HIDDEN = frozenset({"automation", "button", "input_button", "scene", "script"})
 """What one of these did to other things is not known."""
+_FORM = 0.85  # likeness of two forms of a word
+_TELLING = 4  # letters of a word that says something wherever it stands
 _LEAD_IN = 3  # words before a command that are left out to find it: "and now please"
 
 
@@ -49,7 +53,9 @@ class ClaimCheck:
         record = self.turn.record
         if record.request_id is not None or (record.acted and self._changed_unseen):
             return None
-        if not (told := told_in(answer, self.turn.language)):
+        told = told_in(answer, self.turn.language)
+        told += await self._async_translated(told_plainly(answer, self.turn.language))
+        if not told:
             return None
         wrong: dict[str, str] = {}
         unproven = acts = False
@@ -67,6 +73,29 @@ class ClaimCheck:
             if (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
                 return Untrue(nothing_done=True, states=wrong)
         return Untrue(nothing_done=False, states=wrong) if wrong else None
+
+    async def _async_translated(self, sentences: Sequence[str]) -> list[Told]:
+        """Return the sentences that say a state in Home Assistant's own word for it, in a language of which no more is known."""
+        found: list[Told] = []
+        for sentence in sentences:
+            said = [fold(run) for run in runs(sentence)]
+            for domain in {entity_id.partition(".")[0] for entity_id in await self._async_named(sentence)}:
+                states = {state for state in STATES.get(domain, ()) if await self._async_says(said, domain, state)}
+                if len(states) == 1:
+                    found.append(
+                        Told(text=sentence, acts=False, states=frozenset(states), numbers=(), plain_numbers=())
+                    )
+        return found
+
+    async def _async_says(self, said: Sequence[str], domain: str, state: str) -> bool:
+        """Return whether Home Assistant's word for a state is among these words, in whatever form; a short one stands last."""
+        path = f"entity_component._.state.{state}"
+        word = await async_own_text(self.hass, self.turn.language, "entity_component", domain, path)
+        if not word or len(words := [fold(run) for run in runs(word)]) != 1:
+            return False
+        if len(words[0]) < _TELLING:
+            return said[-1:] == words
+        return any(likeness(one, words[0]) >= _FORM for one in said)
 
     @property
     def _changed_unseen(self) -> bool:

@@ -10,6 +10,13 @@ _OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
 _SWITCHED = frozenset(
     {"climate", "fan", "humidifier", "input_boolean", "light", "media_player", "remote", "siren", "switch", "water_heater"}
 )  # fmt: skip
+STATES = {
+    **dict.fromkeys(_SWITCHED - {"climate", "media_player", "water_heater"}, ("on", "off")),
+    "cover": ("open", "closed"),
+    "lock": ("locked", "unlocked"),
+    "valve": ("open", "closed"),
+}
+"""By domain, the states that are called by the words of `agrees`."""
 _NEITHER = frozenset({"idle", "standby"})  # who says that it is on is as right as who says that it is off
 
 # Attributes that an action sets, and what else is shown; what each is told in percent of.

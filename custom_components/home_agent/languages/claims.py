@@ -30,6 +30,7 @@ _A_REQUEST = 3  # words
 _A_CLAUSE = 2  # words
 _MAX_WORDS = 60  # of a clause
 _A_RUN = 3  # characters of a clause in a script without spaces
+_BOTH = 2  # the language and English
 _PART_NAME = re.compile(r"<(\w+)>")
 _NOTHING = re.compile(r"(?!)")
 _NUMBER = re.compile(
@@ -108,6 +109,17 @@ def told_in(answer: str, language: str) -> list[Told]:
                 )
             )
     return found
+
+
+def told_plainly(answer: str, language: str) -> list[str]:
+    """Return the sentences that tell what is so now, whatever they tell; for a language without words for states."""
+    patterns = _claims_in(language)
+    if any(claims.states for claims in (_claims_of(code_of(language)),) if claims) or len(patterns) < _BOTH:
+        return []
+    plain = [_without_answer(raw.strip(_EDGES), language) for raw in _sentences(answer) if not raw.endswith(_ASKS)]
+    return [
+        text for text in plain if not _CLOCK.search(text) and not any(item.not_now.search(text) for item in patterns)
+    ]
 
 
 def claims_action(answer: str, language: str) -> bool:
@@ -254,14 +266,14 @@ def _claims_in(language: str) -> list[_Claims]:
 @cache
 def _claims_of(code: str) -> _Claims | None:
     words = data_of(code).claims
-    if not words.said:
+    if not words.denials:
         return None
     starts = f"|^(?:{'|'.join(words.earlier_at_start)})\\b" if words.earlier_at_start else ""
     thanks = rf"(?<=\w)[\s,.!;–-]{{1,9}}(?:{'|'.join(words.thanks)})[\s.!]{{0,9}}$"
     still = [word for word in words.denials if word not in words.already]
     return _Claims(
         said=[re.compile(_filled(pattern, words)) for pattern in words.said],
-        done=re.compile("|".join(_filled(f"(?:{pattern})", words) for pattern in words.done)),
+        done=re.compile("|".join(_filled(f"(?:{pattern})", words) for pattern in words.done) or "(?!)"),
         denials=_any_word(words.denials),
         not_now=_any_word((*still, *words.not_now)),
         states=[(kind, re.compile("|".join(listed))) for kind, listed in words.states.items()],
@@ -276,7 +288,7 @@ def _any_word(patterns: Sequence[str]) -> re.Pattern[str]:
     """Return what finds one of these as a word; in a script without spaces words have no edges."""
     whole = [pattern for pattern in patterns if not is_unspaced(pattern)]
     inside = [pattern for pattern in patterns if is_unspaced(pattern)]
-    return re.compile("|".join([*([rf"\b(?:{'|'.join(whole)})\b"] if whole else []), *inside]) or "(?!)")
+    return re.compile("|".join([*([rf"(?<!\w)(?:{'|'.join(whole)})(?!\w)"] if whole else []), *inside]) or "(?!)")
 
 
 def _filled(pattern: str, words: ClaimWords) -> str:
