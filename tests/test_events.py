@@ -124,9 +124,9 @@ async def process(hass: HomeAssistant, words: str) -> dict[str, Any]:
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
 FAULTS = {
-    "broken off after a tool call": [tool_call("ha_control", TURN_ON), cut(text("It is on, and I"))],
+    "broken off after a tool call": [tool_call("ha_control", TURN_ON), cut(text("Once upon a time there"))],
     "refused after a tool call": [tool_call("ha_control", TURN_ON), server_error(), server_error()],
-    "broken off": [cut(text("It is on, and I"))],
+    "broken off": [cut(text("Once upon a time there"))],
     "nothing said": [text("")],
 }
 
@@ -137,7 +137,7 @@ async def test_answer_that_ends_in_a_sentence_about_a_fault_is_an_error(
 ) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(*FAULTS[case])
-    response = await process(hass, "bed light on")
+    response = await process(hass, "tell me a story")
     await hass.async_block_till_done()
     assert response["success"] is False
     [event] = heard[events.ERROR]
@@ -154,7 +154,7 @@ async def test_fault_in_the_middle_that_was_overcome_is_none(
 ) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(cut(tool_call("ha_control", TURN_ON)), text("It is on."))
-    assert (await process(hass, "bed light on"))["success"] is True
+    assert (await process(hass, "a story, please"))["success"] is True
     await hass.async_block_till_done()
     assert not heard[events.ERROR]
 
@@ -162,7 +162,7 @@ async def test_fault_in_the_middle_that_was_overcome_is_none(
 @pytest.mark.parametrize(
     ("replies", "kept"),
     [
-        ([cut(text("It is on, and I"))], "kept_partial_answer"),
+        ([cut(text("Once upon a time there"))], "kept_partial_answer"),
         ([tool_call("ha_control", TURN_ON), server_error(), server_error()], "kept_nothing"),
     ],
 )
@@ -171,7 +171,7 @@ async def test_streaming_error_says_what_was_kept(
 ) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(*replies)
-    await process(hass, "bed light on")
+    await process(hass, "tell me a story")
     await hass.async_block_till_done()
     assert [event.data["fallback"] for event in heard[events.STREAMING_ERROR]] == [kept]
 
@@ -212,3 +212,29 @@ async def test_started_is_said_first_and_once_without_a_model(hass: HomeAssistan
     [started] = heard[events.CONVERSATION_STARTED]
     assert started.data["context_mode"] == "off"
     assert order[0] == events.CONVERSATION_STARTED
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 90_000, "call\nWARNING marzipan", "marzipan_for_everyone"], ids=["long", "forged", "said"]
+)
+async def test_tool_that_a_model_invents_is_unknown_and_nothing_else(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    heard: dict[str, list[Any]],
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+) -> None:
+    caplog.set_level("INFO", "custom_components.home_agent")
+    await set_up(hass, llm_server)
+    llm_server.plan(tool_call(name, {f"key_{number}": number for number in range(3_000)}), text("There is none."))
+    response = await process(hass, "a story, please")
+    await hass.async_block_till_done()
+    assert [call["tool_name"] for call in response["tool_calls"]] == ["unknown_tool"]
+    assert heard[events.TOOL_EXECUTED][0].data["tool_name"] == "unknown_tool"
+    assert {event.data["tool_name"] for event in heard[events.TOOL_PROGRESS]} == {"unknown_tool"}
+    assert heard[events.CONVERSATION_FINISHED][0].data["tool_breakdown"] == {"unknown_tool": 1}
+    told = json_dumps([event.data for found in heard.values() for event in found])
+    assert name not in told
+    assert len(told) < 20_000
+    ours = [record.getMessage() for record in caplog.records if "home_agent" in record.name]
+    assert not any(name in line for line in ours)

@@ -14,7 +14,7 @@ from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
 from tests.house import build_house, say, set_up, speech
-from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
+from tests.llm_server import LLMServer, Reply, error, rate_limited, server_error, silence, text, tool_call
 
 ASK = {"prompt": "Is 20 °C cold?", "context": {"sensor.living_room": "20 °C"}}
 
@@ -149,7 +149,14 @@ async def test_time_out_is_named(hass: HomeAssistant, llm_server: LLMServer, exp
 
 
 @pytest.mark.parametrize(
-    ("failure", "key"), [(server_error(), "endpoint_failing"), (silence(), "endpoint_silent")], ids=["500", "time-out"]
+    ("failure", "key"),
+    [
+        (server_error(), "endpoint_failing"),
+        (silence(), "endpoint_silent"),
+        (error(402, "Insufficient credits"), "endpoint_no_credit"),
+        (rate_limited(), "endpoint_rate_limit"),
+    ],
+    ids=["500", "time-out", "402", "429"],
 )
 async def test_three_failures_in_a_row_raise_an_issue(
     hass: HomeAssistant,

@@ -26,6 +26,7 @@ from custom_components.home_agent.policy.confirmation import (
     Resolution,
 )
 from custom_components.home_agent.policy.tool import HomeAgentTool
+from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.plan import ActionClass, Plan
@@ -230,3 +231,30 @@ async def test_wrong_pins_end_it(confirmations: Confirmations, make_turn: MakeTu
     request = put(confirmations, make_turn(direct=True, device_id="hall"))
     assert [confirmations.accepts_pin(request, wrong) for wrong in ("", "111", "111é")] == [False] * 3
     assert confirmations.get(request.id) is None
+
+
+async def test_nobodys_many_questions_push_out_those_of_others(hass: HomeAssistant) -> None:
+    confirmations = Confirmations(hass)
+
+    def put(user_id: str | None, number: int) -> str:
+        turn = Turn(
+            profile=Profile(subentry_id="p"),
+            conversation_id=f"{user_id} {number}",
+            text="",
+            language="en",
+            context=Context(user_id=user_id),
+            confirm_via=("repairs",),
+        )
+        confirmations.add(turn, Call(tool=Opener(), arguments={}, plan=Plan(action=ActionClass.SENSITIVE)))
+        confirmation = confirmations.of(turn)
+        assert confirmation is not None
+        confirmations.put(confirmation, "Really?")
+        return confirmation.id
+
+    annas = put("anna", 0)
+    automations = [put(None, number) for number in range(MAX_OPEN + 10)]
+    assert annas in confirmations.waiting
+    assert len(confirmations.waiting) == MAX_OPEN
+    assert automations[-1] in confirmations.waiting
+    assert automations[0] not in confirmations.waiting
+    confirmations.async_end_all()

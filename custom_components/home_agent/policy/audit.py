@@ -5,6 +5,7 @@ is known to be none of the user's: an id, the name of an action, one of the choi
 """
 
 from collections.abc import Mapping
+from itertools import islice
 import re
 
 from homeassistant.const import Platform
@@ -53,7 +54,7 @@ def masked(parameters: Mapping[str, object]) -> dict[str, object]:
     """
     return {
         name if _PARAMETER.fullmatch(name := str(key)) else MASK: _kept(name, value, named=name in _NAMING)
-        for key, value in parameters.items()
+        for key, value in islice(parameters.items(), MAX_ITEMS)
     }
 
 
@@ -97,7 +98,7 @@ def _kept(of: str, value: object, *, named: bool = False, depth: int = 0) -> obj
         case Mapping():
             return {
                 name if _PARAMETER.fullmatch(name := str(key)) else MASK: _kept(name, item, depth=depth + 1)
-                for key, item in value.items()
+                for key, item in islice(value.items(), MAX_ITEMS)
             }
         case list() | tuple():
             return [_kept("", item, named=named, depth=depth + 1) for item in value[:MAX_ITEMS]]

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from homeassistant.auth.models import User
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.core import Event, HomeAssistant, callback
+from homeassistant.core import Context, Event, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry as dr
 from homeassistant.util import slugify
@@ -52,7 +53,9 @@ def async_start(hass: HomeAssistant, entry: ConfigEntry[Any], policy: Policy) ->
         issues.async_set(hass, issues.CONFIRMATION, confirmation.id, False)
         for service in _notify_services(hass, confirmation.turn):
             data = {"message": "clear_notification", "data": {"tag": confirmation.id}}
-            entry.async_create_task(hass, _async_notify(hass, service, data, confirmation.turn), "take a question back")
+            entry.async_create_task(
+                hass, _async_notify(hass, service, data, confirmation.turn.context), "take a question back"
+            )
 
     policy.confirmations.async_listen(ended)
     entry.async_on_unload(hass.bus.async_listen(EVENT, answered))
@@ -82,7 +85,7 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
         issues.async_set(hass, issues.CONFIRMATION, confirmation.id, data={**request}, profile=turn.profile.name)
     if services := _notify_services(hass, turn):
         data = await _async_notification(hass, confirmation, with_pin=with_pin)
-        await asyncio.gather(*(_async_notify(hass, service, data, turn) for service in services))
+        await asyncio.gather(*(_async_notify(hass, service, data, turn.context) for service in services))
     return question
 
 
@@ -106,13 +109,47 @@ def is_channel(hass: HomeAssistant, channel: str) -> bool:
 async def _async_phone_answered(
     hass: HomeAssistant, policy: Policy, request_id: str, event: Event, *, yes: bool
 ) -> None:
+    """Do what a phone says; a yes that comes to nothing is answered with why, on the phones of whoever gave it."""
     confirmation = policy.confirmations.get(request_id)
     user = await hass.auth.async_get_user(event.context.user_id) if event.context.user_id else None
     if confirmation is None or user is None or not confirmation.is_decided_by(user):
         LOGGER.warning("An answer of user %s to a confirmation was not accepted", event.context.user_id)
+        if user is not None and yes:
+            key = "confirm_expired" if confirmation is None else "confirm_not_yours"
+            await _async_tell(hass, user, await async_text(hass, hass.config.language, key), event.context)
         return
     pin = str(event.data.get("reply_text") or "")
-    await async_answer_elsewhere(hass, policy, confirmation, user, yes=yes, pin=pin)
+    answer = await async_answer_elsewhere(hass, policy, confirmation, user, yes=yes, pin=pin)
+    if answer is not None and (answer.done or not yes):
+        return
+    text = await _async_wrong_pin(hass, policy, confirmation, pin) if answer is None else answer.text
+    again = confirmation if policy.confirmations.get(request_id) is not None else None
+    await _async_tell(hass, user, text, event.context, again)
+
+
+async def _async_wrong_pin(hass: HomeAssistant, policy: Policy, confirmation: Confirmation, pin: str) -> str:
+    """Return why a PIN did not do."""
+    confirmations, key = policy.confirmations, "confirm_pin_wrong"
+    if confirmations.locks_out(confirmation):
+        key = "confirm_pin_locked"
+    elif not confirmation.tries_left:
+        key = "confirm_pin_cancelled"
+    elif not pin.strip():
+        key = "confirm_pin_missing"
+    return await async_text(hass, confirmation.turn.language, key)
+
+
+async def _async_tell(
+    hass: HomeAssistant, user: User, text: str, context: Context, again: Confirmation | None = None
+) -> None:
+    """Tell the phones of a user something; `again`: with the question, which they may answer once more."""
+    data: dict[str, Any] = {"message": text}
+    if again is not None:
+        data = await _async_notification(hass, again, with_pin=True)
+        data["message"] = f"{text} {again.question}"
+    phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if entry.data.get("user_id") == user.id)
+    services = dict.fromkeys(name for entry in phones if (name := _service_of_phone(hass, entry)))
+    await asyncio.gather(*(_async_notify(hass, service, data, context) for service in services))
 
 
 async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *, with_pin: bool) -> dict[str, Any]:
@@ -129,11 +166,11 @@ async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *
     }
 
 
-async def _async_notify(hass: HomeAssistant, service: str, data: dict[str, Any], turn: Turn) -> None:
+async def _async_notify(hass: HomeAssistant, service: str, data: dict[str, Any], context: Context) -> None:
     """Send a notification; one that cannot be sent leaves the other ways to answer."""
     try:
         async with asyncio.timeout(NOTIFY_TIMEOUT):
-            await hass.services.async_call(NOTIFY, service, data, blocking=True, context=turn.context)
+            await hass.services.async_call(NOTIFY, service, data, blocking=True, context=context)
     except Exception as err:  # noqa: BLE001 - whatever an integration raises that sends it
         LOGGER.warning("%s.%s could not be used for a confirmation: %s", NOTIFY, service, type(err).__name__)
 

@@ -17,6 +17,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..languages.phrases import Answer, Kind, mask_digits, read_answer
+from ..support.bounds import without_surplus
 from ..support.const import LOGGER
 from ..support.errors import ToolError
 from ..turn import events
@@ -28,7 +29,7 @@ from .tool import HomeAgentTool
 TIMEOUT = 120  # seconds to answer, unless the owner set another time
 TRIES = 3  # wrong PINs until the confirmation is dropped
 REMEMBERED = timedelta(minutes=10)  # how long a late answer is told that it is late
-MAX_OPEN = 50
+MAX_OPEN = 50  # questions; of more, the oldest is dropped of whoever has most
 MIN_DIGITS = 4  # a PIN's least length; shorter runs of digits in other words are no attempt at one
 
 ASKED = "The user is now being asked to confirm this. Nothing was done yet; calling again changes nothing."
@@ -205,8 +206,12 @@ class Confirmations:
         """Let a question be answered from now on, until it expires. It replaces an older one of its conversation."""
         if older := self.at(confirmation.place):
             self.end(older, Resolution.CANCELLED)
-        while len(self.waiting) > MAX_OPEN:
-            self.end(next(iter(self.waiting.values())), Resolution.CANCELLED)
+        if len(self.waiting) > MAX_OPEN:
+            waiting = [*self.waiting.values()]
+            kept = {item.id for item in without_surplus(waiting, MAX_OPEN, lambda item: item.turn.owner, lambda _: 1)}
+            for surplus in waiting:
+                if surplus.id not in kept:
+                    self.end(surplus, Resolution.CANCELLED)
         self.late.pop(confirmation.place, None)
         confirmation.question = question
         confirmation.expires = dt_util.utcnow() + timedelta(seconds=self._timeout)

@@ -50,6 +50,9 @@ LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Ans
 BROKEN_ARGUMENTS = "The arguments are not a JSON object. Nothing was done. Call the tool again with valid JSON."
 TIMED_OUT = "No answer within {seconds} seconds. It is not known whether the action happened: query the state."
 UNKNOWN_TOOL = "There is no tool '{name}'. Use only the tools you were given."
+UNKNOWN = "unknown_tool"
+"""What a tool that does not exist is called in the log and in events."""
+MAX_NAME = 64  # characters of a tool that does not exist, when a model is told so
 NOT_ALLOWED = "The user is not allowed to do this."
 
 type OfferedTools = Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]]
@@ -221,7 +224,8 @@ class Policy:
 
         `tool` is None when nobody has one of that name; `confirmed` is the plan that has the user's yes.
         """
-        hass, started, name = self._hass, time.perf_counter(), tool_input.tool_name
+        hass, started = self._hass, time.perf_counter()
+        name = tool.name if tool is not None else UNKNOWN  # what a model invents may be anything, also what was said
         turn.record.calls_started += 1
         place = turn.record.calls_started
         events.async_tool_progress(hass, turn, name, "started")
@@ -264,7 +268,7 @@ class Policy:
         if turn.record.calls_started > turn.profile.max_calls_per_turn:
             raise ToolLimitError(LIMIT_REACHED.format(limit=turn.profile.max_calls_per_turn))
         if tool is None:
-            raise ToolNotFoundError(UNKNOWN_TOOL.format(name=tool_input.tool_name))
+            raise ToolNotFoundError(UNKNOWN_TOOL.format(name=tool_input.tool_name[:MAX_NAME]))
         if isinstance(tool_input.tool_args, BrokenArguments):
             raise ToolArgumentsError(BROKEN_ARGUMENTS)
         args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)

@@ -212,3 +212,79 @@ async def test_nobody_says_yes_in_an_automations_conversation(hass: HomeAssistan
     await say(hass, "yes", answer["conversation_id"])
     await say(hass, "something else", answer["conversation_id"])
     assert state_of(hass) == "locked"
+
+
+def told(sent: list[ServiceCall]) -> str:
+    """Return the newest message that is no question taken back."""
+    return str(next(call.data["message"] for call in reversed(sent) if call.data["message"] != "clear_notification"))
+
+
+async def test_yes_that_comes_to_nothing_tells_the_phone_why(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context
+) -> None:
+    await set_up(hass, llm_server)
+    _, sent = add_phone(hass, alice)
+    request_id = (await process(hass, llm_server, PHONE))["confirmation"]
+    hass.states.async_remove("lock.front_door")
+    await press(hass, CONFIRM, request_id, alice)
+    assert told(sent) == "Something has changed since I asked, so nothing was done. Please ask again."
+
+
+async def test_yes_whose_action_fails_tells_the_phone_why(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context
+) -> None:
+    await set_up(hass, llm_server)
+    _, sent = add_phone(hass, alice)
+    request_id = (await process(hass, llm_server, PHONE))["confirmation"]
+
+    async def broken(call: ServiceCall) -> None:
+        raise HomeAssistantError("No power")
+
+    hass.services.async_register("lock", "unlock", broken)
+    await press(hass, CONFIRM, request_id, alice)
+    assert told(sent).startswith("That didn't work.")
+
+
+async def test_late_yes_tells_the_phone_that_it_is_late(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context
+) -> None:
+    await set_up(hass, llm_server)
+    _, sent = add_phone(hass, alice)
+    request_id = (await process(hass, llm_server, PHONE))["confirmation"]
+    await press(hass, REJECT, request_id, alice)
+    count = len(sent)
+    await press(hass, REJECT, request_id, alice)  # a late no changes nothing
+    assert len(sent) == count
+    await press(hass, CONFIRM, request_id, alice)
+    assert told(sent) == "The question has expired, and nothing was done. Please ask again."
+
+
+async def test_yes_of_somebody_else_tells_their_phone(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add
+) -> None:
+    await set_up(hass, llm_server)
+    bob = person("Bob")
+    add_phone(hass, alice)
+    _, sent = add_phone(hass, bob, "Bob's Phone")
+    request_id = (await process(hass, llm_server, PHONE, context=alice))["confirmation"]
+    await press(hass, CONFIRM, request_id, bob)
+    assert [call.data["message"] for call in sent] == [
+        "Only the user who asked for this can confirm it. Nothing was done."
+    ]
+    assert state_of(hass) == "locked"
+
+
+async def test_wrong_pin_tells_the_phone_and_asks_again(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context
+) -> None:
+    await set_up(hass, llm_server, options={"pins": {"unlock": "4711"}})
+    _, sent = add_phone(hass, alice)
+    request_id = (await process(hass, llm_server, PHONE))["confirmation"]
+    await press(hass, CONFIRM, request_id, alice, reply_text="1234")
+    assert told(sent).startswith("That PIN is wrong.")
+    assert sent[-1].data["data"] == sent[0].data["data"]  # its buttons, and the same place
+    await press(hass, CONFIRM, request_id, alice)
+    assert told(sent).startswith("What's the PIN?")
+    await press(hass, CONFIRM, request_id, alice, reply_text="1235")
+    assert "actions" not in sent[-1].data.get("data", {})  # there is nothing to answer any more
+    assert state_of(hass) == "locked"
