@@ -127,6 +127,37 @@ async def test_bodies(
     assert server.last.headers["Content-Type"] == content_type
 
 
+@pytest.mark.parametrize(
+    ("content_type", "template", "sent"),
+    [
+        ("application/x-www-form-urlencoded; charset=UTF-8", "a={{ a }}", b"a=1%26b%3C2"),
+        ("Application/X-WWW-Form-URLencoded", "a={{ a }}", b"a=1%26b%3C2"),
+        (" application/x-www-form-urlencoded ;charset=utf-8", "a={{ a }}", b"a=1%26b%3C2"),
+        ("TEXT/XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+        ("application/soap+xml ; charset=utf-8", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+        ("application/XHTML+XML", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+        ("text/Html, text/plain", "<a>{{ a }}</a>", b"<a>1&amp;b&lt;2</a>"),
+        ("application/xml-dtd", "<!-- {{ a }} -->", b"<!-- 1&amp;b&lt;2 -->"),
+    ],
+)
+@pytest.mark.parametrize("where", ["content_type: '{}'", "headers: {{Content-Type: '{}'}}"])
+async def test_a_media_type_is_one_in_every_spelling(
+    server: RestServer, write_yaml: WriteYaml, run: Run, content_type: str, template: str, sent: bytes, where: str
+) -> None:
+    await write_yaml(tool(server, f"method: POST\n{where.format(content_type)}\nbody: '{template}'"))
+    assert (await run("ask", a="1&b<2"))["success"]
+    assert server.last.body == sent
+
+
+async def test_a_form_of_several_fields_in_another_spelling(
+    server: RestServer, write_yaml: WriteYaml, run: Run
+) -> None:
+    content_type = "application/x-www-form-urlencoded; charset=UTF-8"
+    await write_yaml(tool(server, f"method: POST\ncontent_type: {content_type}\nbody: {{a: '{{{{ a }}}}', n: 1}}"))
+    assert (await run("ask", a="x&n=2"))["success"]
+    assert server.last.form == {"a": ["x&n=2"], "n": ["1"]}
+
+
 async def test_numbers_in_words_are_read_and_unknown_parameters_refused(
     server: RestServer, write_yaml: WriteYaml, run: Run
 ) -> None:

@@ -112,7 +112,7 @@ class RequestTemplate:
         if isinstance(self.body, Text) and not _is_json(self.content_type):
             return self.body.text(values, _encoder(self.content_type)).encode()
         rendered = render_tree(self.body, values)
-        if self.content_type == _FORM and isinstance(rendered, dict):
+        if _media_type(self.content_type) == _FORM and isinstance(rendered, dict):
             return query_string(rendered).encode()
         return dump(rendered)
 
@@ -202,8 +202,13 @@ def _looks_like_json(text: str) -> bool:
     return text.lstrip().startswith(("{", "[")) and not text.lstrip().startswith(("{{", "{%", "{#"))
 
 
+def _media_type(content_type: str) -> str:
+    """Return a content type as servers compare it: without parameters, in small letters."""
+    return re.split("[;,]", content_type, maxsplit=1)[0].strip().casefold()
+
+
 def _is_json(content_type: str) -> bool:
-    return content_type.partition(";")[0].strip().casefold().endswith("json")
+    return _media_type(content_type).endswith("json")
 
 
 def _structured(body: object, content_type: str) -> object:
@@ -217,9 +222,10 @@ def _structured(body: object, content_type: str) -> object:
 
 
 def _encoder(content_type: str) -> Encode:
-    if content_type == _FORM:
+    media_type = _media_type(content_type)
+    if media_type == _FORM:
         return for_query
-    return for_xml if content_type.partition(";")[0].endswith(("xml", "html")) else plain
+    return for_xml if "xml" in media_type or "html" in media_type else plain
 
 
 def _literals(name: str, tree: Tree) -> Iterator[str]:
