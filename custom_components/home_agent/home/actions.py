@@ -113,6 +113,30 @@ def service_calls(
     return calls
 
 
+def is_switching(action: str, parameters: Mapping[str, object]) -> bool:
+    """Return whether `set_value` comes to turning on or off, opening or closing: `{"state": "open"}`, `{"command": "open"}`."""
+    if action != "set_value":
+        return True
+    words = [
+        str(value).strip().casefold().replace(" ", "_")
+        for name, value in parameters.items()
+        if name.strip().casefold() in ("state", "value", "command")
+    ]
+    return any(word in _STATE_WORDS or word in _switching_words() for word in words)
+
+
+@cache
+def _switching_words() -> frozenset[str]:
+    """Return every word that a domain understands as turning on, off or the other way round."""
+    return frozenset(
+        word
+        for record in DOMAINS.values()
+        for word in (*ACTIONS[:3], *record.states, *record.words, *record.actions)
+        if record.words.get(word, word) in (*ACTIONS[:3], *record.on, *record.off, *record.toggle)
+        or word in record.states
+    )
+
+
 def refuse_targets(parameters: Iterable[str]) -> None:
     """Refuse parameters that name targets: `entity_id` of the call is the only place for them."""
     if found := sorted(key for key in parameters if key.casefold() in TARGET_KEYS):

@@ -40,6 +40,10 @@ _MIN_LIKENESS = 0.3  # of 1; below, a suggestion would only confuse
 _SAME_DOMAIN = 0.1  # what the domain that was asked for adds
 _SHORTLIST = 12
 
+_LEAST = 3
+"""Letters that a pattern needs which names no domain, to mean less than the whole home."""
+_SET = re.compile(r"\[[^\]]*\]")
+
 type Able = Callable[[str], bool]
 """Whether an entity can do what is asked."""
 
@@ -97,6 +101,8 @@ class Targets:
         if text.casefold() in _EVERYTHING:
             return await self._async_everything()
         if _WILDCARD.search(text):
+            if self.able is not None and _is_broad(text.casefold()):
+                return await self._async_everything()
             return await self._async_wildcard(text.casefold())
         entity_id = text.casefold()
         if valid_entity_id(entity_id) and is_exposed(self.hass, entity_id, self.user):
@@ -225,21 +231,38 @@ def find_place(hass: HomeAssistant, text: str) -> list[str] | None:
     return list(found) or None
 
 
-# Values of a script's variables that Home Assistant would take for many entities at once.
+def _is_broad(pattern: str) -> bool:
+    """Return whether a pattern means nearly everything: none of a domain, with hardly a letter in it."""
+    bare = _SET.sub("", pattern)
+    domain = pattern.partition(".")[0] if "." in pattern else "*"
+    return _WILDCARD.search(domain) is not None and sum(map(str.isalnum, bare)) < _LEAST
 
 
-_AROUND = " \t\r\n'\"[](){}"
-"""What a template takes off a text that reads as a literal of Python."""
+# What a script is given: read in every way in which Home Assistant, or a template of the script, may read it.
+
+
+_AROUND = " \t\r\n'\"[](){}-"
+"""What may stand around an id in a text that reads as a list."""
+_BETWEEN = re.compile(r"[,\n]")
+_MAX_TEXT = 10_000  # characters
+_UNREADABLE = re.compile(r"[^\S\n\t\r ]|[\x00-\x08\x0e-\x1f\x7f-\x9f]|\\[xuUN0-7]|\{[{%#]")
+"""Control characters, escapes and templates: an id that is not to be seen."""
+_TOKEN = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)?")
 
 
 def refuse_broad_ids(hass: HomeAssistant, value: object) -> None:
-    """Refuse the ids of areas, floors, labels and devices, wherever in a value.
+    """Refuse the ids of areas, floors, labels and devices, wherever in a value, and texts of which nobody can say what is in them.
 
     What they stand for when the script runs cannot be checked before. Raises `ToolRefusal`.
     """
-    for text in _texts(value):
-        if _is_broad_id(hass, text):
-            raise ToolRefusal(f"'{text}' may stand for many entities: name each of them by its entity id.")
+    for text in _readings(value):
+        if len(text) > _MAX_TEXT or _UNREADABLE.search(text):
+            raise ToolRefusal("A value is too long, or has control characters, escapes or a template in it.")
+        for part in _BETWEEN.split(text):
+            if _is_broad_id(hass, part.strip(_AROUND)):
+                raise ToolRefusal(
+                    f"'{part.strip(_AROUND)}' may stand for many entities: name each of them by its entity id."
+                )
 
 
 def _is_broad_id(hass: HomeAssistant, text: str) -> bool:
@@ -251,66 +274,55 @@ def _is_broad_id(hass: HomeAssistant, text: str) -> bool:
     )
 
 
-def _texts(value: object) -> Iterator[str]:
+def _readings(value: object) -> Iterator[str]:
+    """Yield every text in a value, keys included, and what a template makes of it that prints it: a literal of Python."""
     match value:
         case str():
-            yield from (part.strip(_AROUND) for part in value.split(","))
+            yield value
+            if (literal := _literal(value)) is not None:
+                yield from _readings(literal)
         case Mapping():
-            for item in value.values():
-                yield from _texts(item)
-        case list() | tuple():
+            for key, item in value.items():
+                yield from _readings(key)
+                yield from _readings(item)
+        case list() | tuple() | set() | frozenset():
             for item in value:
-                yield from _texts(item)
+                yield from _readings(item)
 
 
 # Entity ids that stand in arguments, wherever in them: they count as targets.
 
 
-_LITERALS = ("[", "(", "{", "'", '"')
-_MAX_LITERAL = 10_000  # characters
+_QUOTES = re.compile(r"[\[({'\"]")
 
 
 def variables_name(hass: HomeAssistant, variables: object) -> Iterator[str]:
-    """Yield what the variables of a script name; `all`, which no house has, stands for everything and is no target."""
-    yield from entity_ids_in(hass, variables)
-    if _says_all(variables):
-        yield ENTITY_MATCH_ALL
+    """Yield what the variables of a script name, wherever in a text: a script may take it apart.
+
+    `all`, which no home has, stands for everything and is no target.
+    """
+    found = dict.fromkeys(entity_ids_in(hass, variables))
+    for text in _readings(variables):
+        for token in _TOKEN.findall(text.casefold()):
+            if entity_id := _entity_id(hass, token):
+                found |= dict.fromkeys((entity_id, *open_members(hass, entity_id)))
+        if any(part.strip(_AROUND).casefold() == ENTITY_MATCH_ALL for part in _BETWEEN.split(text)):
+            found[ENTITY_MATCH_ALL] = None
+    yield from found
 
 
 def entity_ids_in(hass: HomeAssistant, value: object) -> Iterator[str]:
-    """Yield every text in a value, keys included, that reads as an entity id of this house, existing or not.
+    """Yield every text in a value, keys included, that reads as an entity id of this home, existing or not.
 
     Both have to get the same answer from the policy. A text also reads as an entity id when Home Assistant makes one of it:
     a registry id, or a list written as text, which a template that prints it turns into a list. A group names what is in it,
     but for what it hides.
     """
-    match value:
-        case str():
-            for text in value.split(","):
-                if entity_id := _entity_id(hass, text.strip()):
-                    yield entity_id
-                    yield from open_members(hass, entity_id)
-            if (literal := _literal(value.strip())) is not None:
-                yield from entity_ids_in(hass, literal)
-        case Mapping():
-            for key, item in value.items():
-                yield from entity_ids_in(hass, key)
-                yield from entity_ids_in(hass, item)
-        case list() | tuple() | set():
-            for item in value:
-                yield from entity_ids_in(hass, item)
-
-
-def _says_all(value: object) -> bool:
-    match value:
-        case str():
-            literal = _literal(value.strip())
-            return value.strip().casefold() == ENTITY_MATCH_ALL or (literal is not None and _says_all(literal))
-        case Mapping():
-            return any(_says_all(item) for item in value.values())
-        case list() | tuple() | set():
-            return any(_says_all(item) for item in value)
-    return False
+    for text in _readings(value):
+        for part in text.split(","):
+            if entity_id := _entity_id(hass, part.strip()):
+                yield entity_id
+                yield from open_members(hass, entity_id)
 
 
 def _entity_id(hass: HomeAssistant, text: str) -> str | None:
@@ -325,10 +337,10 @@ def _entity_id(hass: HomeAssistant, text: str) -> str | None:
 
 def _literal(text: str) -> object:
     """Return the value that a template would make of a text; None when it stays a text."""
-    if not text.startswith(_LITERALS) or len(text) > _MAX_LITERAL:
+    if len(text) > _MAX_TEXT or not _QUOTES.search(text):
         return None
     try:
-        found: object = ast.literal_eval(text)
+        found: object = ast.literal_eval(text.strip())
     except ValueError, SyntaxError, TypeError, MemoryError, RecursionError:
         return None
     return None if found == text else found

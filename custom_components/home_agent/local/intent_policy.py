@@ -14,7 +14,17 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..policy.confirmation import Call, NobodyConfirms
-from ..policy.intents import CHANGES_NOTHING, COMMAND, QUESTIONS, TIMERS, Mismatch, Recognised, async_handle, plan_of
+from ..policy.intents import (
+    CHANGES_NOTHING,
+    COMMAND,
+    QUESTIONS,
+    TIMERS,
+    Mismatch,
+    Recognised,
+    async_handle,
+    pinned,
+    plan_of,
+)
 from ..policy.policy import Policy, async_record
 from ..policy.tool import HomeAgentTool, PendingResult
 from ..policy.write import Write, async_execute
@@ -72,7 +82,7 @@ class ConfirmedIntent(HomeAgentTool):
         """Make the planned calls; an intent whose handler does not tell its calls is handled by it."""
         if plan.effects:
             return await async_execute(hass, plan.effects, turn.context)
-        slots = {slot: {"value": value} for slot, value in args.items()}
+        slots = {slot: {"value": value} for slot, value in pinned(hass, self.name, args, plan).items()}
         response = await async_handle(hass, turn, self.name, slots, text=turn.text)
         if response.error_code is not None:
             raise ToolRefusal(response.error_code.value)

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.components.climate.const import ClimateEntityFeature
+from homeassistant.components.media_player.const import MediaPlayerEntityFeature
+from homeassistant.components.vacuum.const import VacuumEntityFeature
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import intent
+from homeassistant.helpers import entity_registry as er, intent
 import probatio
 
 from ..home.actions import reached_members
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_exposed
 from ..support.const import ASSISTANT
-from ..support.errors import ToolPermissionError
+from ..support.errors import ToolError, ToolPermissionError
 from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
 from ..turn.turn import Turn
 from .write import PlanBuilder
@@ -44,6 +47,19 @@ CHANGES_NOTHING = QUESTIONS | {
 """Intents that change nothing."""
 _DELETING = frozenset({"HassListRemoveItem"})
 """Intents that delete, of handlers that do not tell how."""
+_SHOPPING = "shopping_list"
+"""The integration whose intents name no list: they mean its own."""
+_LAST_ITEMS = "HassShoppingListLastItems"
+_FEATURES: Mapping[str, int] = {
+    "HassClimateSetTemperature": ClimateEntityFeature.TARGET_TEMPERATURE,
+    "HassClimateSetFanMode": ClimateEntityFeature.FAN_MODE,
+    "HassMediaSearchAndPlay": MediaPlayerEntityFeature.SEARCH_MEDIA | MediaPlayerEntityFeature.PLAY_MEDIA,
+    "HassSetVolumeRelative": MediaPlayerEntityFeature.VOLUME_SET,
+    CLEAN_AREA: VacuumEntityFeature.CLEAN_AREA,
+}
+"""What handlers of other kinds look for besides, so that the plan finds what they find."""
+_ONE = frozenset({"HassClimateSetTemperature", "HassClimateSetFanMode", "HassMediaSearchAndPlay"})
+"""Intents that are for one entity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +91,8 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
     handler = next((item for item in intent.async_get(hass) if item.intent_type == recognised.name), None)
     if handler is None or recognised.name in TIMERS or recognised.name in QUESTIONS:
         return Plan(action=ActionClass.WRITE)
+    if handler.platforms == {_SHOPPING}:
+        return _shopping_plan(hass, recognised)
     constraints = _constraints(handler, recognised)
     if not constraints.has_constraints:
         return Plan(action=ActionClass.WRITE)
@@ -94,8 +112,29 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
     return Mismatch(
         reason=match.no_match_reason if exposed and match.no_match_reason else intent.MatchFailedReason.DOMAIN,
         constraints=constraints,
-        certain=isinstance(handler, intent.DynamicServiceIntentHandler),
+        certain=isinstance(handler, intent.DynamicServiceIntentHandler) or bool(handler.platforms),
     )
+
+
+def _shopping_plan(hass: HomeAssistant, recognised: Recognised) -> Plan:
+    """Return the plan of an intent of the shopping list, whose handler asks for no exposure. Raises `ToolError` without a list."""
+    lists = tuple(
+        entry.entity_id
+        for entry in er.async_get(hass).entities.values()
+        if entry.platform == _SHOPPING and entry.domain == "todo"
+    )
+    if not lists:
+        raise ToolError("entity_not_found", target=_SHOPPING)
+    return Plan(action=ActionClass.READ if recognised.name == _LAST_ITEMS else ActionClass.WRITE, targets=lists)
+
+
+def pinned(hass: HomeAssistant, name: str, slots: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """Return the slots of an intent that is for one entity with that entity as its name: no other is looked for."""
+    handler = next((item for item in intent.async_get(hass) if item.intent_type == name), None)
+    schema = (handler.slot_schema or {}) if handler is not None else {}
+    if handler is None or isinstance(handler, intent.DynamicServiceIntentHandler) or len(plan.targets) != 1:
+        return dict(slots)
+    return {**slots, "name": plan.targets[0]} if "name" in map(str, schema) else dict(slots)
 
 
 def nothing_there(hass: HomeAssistant, recognised: Recognised) -> Mismatch:
@@ -122,8 +161,9 @@ def _constraints(handler: intent.IntentHandler, recognised: Recognised) -> inten
         constraints.domains = _set_of(slots.get("domain")) or handler.required_domains
         constraints.features = handler.required_features
         constraints.states = handler.required_states
-    elif handler.platforms == {"climate"}:
-        constraints.single_target = True
+    else:
+        constraints.features = _FEATURES.get(recognised.name)
+        constraints.single_target = recognised.name in _ONE
     return constraints
 
 

@@ -9,7 +9,15 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType
 import probatio
 
-from ..home.actions import GROUP, is_controllable, judge_named, reached_members, refuse_targets, service_calls
+from ..home.actions import (
+    GROUP,
+    is_controllable,
+    is_switching,
+    judge_named,
+    reached_members,
+    refuse_targets,
+    service_calls,
+)
 from ..home.snapshot import Home
 from ..home.targets import Targets, refuse_broad_ids, variables_name
 from ..policy.write import EffectTool, PlanBuilder
@@ -99,7 +107,7 @@ class HaControl(EffectTool):
             area_id=turn.area_id,
             able=able,
             user=turn.user,
-            plain_only=wanted != "set_value",
+            plain_only=is_switching(wanted, given),
         )
         builder = PlanBuilder(hass)
         for text in args["entity_id"]:

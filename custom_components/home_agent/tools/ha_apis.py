@@ -31,7 +31,7 @@ from ..home.actions import is_sensitive_service, judge, judge_named
 from ..home.contents import SCRIPT
 from ..home.exposure import is_exposed, is_narrowed, may_know
 from ..home.targets import entity_ids_in, refuse_broad_ids, variables_name
-from ..policy.intents import COMMAND, Mismatch, Recognised, async_handle, plan_of
+from ..policy.intents import COMMAND, Mismatch, Recognised, async_handle, pinned, plan_of
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support import issues
@@ -172,7 +172,7 @@ class ApiIntent(ApiTool):
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Let Home Assistant handle it, with the preferences it was planned with; what is delayed comes back to us."""
-        slots = _filled(args)
+        slots = pinned(hass, self._tool.intent_type, _filled(args), plan)
         if turn.area_id and "preferred_area_id" in (self._tool.extra_slots or ()):
             slots["preferred_area_id"] = turn.area_id
         try:

@@ -94,7 +94,7 @@ def reached(
     return Reached(
         called=tuple(called),
         behind=tuple(member for entity_id in called for member in reached_members(hass, entity_id)),
-        named=tuple(dict.fromkeys(entity_ids_in(hass, data))),
+        named=tuple(dict.fromkeys((variables_name if domain == SCRIPT else entity_ids_in)(hass, data))),
     )
 
 
