@@ -1,7 +1,7 @@
 """Turns under odd circumstances: whatever a server, a state or an owner does, there is one answer and one action."""
 
 import logging
-from typing import Any
+from typing import Any, override
 
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import Context, HomeAssistant, callback
@@ -9,7 +9,7 @@ from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from custom_components.home_agent.support.const import DOMAIN, LOGGER
+from custom_components.home_agent.support.const import AUDIT, DOMAIN, LOGGER
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, chunks, delta, error, server_error, text, tool_call
 
@@ -122,7 +122,9 @@ async def test_words_that_a_server_repeats_stay_out_of_the_log(
     caplog.clear()
     with caplog.at_level(logging.INFO, logger=LOGGER.name):
         await say(hass, "marzipan for you")
-    assert not [record for record in caplog.records if record.name == LOGGER.name and "marzipan" in record.getMessage()]
+    assert not [
+        record for record in caplog.records if record.name.startswith(LOGGER.name) and "marzipan" in record.getMessage()
+    ]
 
 
 async def test_detailed_log_can_be_switched_off_again(hass: HomeAssistant) -> None:
@@ -131,6 +133,39 @@ async def test_detailed_log_can_be_switched_off_again(hass: HomeAssistant) -> No
     hass.config_entries.async_update_entry(entry, options={})
     await hass.async_block_till_done()
     assert LOGGER.level == logging.NOTSET
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_audit_lines_are_in_the_log_at_its_default_level_where_they_are_wanted(
+    hass: HomeAssistant, llm_server: LLMServer, wanted: bool
+) -> None:
+    lines: list[str] = []
+
+    class Log(logging.Handler):
+        @override
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.name.startswith(LOGGER.name):
+                lines.append(record.getMessage())
+
+    root, log = logging.getLogger(), Log()
+    before = root.level
+    root.setLevel(logging.WARNING)
+    root.addHandler(log)
+    try:
+        entry = await set_up(hass, llm_server, options={"audit_log": wanted})
+        ghost = {"action": "turn_on", "entity_id": "light.ghost"}
+        bed = {"action": "turn_on", "entity_id": "light.bed_light"}
+        llm_server.plan(tool_call("ha_control", bed), tool_call("ha_control", ghost), text("There is no ghost."))
+        await say(hass, "marzipan")
+        told = [line.partition(" in ")[0] for line in lines if line.startswith("Tool ")]
+        assert told == (["Tool ha_control: done", "Tool ha_control: refused or failed"] if wanted else [])
+        assert "marzipan" not in str(lines)
+        assert "ghost" not in str(lines)
+        await hass.config_entries.async_unload(entry.entry_id)
+        assert AUDIT.level == logging.NOTSET
+    finally:
+        root.removeHandler(log)
+        root.setLevel(before)
 
 
 async def test_the_level_of_the_owners_logger_stays(hass: HomeAssistant) -> None:

@@ -282,6 +282,7 @@ def test_forms_of_the_default_settings() -> None:
         "throttle_turns",
         "verify_seconds",
         "emit_events",
+        "audit_log",
         "debug_logging",
     }
     of_the_home |= {"allowed_hosts", "allow_private_hosts"}

@@ -17,7 +17,7 @@ from .search.knowledge import async_filled, async_remove_added
 from .search.vectors import async_leave_server, delete_files
 from .services import async_register_services
 from .settings.search import RetrievalSettings
-from .support.const import CONF_DEBUG_LOGGING, LOGGER
+from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER
 from .support.issues import async_clear
 from .support.storage import async_remove_file, async_sweep
 from .tools.custom import configuration
@@ -41,6 +41,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     if entry.options.get(CONF_DEBUG_LOGGING):  # else the level is what the owner's logger says
         entry.async_on_unload(partial(LOGGER.setLevel, LOGGER.level))
         LOGGER.setLevel(logging.DEBUG)
+    if entry.options.get(CONF_AUDIT_LOG):  # above Home Assistant's own level, which is that of warnings
+        entry.async_on_unload(partial(AUDIT.setLevel, AUDIT.level))
+        AUDIT.setLevel(logging.INFO)
     entry.runtime_data = await async_assemble(hass, entry)
     await async_start(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)

@@ -77,7 +77,7 @@ async def test_default_settings(hass: HomeAssistant) -> None:
     assert {key: label for key, (label, _) in documented.items()} == {
         key: label for key, label in labels.items() if key != "streaming"
     }
-    assert [documented[key][1] for key in ("emit_events", "debug_logging")] == ["on", "off"]
+    assert [documented[key][1] for key in ("emit_events", "audit_log", "debug_logging")] == ["on", "off", "off"]
 
 
 async def test_settings_of_search(hass: HomeAssistant) -> None:

@@ -19,7 +19,7 @@ from tests.llm_server import LLMServer
 OF_THE_HOUSE = {
     *("allowed_entities", "always_confirm", "never_confirm", "throttle_turns", "verify_seconds"),
     *("allowed_hosts", "allow_private_hosts"),
-    *("emit_events", "debug_logging"),
+    *("emit_events", "audit_log", "debug_logging"),
 }
 """Settings that no agent has."""
 OWN_TESTS = {"confirmation", "retrieval"}
@@ -155,13 +155,14 @@ async def test_other_computers(hass: HomeAssistant) -> None:
 async def test_debug_settings(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await topic(hass, entry, "debug")
-    assert shown(form) == {"streaming": True, "emit_events": True, "debug_logging": False}
-    await send(hass, form, streaming=False, emit_events=False, debug_logging=True)
+    assert shown(form) == {"streaming": True, "emit_events": True, "audit_log": False, "debug_logging": False}
+    await send(hass, form, streaming=False, emit_events=False, audit_log=True, debug_logging=True)
     assert dict(entry.options) == {
         "profile_defaults": {"streaming": False},
         "emit_events": False,
+        "audit_log": True,
         "debug_logging": True,
     }
     assert entry.runtime_data.profiles["profile-1"].streaming is False
     form = await topic(hass, entry, "debug")
-    assert shown(form) == {"streaming": False, "emit_events": False, "debug_logging": True}
+    assert shown(form) == {"streaming": False, "emit_events": False, "audit_log": True, "debug_logging": True}

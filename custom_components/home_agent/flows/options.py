@@ -17,6 +17,7 @@ from ..support.const import (
     CONF_ALLOWED_ENTITIES,
     CONF_ALLOWED_HOSTS,
     CONF_ALWAYS_CONFIRM,
+    CONF_AUDIT_LOG,
     CONF_CONFIRM_TIMEOUT,
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
@@ -93,7 +94,7 @@ NETWORK: Fields = {
     CONF_ALLOWED_HOSTS: TextSelector(TextSelectorConfig(multiple=True)),
     CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
 }
-_SWITCHES = {CONF_EMIT_EVENTS: True, CONF_DEBUG_LOGGING: False}
+_SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: False}
 """Switches and their defaults."""
 
 

@@ -29,6 +29,7 @@ from ..client.model import BrokenArguments
 from ..home.exposure import Names, async_check_permission, check_permission
 from ..settings.profile import Profile
 from ..support.const import (
+    AUDIT,
     CONF_ALWAYS_CONFIRM,
     CONF_CONFIRM_TIMEOUT,
     CONF_NEVER_CONFIRM,
@@ -417,7 +418,7 @@ def async_record(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result
     An error is told by its class: its sentence may quote what was said.
     """
     turn.record.calls.append(record)
-    LOGGER.info(
+    AUDIT.info(
         "Tool %s: %s in %d ms (conversation %s, user %s%s)",
         record.tool_name,
         "done" if record.success else "refused or failed",

@@ -4,6 +4,8 @@ import logging
 
 DOMAIN = "home_agent"
 LOGGER = logging.getLogger("custom_components.home_agent")
+AUDIT = LOGGER.getChild("audit")
+"""One line for each tool call; with a level of its own where the administrator wants them."""
 ASSISTANT = "conversation"
 """Exposure is kept per assistant; ours is Home Assistant's own."""
 
@@ -53,3 +55,4 @@ CONF_ALLOWED_HOSTS = "allowed_hosts"
 CONF_ALLOW_PRIVATE_HOSTS = "allow_private_hosts"
 CONF_EMIT_EVENTS = "emit_events"
 CONF_DEBUG_LOGGING = "debug_logging"
+CONF_AUDIT_LOG = "audit_log"
