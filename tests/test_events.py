@@ -107,7 +107,7 @@ async def test_what_was_written_is_in_no_event(
     assert await async_setup_component(hass, "input_text", {"input_text": {"diary": {}}})
     async_expose_entity(hass, ASSISTANT, "input_text.diary", True)
     await set_up(hass, llm_server)
-    llm_server.plan(tool_call("ha_control", arguments), text("Done."))
+    llm_server.plan(tool_call("ha_control", arguments), text("Well."))
     await say(hass, "write marzipan into my diary")
     await hass.async_block_till_done()
     assert heard[events.TOOL_EXECUTED]
@@ -205,7 +205,7 @@ async def test_context_mode_is_the_one_in_use(
 async def test_started_is_said_first_and_once_without_a_model(hass: HomeAssistant, heard: dict[str, list[Any]]) -> None:
     order: list[str] = []
     for name in FIELDS:
-        hass.bus.async_listen(name, lambda event: order.append(event.event_type))
+        hass.bus.async_listen(name, lambda event: order.append(str(event.event_type)))
     await set_up(hass)
     await say(hass, "turn on bed light")
     await hass.async_block_till_done()
