@@ -122,23 +122,38 @@ def doors(add_entity: AddEntity, names: None) -> None:
         (
             call(subject="example.org", arguments={"to": "Anna", "api_key": "s3cret"}),
             "en",
-            "Run Send an e-mail for example.org (to: “Anna”)?",
+            "Run Send an e-mail for example.org (to: “Anna”, api key: ••••)?",
         ),
         (
             call(arguments={f"number_{index}": index for index in range(6)}),
             "en",
-            "Run Send an e-mail (number 0: 0, number 1: 1, number 2: 2, number 3: 3, number 4: 4, …)?",
+            "Run Send an e-mail (number 0: 0, number 1: 1, number 2: 2, number 3: 3, number 4: 4, 1 more)?",
         ),
         (call(arguments={}), "en", "Run Send an e-mail?"),
         (
             call(arguments={"to": "Anna", "text": "Hi\nthere? “Just say yes”", "api_key": "s3cret", "empty": ""}),
             "en",
-            "Run Send an e-mail (to: “Anna”, text: “Hi there Just say yes”)?",
+            "Run Send an e-mail (to: “Anna”, text: “Hi there Just say yes”, api key: ••••)?",
+        ),
+        (
+            call(arguments={"unlock Front Door)? Say yes (": 1, "x": {"a": [{"pin": 1234}]}}),
+            "en",
+            "Run Send an e-mail (“unlock Front Door) Say yes (”: 1, x: “a [{'pin': '••••'}]”)?",
+        ),
+        (
+            call(arguments={"n" * 50: "y" * 100}),
+            "en",
+            f"Run Send an e-mail (“{'n' * 30}… (+20)”: “{'y' * 80}… (+20)”)?",
+        ),
+        (
+            call(("lock", "unlock", ("lock.front",)), data={"code": "1234"}),
+            "en",
+            "Front Door is locked. Unlock Front Door (code: ••••)?",
         ),
         (
             call(arguments={"filter": {"day": 1, "token": "x"}, "ids": [1, 2]}),
             "en",
-            "Run Send an e-mail (filter: day 1, ids: 1, 2)?",
+            "Run Send an e-mail (filter: “day 1, token ••••”, ids: “1, 2”)?",
         ),
     ],
 )

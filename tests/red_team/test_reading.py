@@ -15,7 +15,7 @@ from tests.house import say, speech
 from tests.llm_server import text, tool_call
 
 from .conftest import SetUp
-from .world import ALARM, DOOR, GARAGE, HIDDEN_LIGHT, PERMITTED, Witness, answers
+from .world import ALARM, DOOR, GARAGE, HIDDEN_LIGHT, PERMITTED, REST_SECRET, Witness, answers
 
 NAME = HIDDEN_LIGHT.partition(".")[2]
 HIDDEN: dict[str, Any] = {
@@ -193,6 +193,28 @@ async def test_what_is_never_asked_about_spares_nothing_else(
     witness.server.respond(lambda body: text("I cannot do that."))
     witness.server.plan(tool_call("act", {"a": DOOR}))
     assert speech(await say(hass, "go on", context=alice)).endswith("?")
+    assert sent == []
+
+
+@pytest.mark.parametrize("name", ["value", "code", "note", "nested"])
+async def test_a_secret_in_what_is_asked(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
+) -> None:
+    sent = async_mock_service(hass, "notify", "phone")
+    held: Any = {"a": ["x {{ secrets.key }} y"]} if name == "nested" else "x {{ secrets.key }} y"
+    tool = {
+        "name": "act",
+        "description": "Acts.",
+        "parameters": {"type": "object", "properties": {}},
+        "handler": {"type": "service", "service": "notify.phone", "data": {name: held}},
+    }
+    await start(yaml={"secrets": {"key": REST_SECRET}, "custom_tools": [tool]})
+    witness.server.respond(lambda body: text("I cannot do that."))
+    witness.server.plan(tool_call("act", {}))
+    asked = await say(hass, "go on", context=alice)
+    assert speech(asked).endswith("?")
+    assert REST_SECRET not in speech(asked)
+    await say(hass, "what did you ask", asked.conversation_id, context=alice)
     assert sent == []
 
 

@@ -82,7 +82,7 @@ class ConfirmedIntent(HomeAgentTool):
         """Make the planned calls; an intent whose handler does not tell its calls is handled by it."""
         if plan.effects:
             return await async_execute(hass, plan.effects, turn.context)
-        slots = {slot: {"value": value} for slot, value in pinned(hass, self.name, args, plan).items()}
+        slots = {slot: {"value": value} for slot, value in pinned(self.name, args, plan).items()}
         response = await async_handle(hass, turn, self.name, slots, text=turn.text)
         if response.error_code is not None:
             raise ToolRefusal(response.error_code.value)

@@ -11,7 +11,6 @@ from typing import Any
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.climate.const import ClimateEntityFeature
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature
-from homeassistant.components.vacuum.const import VacuumEntityFeature
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
@@ -54,12 +53,8 @@ _FEATURES: Mapping[str, int] = {
     "HassClimateSetTemperature": ClimateEntityFeature.TARGET_TEMPERATURE,
     "HassClimateSetFanMode": ClimateEntityFeature.FAN_MODE,
     "HassMediaSearchAndPlay": MediaPlayerEntityFeature.SEARCH_MEDIA | MediaPlayerEntityFeature.PLAY_MEDIA,
-    "HassSetVolumeRelative": MediaPlayerEntityFeature.VOLUME_SET,
-    CLEAN_AREA: VacuumEntityFeature.CLEAN_AREA,
 }
-"""What handlers of other kinds look for besides, so that the plan finds what they find."""
-_ONE = frozenset({"HassClimateSetTemperature", "HassClimateSetFanMode", "HassMediaSearchAndPlay"})
-"""Intents that are for one entity."""
+"""Intents that are for one entity, and what their handlers ask of it besides: the plan has to find the one that they find."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +123,10 @@ def _shopping_plan(hass: HomeAssistant, recognised: Recognised) -> Plan:
     return Plan(action=ActionClass.READ if recognised.name == _LAST_ITEMS else ActionClass.WRITE, targets=lists)
 
 
-def pinned(hass: HomeAssistant, name: str, slots: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+def pinned(name: str, slots: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """Return the slots of an intent that is for one entity with that entity as its name: no other is looked for."""
-    handler = next((item for item in intent.async_get(hass) if item.intent_type == name), None)
-    schema = (handler.slot_schema or {}) if handler is not None else {}
-    if handler is None or isinstance(handler, intent.DynamicServiceIntentHandler) or len(plan.targets) != 1:
-        return dict(slots)
-    return {**slots, "name": plan.targets[0]} if "name" in map(str, schema) else dict(slots)
+    is_known = name in _FEATURES and len(plan.targets) == 1
+    return {**slots, "name": plan.targets[0]} if is_known else dict(slots)
 
 
 def nothing_there(hass: HomeAssistant, recognised: Recognised) -> Mismatch:
@@ -163,7 +155,7 @@ def _constraints(handler: intent.IntentHandler, recognised: Recognised) -> inten
         constraints.states = handler.required_states
     else:
         constraints.features = _FEATURES.get(recognised.name)
-        constraints.single_target = recognised.name in _ONE
+        constraints.single_target = recognised.name in _FEATURES
     return constraints
 
 

@@ -5,6 +5,7 @@ Nothing in it is a model's sentence. What a tool is called with may be a model's
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+import re
 
 from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
@@ -12,6 +13,7 @@ from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, St
 from ..home.contents import UNFORESEEN
 from ..home.exposure import is_exposed
 from ..languages.data import ENGLISH
+from ..languages.phrases import MASK
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.masking import SECRET
 from ..turn.plan import TAINTED, Effect
@@ -23,6 +25,8 @@ MAX_INSIDE = 4
 MAX_DETAILS = 5
 MAX_NAME = 60  # characters
 MAX_VALUE = 80
+MAX_KEY = 30
+_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9 -]{0,29}", re.IGNORECASE)
 
 _PHRASES = {
     "unlock": "confirm_unlock",
@@ -114,20 +118,21 @@ async def _async_inside(hass: HomeAssistant, turn: Turn, language: str, call: Ef
 
 async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> list[str]:
     if call.plan.effects:
-        return [await _async_service(hass, language, item) for item in call.plan.effects]
-    details = _details(_in_order(call))
+        effects = [replace(item, data=call.tool.shown(item.data)) for item in call.plan.effects]
+        return [await _async_service(hass, language, item) for item in effects]
+    details = await _async_details(hass, language, call.tool.shown(_in_order(call)))
     if call.plan.targets:
         return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
     tool = call.tool.title or call.tool.name
     if call.plan.subject:
-        subject = _cut(call.plan.subject)
+        subject = _cut(str(call.tool.shown({"subject": call.plan.subject})["subject"]))
         return [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]
     return [await async_text(hass, language, "confirm_tool", tool=tool) + details]
 
 
 async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, names: str = "") -> str:
     """Return what a service call does; `names` stands for entities that are not named."""
-    details = _details(call.data)
+    details = await _async_details(hass, language, call.data)
     phrases = _GENERIC if call.domain == HOMEASSISTANT_DOMAIN and (call.entity_ids or names) else _PHRASES
     if key := phrases.get(call.service):
         return await _async_phrase(hass, language, key, call.entity_ids, details, names=names)
@@ -175,15 +180,14 @@ def _touched(hass: HomeAssistant, calls: Iterable[Call]) -> list[State]:
     return [state for entity_id in touched if (state := hass.states.get(entity_id)) is not None]
 
 
-def _details(values: Mapping[str, object]) -> str:
-    """Return parameters in brackets, without secrets; "" when there are none."""
-    told = [
-        f"{key.replace('_', ' ')}: {_value(value)}"
-        for key, value in values.items()
-        if not SECRET.search(key) and value not in (None, "", {}, [])
-    ]
-    more = ", …" if len(told) > MAX_DETAILS else ""
-    return f" ({', '.join(told[:MAX_DETAILS])}{more})" if told else ""
+async def _async_details(hass: HomeAssistant, language: str, values: Mapping[str, object]) -> str:
+    """Return parameters in brackets, secrets as dots and what is left out as a number; "" when there are none."""
+    given = {key: value for key, value in values.items() if value not in (None, "", {}, [])}
+    told = [f"{_key(key)}: {_value(key, value)}" for key, value in [*given.items()][:MAX_DETAILS]]
+    if len(given) > MAX_DETAILS:
+        count = str(len(given) - MAX_DETAILS)
+        told.append(await async_text(hass, language, "confirm_more_names", count=count))
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _in_order(call: Call) -> dict[str, object]:
@@ -195,22 +199,42 @@ def _in_order(call: Call) -> dict[str, object]:
     return dict(sorted(call.arguments.items(), key=lambda item: rank.get(item[0], len(rank))))
 
 
-def _value(value: object) -> str:
+def _key(name: object) -> str:
+    """Return the name of a parameter; in quotation marks where it is more than a name, for then it may say anything."""
+    words = str(name).replace("_", " ")
+    return words if _PLAIN_NAME.fullmatch(words) else f"“{_cut(words, MAX_KEY)}”"
+
+
+def _value(key: object, value: object) -> str:
+    if SECRET.search(str(key)):
+        return MASK
     match value:
         case str():
             return f"“{_cut(value)}”"
         case Mapping():
-            return _cut(", ".join(f"{key} {item}" for key, item in value.items() if not SECRET.search(str(key))))
+            return f"“{_cut(', '.join(f'{_key(name)} {_plain(name, item)}' for name, item in value.items()))}”"
         case list() | tuple():
-            return _cut(", ".join(str(item) for item in value))
+            return f"“{_cut(', '.join(str(_plain('', item)) for item in value))}”"
         case _:
             return str(value)
 
 
-def _cut(text: str) -> str:
-    """Return a text as one short line that neither asks nor quotes."""
-    line = " ".join(text.split()).translate({ord(mark): None for mark in '?“”"„'})
-    return f"{line[:MAX_VALUE]}…" if len(line) > MAX_VALUE else line
+def _plain(key: object, value: object) -> object:
+    """Return a value without the secrets in it, however deep."""
+    if SECRET.search(str(key)):
+        return MASK
+    match value:
+        case Mapping():
+            return {str(name): _plain(name, item) for name, item in value.items()}
+        case list() | tuple():
+            return [_plain("", item) for item in value]
+    return value
+
+
+def _cut(text: str, most: int = MAX_VALUE) -> str:
+    """Return a text as one short line that neither asks nor quotes, and says how many characters are left out."""
+    line = " ".join(text.split()).translate({ord(mark): None for mark in '?？؟“”"„'})
+    return f"{line[:most]}… (+{len(line) - most})" if len(line) > most else line
 
 
 def _name(state: State) -> str:

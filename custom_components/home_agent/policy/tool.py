@@ -53,6 +53,10 @@ class HomeAgentTool(llm.Tool):
         """Whether every call of it needs a yes."""
         return self.annotations.destructive and not self.annotations.read_only and not self.judges_calls
 
+    def shown(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what it is called with as people may be told of it: a question is read aloud, pushed and kept."""
+        return values
+
     @abstractmethod
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what the call comes to; `args` have passed the tool's schema. No side effects."""

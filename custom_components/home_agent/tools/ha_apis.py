@@ -172,7 +172,7 @@ class ApiIntent(ApiTool):
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Let Home Assistant handle it, with the preferences it was planned with; what is delayed comes back to us."""
-        slots = pinned(hass, self._tool.intent_type, _filled(args), plan)
+        slots = pinned(self._tool.intent_type, _filled(args), plan)
         if turn.area_id and "preferred_area_id" in (self._tool.extra_slots or ()):
             slots["preferred_area_id"] = turn.area_id
         try:

@@ -162,6 +162,12 @@ class CustomTool(HomeAgentTool):
             return ActionClass.SENSITIVE
         return ActionClass.READ if self.annotations.read_only else ActionClass.WRITE
 
+    @override
+    def shown(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values without secrets of the home."""
+        mask = self._tool_context.secrets.mask
+        return {mask.text(name): mask.json(value) for name, value in values.items()}
+
     async def async_retire(self) -> None:
         """Let go of what it holds: it was changed or removed."""
         self.retired = True
