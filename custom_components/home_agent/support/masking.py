@@ -41,6 +41,8 @@ _PHONES = (
     re.compile(_BEFORE + r"(?:01[567]\d(?:[ ./-]?\d){7,8}|07\d{9}|0[67]\d{8})" + _AFTER),
     # (555) 123-4567, 1-800-555-0199
     re.compile(_BEFORE + r"(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}([ .-]))[2-9]?\d{2,3}(?:\1|[ .-])\d{4}" + _AFTER),
+    # 612 345 678: mobile numbers of Spain and Poland, in one piece as well
+    re.compile(_BEFORE + r"(?:[67]\d{2}|5[0137]\d|45\d|88\d)([ -]?)\d{3}\1\d{3}" + _AFTER),
     # 8 (495) 123-45-67, 89161234567
     re.compile(_BEFORE + r"8[ -]?\(?[3489]\d{2}\)?[ -]?\d{3}[ -]?\d{2}[ -]?\d{2}" + _AFTER),
 )
@@ -66,10 +68,12 @@ _CALLED_ACCOUNT = re.compile(
     re.IGNORECASE,
 )
 
+_PESEL = re.compile(_BEFORE + r"\d{2}(?:[02][1-9]|[13][0-2])(?:0[1-9]|[12]\d|3[01])\d{5}" + _AFTER)
+_PESEL_WEIGHTS = (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)
 _SSN = re.compile(_BEFORE + r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}" + _AFTER)
 _CALLED_IDENTITY = re.compile(
     r"(\b(?:ssn|social security|national insurance|passport|steuer-?id\w*|steueridentifikation\w*|sozialversicherung\w*|rentenversicherung\w*"
-    r"|(?:personal)?ausweis\w*|reisepass\w*|dni|nie|nif|pasaporte|passeport|s[ée]cu(?:rit[ée] sociale)?|снилс|инн|паспорт\w*)"
+    r"|(?:personal)?ausweis\w*|reisepass\w*|dni|nie|nif|pasaporte|passeport|s[ée]cu(?:rit[ée] sociale)?|pesel|nip|bsn|burgerservice\w*|снилс|инн|паспорт\w*)"
     r"(?:[ -]?(?:number|nummer|nr|no|номер|número))?(?: (?:is|ist|lautet|es|est))?[\s.:=#№]{0,4})"
     r"((?=[A-Z]{0,2}\d)(?:[A-Z]{0,2}\d[A-Z]?[ -]?){6,15}(?<![ -]))(?![\w@])",
     re.IGNORECASE,
@@ -118,12 +122,26 @@ _ADDRESSES = (
         r"\b\d{1,4}(?: bis| ter)?,? (?:[Rr]ue|avenue|[Bb]oulevard|place|[Cc]hemin|[Ii]mpasse) (?:[\w'’-]+ ){0,3}[A-ZÉÈ][\w'’-]+"
         r"(?:,? \d{5}(?: [A-ZÉÈ][\w-]+)?)?"
     ),
+    re.compile(  # ulica Długa 12/3, 00-238 Warszawa
+        r"\b(?:[Uu]l\.|[Uu]lic[aęy]|[Aa]l\.|[Aa]lej[aęi]|[Pp]l\.|[Pp]lac|[Oo]s\.|[Oo]siedle) ?(?:[A-ZŁŚŻŹĆ][\w-]{1,40} ){1,3}"
+        + _HOUSE
+        + r"(?:,? \d{2}-\d{3}(?: [A-ZŁŚŻŹĆ][\w-]{2,40})?)?"
+    ),
+    re.compile(  # Keizersgracht 123, 1015 CJ Amsterdam
+        r"\b[A-Z]\w{1,40}(?:straat|gracht|laan|plein|kade|singel|dijk|steeg) "
+        + _HOUSE
+        + r"(?:,? \d{4} ?[A-Z]{2}\b(?: [A-Z][\w-]{2,40})?)?"
+    ),
+    re.compile(
+        rf"\b(?:[A-Z][\w'’]+ ){{1,3}}(?:Street|Avenue|Road|Lane|Boulevard) \d{{1,4}}\b(?![°%:,.]\d|°|%){_NO_DEVICE}"
+    ),
+    re.compile(r"\b(?!Детск|Мастерск|Хозяйск|Людск)[А-ЯЁ][а-яё]{2,30}[сц]кая,? \d{1,4}[а-я]?\b(?! ?[°%]|[.,:]\d)"),
     re.compile(r"\b(?:Calle|Avenida|Via|Viale|Piazza|Corso) (?:[\w'’-]+ ){0,3}[A-ZÁÉÍÓÚ][\w'’-]+,? \d{1,4}\b"),
 )
 _STREETS = re.compile(
     r"stra(?:ß|ss)e|str\.|gasse|allee|chaussee|weg|platz|ring|damm|ufer|Street|\bSt\b|Ave|Road|\bRd\b|Lane|\bLn\b|Boulevard|Blvd|Terrace"
     r"|Crescent|Drive|Way|Court|\bул\b|улиц|просп|пр-т|пер\.|переулок|бульвар|шоссе|наб|rue|avenue|boulevard|place|chemin|impasse|calle|avenida|via|piazza"
-    r"|corso|, ?\d{5} [a-zäöü]",
+    r"|corso|\bul\.|ulic|\bal\.|alej|\bpl\.|\bos\.|osiedle|plac|straat|gracht|laan|plein|kade|singel|dijk|steeg|[сц]кая,? \d|, ?\d{5} [a-zäöü]",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d")
@@ -145,6 +163,7 @@ def mask(text: str) -> str:
         text = _without_ibans(text)
         text = _CARD.sub(_card, text)
         text = _CALLED_ACCOUNT.sub(rf"\1{ACCOUNT}", text)
+        text = _PESEL.sub(lambda match: IDENTITY if _is_pesel(match[0]) and not _is_serial(match) else match[0], text)
         text = _SSN.sub(lambda match: match[0] if _is_serial(match) else IDENTITY, text)
         for pattern in _PHONES:
             text = pattern.sub(_phone, text)
@@ -182,6 +201,11 @@ def _card(match: re.Match[str]) -> str:
     if len(digits) not in _CARD_DIGITS or not _CARD_STARTS.fullmatch(digits) or _is_serial(match):
         return match[0]
     return CARD if _passes_luhn(digits) else match[0]
+
+
+def _is_pesel(digits: str) -> bool:
+    """Return whether eleven digits are a Polish identity number: a date of birth and a check digit."""
+    return sum(int(digit) * weight for digit, weight in zip(digits, _PESEL_WEIGHTS, strict=True)) % 10 == 0
 
 
 def _is_serial(match: re.Match[str]) -> bool:
