@@ -62,7 +62,9 @@ def ranker() -> Ranker:
 @pytest.fixture
 async def ask(hass: HomeAssistant, ranker: Ranker) -> Ask:
     """Ask the house; what comes back are entity ids, best first."""
-    languages = {code: await Languages(hass).async_get(code) for code in ("en", "de", "es", "ru", "zh-Hans")}
+    languages = {
+        code: await Languages(hass).async_get(code) for code in ("en", "de", "es", "fr", "it", "nl", "ru", "zh-Hans")
+    }
 
     def found(text: str, *, language: str = "en", near: Sequence[str] = (), **more: object) -> list[str]:
         query = Query(text=text, language=language, **more)  # type: ignore[arg-type]
@@ -337,3 +339,17 @@ def test_what_fits_about_as_well_as_the_best_is_told() -> None:
     assert len(relevant(found)) == 9
     assert len(relevant(found[8:])) == 6
     assert relevant([]) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "first"),
+    [
+        ("it", "spegni la tele", "media_player.tv"),
+        ("fr", "éteins le téléviseur", "media_player.tv"),
+        ("nl", "zet de speakers uit", "media_player.box"),
+        ("ru", "выключи динамик", "media_player.box"),
+        ("en", "power on the speaker", "media_player.box"),
+    ],
+)
+def test_a_word_for_a_class_of_players_is_no_measurement(ask: Ask, language: str, text: str, first: str) -> None:
+    assert ask(text, language=language)[:1] == [first]

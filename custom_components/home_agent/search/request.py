@@ -23,6 +23,8 @@ _FILLER = 0.12
 _FORM = 0.88  # likeness of two forms of one word
 _HALF = 0.85  # "Flurlicht" said, and something else in the "Flur"
 _MEASURED = 0.4  # what is measured, in an order
+_CONTROLLED = frozenset({".tv", ".speaker", ".receiver", ".projector", ".outlet", ".switch"})
+"""Classes of what is told to do something, whatever its domain: a television, a speaker, an outlet."""
 _ROOM = 0.8  # the same room under another name: more than a word that only has this one in it
 _THING = 0.75  # the same thing under another name, or what it is for
 _LINKS = ("s", "n", "en", "er", "es", "e")
@@ -222,8 +224,13 @@ class _Reader:
     def measure_nothing(self, spoken: Sequence[Spoken]) -> None:
         """Let words for what is measured name no kind in an order: "power on the dryer" is about no sensor."""
         for item in spoken:
-            if item.is_noun and all(kind.startswith((".", "sensor", "binary_sensor")) for kind in item.kinds):
+            if item.is_noun and all(_is_measured(kind) for kind in item.kinds):
                 item.is_noun = False
                 item.factor = _MEASURED
                 item.alike = self.lexicon.alike(item.word)
                 item.kinds = {kind: _MEASURED * sure for kind, sure in item.kinds.items()}
+
+
+def _is_measured(kind: str) -> bool:
+    """Return whether a kind is of what measures something."""
+    return kind.startswith((".", "sensor", "binary_sensor")) and kind not in _CONTROLLED
