@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
+from homeassistant.components.light import ColorMode
 from homeassistant.core import State
 import pytest
 
@@ -52,3 +53,14 @@ def test_novels_are_cut() -> None:
     text = describe(State("media_player.tv", "on", {"media_title": "x" * 1000}))
     assert len(text) <= len("on media_title=") + MAX_VALUE
     assert len(describe(State("sensor.s", "y" * 255))) == MAX_VALUE
+
+
+def test_lists_are_told_in_words() -> None:
+    attributes = {
+        "supported_color_modes": [ColorMode.HS, ColorMode.COLOR_TEMP],
+        "hs_color": (30.0, 50.5),
+        "more": {"a": 1},
+    }
+    state = State("light.a", "on", attributes)
+    told = describe(state, ("supported_color_modes", "hs_color", "more"))
+    assert told == 'on supported_color_modes=hs, color_temp hs_color=30.0, 50.5 more={"a":1}'

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 import json
 from typing import Any
 
+from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation import UserContent
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
@@ -322,3 +323,13 @@ async def test_permission_taken_in_mid_conversation(conversation: Conversation, 
     await conversation.tell(user=user)
     user.mock_policy({"entities": {"entity_ids": {"light.desk": True}}})
     assert (await conversation.tell(user=user))["states"] == {"light.safe": "gone"}
+
+
+async def test_the_clock_is_that_of_the_profile(
+    hass: HomeAssistant, conversation: Conversation, freezer: FrozenDateTimeFactory
+) -> None:
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    freezer.move_to("2026-11-22T20:30:00+00:00")
+    told = await conversation.tell(profile=Profile(name="A", timezone="Asia/Tokyo"))
+    assert (told["time"], told["date"]) == ("05:30", "Monday 2026-11-23")
+    assert (await conversation.tell(profile=Profile(name="A")))["time"] == "21:30"

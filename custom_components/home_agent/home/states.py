@@ -70,10 +70,20 @@ def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = T
             if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
                 said = f"{round(value * 100 / _FULL[name])}%" if name in _FULL else f"{value:g}"
             else:
-                said = str(value.value if isinstance(value, Enum) else value)
+                said = _in_words(value)
                 said = said if len(said) <= MAX_VALUE else f"{said[: MAX_VALUE - 1]}…"
             text = f"{text} {name}={said}"
     return text
+
+
+def _in_words(value: object) -> str:
+    """Return a value on a line: a list with commas, anything nested as JSON, as it is told in results."""
+    value = value.value if isinstance(value, Enum) else value
+    if not isinstance(value, (list, tuple, set, frozenset, Mapping)):
+        return str(value)
+    told = json_safe(value)
+    items = told if isinstance(told, list) else [told]
+    return ", ".join(item if isinstance(item, str) else json_bytes(item).decode() for item in items)
 
 
 def snapshot(state: State) -> Snapshot:

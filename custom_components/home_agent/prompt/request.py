@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import math
+from zoneinfo import ZoneInfo
 
 from homeassistant.components.conversation import (
     AssistantContent,
@@ -27,7 +28,7 @@ from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..policy.tool import HomeAgentTool
 from ..policy.write import HAPPENED
 from ..search.model import Query
-from ..settings.profile import AUTO, AUTO_TOKENS, Mode
+from ..settings.profile import AUTO, AUTO_TOKENS, Mode, Profile
 from ..support import issues
 from ..support.const import LOGGER
 from ..support.masking import Mask, masked_values
@@ -51,6 +52,7 @@ from .home_map import HomeMap
 from .providers import Block, ContextRequest, Providers, keys_of
 from .states import LeftOut, Lookup, StateContext, View, Views
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
+from .template import async_zone
 
 HOME_HEADING = "## Home"
 EARLIER = "earlier"
@@ -141,7 +143,8 @@ class RequestBuilder:
         else:
             self._instructions = prompt
         limit, tools = self._turn.profile.history_max_messages, {tool.name for tool in self._tools}
-        transcript.history.restore(owner, limit, self._budget.history, self._estimate, tools)
+        zone = await _async_own_zone(self._hass, self._turn.profile)
+        transcript.history.restore(owner, limit, self._budget.history, self._estimate, tools, zone)
         transcript.rounds[-1].endpoint_id = self._endpoint.config.subentry_id
         await self._async_write_system_message()
         await self._async_add_part(self._budget)
@@ -387,7 +390,8 @@ class RequestBuilder:
 
 async def async_turn_part(context: StateContext, blocks: Mapping[str, Block] = _NO_BLOCKS) -> tuple[TurnPart, LeftOut]:
     """Return the part that rides on a user message, and what is not in it. It is never changed once it was sent."""
-    turn, now = context.turn, dt_util.now()
+    turn = context.turn
+    now = dt_util.now(await _async_own_zone(context.hass, turn.profile))
     facts = {"date": now.strftime("%A %Y-%m-%d"), "language": turn.language}
     if turn.user and turn.user.name:
         facts["user"] = turn.user.name
@@ -460,3 +464,9 @@ def _hidden(item: Content, mask: Mask, *, plain: bool) -> Content:
 
 def _arguments(arguments: Mapping[str, JsonValueType], mask: Mask) -> dict[str, JsonValueType]:
     return {key: masked_values(value, mask) for key, value in arguments.items()}
+
+
+async def _async_own_zone(hass: HomeAssistant, profile: Profile) -> ZoneInfo | None:
+    """Return the zone that a profile has of its own, None where it has the home's."""
+    wanted = profile.timezone.strip()
+    return await async_zone(hass, wanted) if wanted else None

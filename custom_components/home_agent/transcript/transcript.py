@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from homeassistant.components.conversation import (
@@ -265,16 +265,25 @@ class History:
         return self.messages
 
     def restore(
-        self, owner: Owner | None, limit: int, budget: int, estimate: Estimate, tools: Collection[str]
+        self,
+        owner: Owner | None,
+        limit: int,
+        budget: int,
+        estimate: Estimate,
+        tools: Collection[str],
+        zone: tzinfo | None = None,
     ) -> Sequence[Round]:
-        """Return the newest rounds, at most `limit` messages and about `budget` tokens, calls of these tools included."""
+        """Return the newest rounds, at most `limit` messages and about `budget` tokens, calls of these tools included.
+
+        Their times are those of `zone`; None: of the home.
+        """
         if self.restored is not None:
             return self.restored
         rounds: list[Round] = []
         known: str | None = None
         sent = self.messages and not self.told_in_prompt
         for question, *answers in _newest(self.messages, limit, budget, estimate) if sent else []:
-            when = dt_util.as_local(question.at)
+            when = question.at.astimezone(zone) if zone is not None else dt_util.as_local(question.at)
             date = when.strftime("%A %Y-%m-%d")
             facts = {} if date == known else {"date": date}
             known = date
