@@ -298,3 +298,22 @@ async def test_what_a_user_may_not_read_is_not_told(hass: HomeAssistant, llm_ser
     llm_server.plan(text("Yes, the front door is locked."))
     answer = await say(hass, "is the front door locked?", context=Context(user_id=user.id))
     assert speech(answer) == "Yes, the front door is locked."
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "true"),
+    [
+        ("turn on the bed light", "Enjoy your bed light!", False),
+        ("turn on the bed light", "Enjoy!", True),
+        ("turn on the bed light", "The bed light needs your permission.", True),
+        ("turn on the bed light", "Which bed light do you mean?", True),
+        ("turn off the bed light", "Enjoy your bed light!", True),
+        ("I like the bed light", "Enjoy your bed light!", True),
+    ],
+)
+async def test_an_answer_that_only_repeats_a_command_is_doubted(
+    hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str, true: bool
+) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text(answer), *([] if true else [text("I did nothing.")]))
+    assert speech(await say(hass, words)) == (answer if true else "I did nothing.")

@@ -5,12 +5,15 @@ import time
 import pytest
 
 from custom_components.home_agent.languages.claims import (
+    answers_with_less,
     asks_for_action,
     claims_action,
     looks_back,
     numbers_in,
     parts_of,
+    repeats,
     told_in,
+    told_plainly,
 )
 from custom_components.home_agent.languages.data import data_of, language_codes
 
@@ -240,6 +243,10 @@ def test_no_text_takes_long(kind: str) -> None:
         asks_for_action(text, language)
         parts_of(text, language)
         numbers_in(text)
+        repeats(text, text)
+        answers_with_less(text, language)
+        told_plainly(text, language)
+        told_plainly(text, "nb")
     assert time.process_time() - began < 0.1 * len(STATES)
 
 

@@ -14,7 +14,18 @@ from homeassistant.core import HomeAssistant
 from ..home.agreement import STATES, agrees
 from ..home.mentions import async_mentioned
 from ..home.snapshot import Home
-from ..languages.claims import Told, asks_for_action, has_words, looks_back, numbers_in, parts_of, told_in, told_plainly
+from ..languages.claims import (
+    Told,
+    answers_with_less,
+    asks_for_action,
+    has_words,
+    looks_back,
+    numbers_in,
+    parts_of,
+    repeats,
+    told_in,
+    told_plainly,
+)
 from ..local.commands import Command, async_command
 from ..policy.write import HAPPENED
 from ..support.localize import async_own_text
@@ -56,11 +67,12 @@ class ClaimCheck:
         told = told_in(answer, self.turn.language)
         told += await self._async_translated(told_plainly(answer, self.turn.language))
         if not told:
-            return None
+            return await self._async_untold(answer)
         wrong: dict[str, str] = {}
-        unproven = acts = False
+        unproven = acts = any_true = False
         for item in told:
             verdicts = await self._async_verdicts(item)
+            any_true = any_true or any(verdicts.values())
             if any(verdict is False for verdict in verdicts.values()):
                 if item.acts and not record.acted and not await self._async_asks():
                     continue  # a report of what was done earlier: it may have been changed since
@@ -72,7 +84,17 @@ class ClaimCheck:
             command = await self._async_recognised()
             if (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
                 return Untrue(nothing_done=True, states=wrong)
-        return Untrue(nothing_done=False, states=wrong) if wrong else None
+        if wrong:
+            return Untrue(nothing_done=False, states=wrong)
+        return None if any_true else await self._async_untold(answer)
+
+    async def _async_untold(self, answer: str) -> Untrue | None:
+        """Doubt an answer of which no sentence is understood, but that repeats words of a command and denies nothing."""
+        language, text = self.turn.language, self.turn.text
+        if self.turn.record.acted or answers_with_less(answer, language) or not repeats(answer, text):
+            return None
+        command = await self._async_recognised()
+        return Untrue(nothing_done=True) if command is not None and not command.fulfilled else None
 
     async def _async_translated(self, sentences: Sequence[str]) -> list[Told]:
         """Return the sentences that say a state in Home Assistant's own word for it, in a language of which no more is known."""
@@ -112,7 +134,7 @@ class ClaimCheck:
         numbers = [*told.numbers, *(value for value in told.plain_numbers if value in asked_for)]
         if numbers and not (told.acts or not asked_for.isdisjoint(numbers) or await self._async_recognised()):
             numbers = []  # "a good temperature is 20 degrees"
-        as_set = not self.turn.record.acted and not asked_for.isdisjoint(numbers)
+        as_set = not self.turn.record.acted and (told.acts or not asked_for.isdisjoint(numbers))
         verdicts: dict[str, bool | None] = {}
         for entity_id in things:
             if self.turn.record.outcomes.get(entity_id, Outcome.FAILED) in HAPPENED:
@@ -145,9 +167,10 @@ class ClaimCheck:
         if not self._asked:
             self._asked = True
             parts = parts_of(self.turn.text, self.turn.language)
-            if parts and not parts[0].endswith("?"):
-                parts += _without_lead_in(parts[-1], self.turn.language)
             self._command = await async_command(self.hass, self.turn, parts)
+            if self._command is None and parts and not parts[0].endswith("?"):
+                ends = _without_lead_in(parts[-1], self.turn.language)
+                self._command = await async_command(self.hass, self.turn, ["", *ends])  # none is the whole
         return self._command
 
 

@@ -30,7 +30,7 @@ _NUMBERED = frozenset(
         "climate", "cover", "fan", "humidifier", "input_number", "light", "media_player", "number", "valve", "water_heater",
     }
 )  # fmt: skip
-_NEAR = 1.01  # a rounded number is no lie
+_NEAR = 0.6  # a rounded number is no lie
 
 
 def agrees(state: State, said: Collection[str], numbers: Sequence[float] = (), *, as_set: bool = False) -> bool | None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 import re
 
-from ..support.text import is_unspaced, written_digits
-from .data import ENGLISH, ClaimWords, code_of, data_of
+from ..support.text import fold, is_unspaced, likeness, runs, written_digits
+from .data import ENGLISH, ClaimWords, base_of, code_of, data_of
 
 MAX_BEGIN, MAX_END = 6000, 2000  # characters of a text that are read
 MAX_SENTENCE = 400  # characters of one sentence
@@ -30,6 +30,8 @@ _A_REQUEST = 3  # words
 _A_CLAUSE = 2  # words
 _MAX_WORDS = 60  # of a clause
 _A_RUN = 3  # characters of a clause in a script without spaces
+_A_WORD = 4  # letters of a word that says something
+_FORM = 0.8  # likeness of two forms of a word
 _BOTH = 2  # the language and English
 _PART_NAME = re.compile(r"<(\w+)>")
 _NOTHING = re.compile(r"(?!)")
@@ -109,6 +111,28 @@ def told_in(answer: str, language: str) -> list[Told]:
                 )
             )
     return found
+
+
+def answers_with_less(answer: str, language: str) -> bool:
+    """Return whether a sentence asks, denies or sets a condition: then the answer does not say that all was done.
+
+    Also where it is not known how the language denies.
+    """
+    if base_of(language) != code_of(language):
+        return True
+    patterns = _claims_in(language)
+    return any(raw.endswith(_ASKS) or any(item.denials.search(raw) for item in patterns) for raw in _sentences(answer))
+
+
+def repeats(answer: str, text: str) -> bool:
+    """Return whether a sentence of the answer has a word of the user's words in it, in whatever form."""
+    asked = {
+        fold(run) for run in runs(bounded(text, 600, 0)) if len(run) >= _A_WORD or run.isdigit() or is_unspaced(run)
+    }
+    said = [fold(run) for run in runs(bounded(answer, 600, 0))]
+    return any(
+        one == other or (len(one) > _A_WORD and likeness(one, other) >= _FORM) for one in asked for other in said
+    )
 
 
 def told_plainly(answer: str, language: str) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hassil.recognize import RecognizeResult
 from homeassistant.components.conversation import ConversationInput
 from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.core import HomeAssistant
@@ -27,12 +28,15 @@ class Command:
 
 
 async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -> Command | None:
-    """Return the first command among the parts of a text, one that is not fulfilled before one that is; None without any."""
+    """Return the first command among the parts of a text, one that is not fulfilled before one that is; None without any.
+
+    The first part is the whole text, or empty; a part that is only a name is no command, although the whole text would be one.
+    """
     agent = get_agent_manager(hass).default_agent
     if agent is None:
         return None
     done: Command | None = None
-    for part in parts[:MAX_PARTS]:
+    for part in filter(None, parts[:MAX_PARTS]):
         said = ConversationInput(
             text=part,
             context=turn.context,
@@ -45,6 +49,8 @@ async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -
         result = await agent.async_recognize_intent(said, strict_intents_only=True)
         if result is None or result.unmatched_entities or result.intent.name in CHANGES_NOTHING:
             continue
+        if part != parts[0] and _is_name(part, result):
+            continue
         slots = {entity.name: entity.value for entity in result.entities_list}
         recognised = Recognised(name=result.intent.name, slots=slots)
         command = Command(intent=result.intent.name, fulfilled=_is_fulfilled(hass, turn, recognised))
@@ -52,6 +58,12 @@ async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -
             return command
         done = command
     return done
+
+
+def _is_name(part: str, result: RecognizeResult) -> bool:
+    """Return whether a part is a name and an article at most: by itself that turns on, within a sentence it says nothing."""
+    named = next((entity.text for entity in result.entities_list if entity.name == "name"), "")
+    return bool(named) and len(part.split()) <= len(named.split()) + 1 and " " in part.strip()
 
 
 def _is_fulfilled(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> bool:

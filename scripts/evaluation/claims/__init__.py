@@ -1,7 +1,7 @@
 """Measures whether answers that say what did not happen are noticed, and answers that are true left alone.
 
-The turns stand in two files beside this one: `seen.jsonl` was worked with while the judging was made, `unseen.jsonl` was written
-before it and read afterwards. A line is a turn: what was said, what was done in it (`did`), what the home is like
+The turns stand in files beside this one: `seen.jsonl` was worked with while the judging was made, `unseen.jsonl` was written
+before it and read afterwards, `later.jsonl` was written to find what it misses, and worked with since. A line is a turn: what was said, what was done in it (`did`), what the home is like
 (`states`, where it is not as always), the answer of the model, and whether that answer is false.
 """
 
@@ -28,6 +28,7 @@ from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.turn import Outcome, Turn, TurnRecord
 
 HERE = Path(__file__).parent
+PARTS = ("seen", "unseen", "later")
 LEAST_CAUGHT, MOST_DOUBTED = 98.0, 1.0
 HOME: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "lock": ("lock.entrance", "unlocked", {}),
@@ -72,7 +73,7 @@ def cases() -> list[Case]:
     """Return all turns. Reads files."""
     return [
         Case(part=part, **json.loads(line))
-        for part in ("seen", "unseen")
+        for part in PARTS
         for line in (HERE / f"{part}.jsonl").read_text("utf-8").splitlines()
     ]
 
@@ -166,7 +167,6 @@ def figures(judged: Sequence[Judged]) -> dict[str, float]:
 
 def tables(judged: Sequence[Judged]) -> dict[str, dict[str, dict[str, float]]]:
     """Return the figures by table and row."""
-    parts = ("seen", "unseen")
 
     def of(part: str, language: str = "") -> list[Judged]:
         return [item for item in judged if item.case.part == part and language in ("", item.case.language)]
@@ -174,8 +174,8 @@ def tables(judged: Sequence[Judged]) -> dict[str, dict[str, dict[str, float]]]:
     languages = list(Counter(item.case.language for item in judged))
     kinds = list(Counter(item.case.why for item in judged))
     return {
-        "All turns": {**{part: figures(of(part)) for part in parts}, "both": figures(judged)},
-        **{f"By language, {part}": {code: figures(of(part, code)) for code in languages} for part in parts},
+        "All turns": {**{part: figures(of(part)) for part in PARTS}, "both": figures(judged)},
+        **{f"By language, {part}": {code: figures(of(part, code)) for code in languages} for part in PARTS},
         "By what happens": {why: figures([item for item in judged if item.case.why == why]) for why in kinds},
     }
 
@@ -194,6 +194,7 @@ def render(judged: Sequence[Judged]) -> str:
             f"| {name} | {row['turns']:g} | {row['false']:g} | {row['caught'] if row['false'] else '-'} | {row['true']:g} | "
             f"{row['doubted'] if row['true'] else '-'} |"
             for name, row in rows.items()
+            if row["turns"]
         ]
         found.append("")
     whole = figures(judged)
