@@ -241,3 +241,27 @@ def test_pin(text: str, language: str, kind: Kind, digits: str) -> None:
 )
 def test_digits_are_masked_by_length_not_by_value(text: str, at_least: int, masked: str) -> None:
     assert mask_digits(text, "en", at_least=at_least) == masked
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "about", "kind"),
+    [
+        ("yes, unlock it", "en", "unlock", Kind.YES),
+        ("yes, unlock the front door", "en", "unlock", Kind.YES),
+        ("go ahead and open it", "en", "open", Kind.YES),
+        ("alright", "en", "", Kind.YES),
+        ("yes sir", "en", "", Kind.YES),
+        ("ja bitte aufschließen", "de", "unlock", Kind.YES),
+        ("oui, ouvre", "fr", "open", Kind.YES),
+        ("sí, desbloquea", "es", "unlock", Kind.YES),
+        ("yes but not the back door", "en", "unlock", Kind.NO),
+        ("ja, aber nicht die Hintertür", "de", "unlock", Kind.NO),
+        ("unlock it", "en", "unlock", Kind.OTHER),
+        ("yes, open it", "en", "unlock", Kind.OTHER),
+        ("yes, unlock it", "en", "", Kind.OTHER),
+        ("yes, unlock the back door", "en", "unlock", Kind.OTHER),
+        ("yes and turn on the light", "en", "unlock", Kind.OTHER),
+    ],
+)
+def test_a_yes_may_repeat_the_question(text: str, language: str, about: str, kind: Kind) -> None:
+    assert read_answer(text, language, about=about, name="Front Door" if about else "").kind is kind

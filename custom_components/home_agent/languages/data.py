@@ -113,6 +113,7 @@ class LanguageData:
     yes_everywhere: Sequence[str] = ()
     no: Sequence[str] = ()
     courtesies: Sequence[str] = ()
+    confirms: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pin_words: Sequence[str] = ()
     undo: UndoWords = UndoWords()

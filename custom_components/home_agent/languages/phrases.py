@@ -5,7 +5,7 @@ light" is no yes but a new request, one word of refusal among the others makes t
 has not said yes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -52,8 +52,11 @@ class Digits:
     """In our digits."""
 
 
-def read_answer(text: str, language: str, *, with_pin: bool = False) -> Answer:
-    """Return what an answer says. With a PIN asked for, digits alone are a yes: the PIN decides."""
+def read_answer(text: str, language: str, *, with_pin: bool = False, about: str = "", name: str = "") -> Answer:
+    """Return what an answer says. With a PIN asked for, digits alone are a yes: the PIN decides.
+
+    `about` is what is asked (`unlock`, `open`, `disarm`) and `name` of what: a yes may repeat them, when it is one thing alone.
+    """
     words = _words(text)
     digits = ""
     if with_pin:
@@ -61,7 +64,7 @@ def read_answer(text: str, language: str, *, with_pin: bool = False) -> Answer:
         values = [spoken.get(fold(word)) or written_digits(word) for word in words]
         digits = "".join(values)
         words = [word for word, value in zip(words, values, strict=True) if not value and word not in beside]
-    kinds = _kinds(words, language) if len(text) <= MAX_TEXT else None
+    kinds = _kinds(words, language, about, name) if len(text) <= MAX_TEXT else None
     asks_back = _ASKS.search(text) or (base_of(language) == "el" and _GREEK_ASKS.search(text))
     kind = Kind.OTHER
     if kinds is not None and Kind.NO in kinds:
@@ -124,6 +127,8 @@ class _Phrases:
     """The phrases of a language as their words."""
 
     answers: dict[tuple[str, ...], Kind]
+    confirms: Mapping[str, frozenset[tuple[str, ...]]]
+    """What a yes may repeat, by what is asked."""
     longest: int
     undo: frozenset[tuple[str, ...]]
     undo_signs: frozenset[str]
@@ -144,30 +149,42 @@ def _phrases_of(code: str) -> _Phrases:
         (Kind.NO, (*english.no, *data.no)),
     ):
         answers |= dict.fromkeys(_split(listed), kind)
+    confirms = {about: frozenset(_split(listed)) for about, listed in data.confirms.items()}
     undo = frozenset(_split(own.undo.phrases))
     return _Phrases(
         answers=answers,
-        longest=max(map(len, answers)),
+        confirms=confirms,
+        longest=max(map(len, (*answers, *(words for listed in confirms.values() for words in listed)))),
         undo=undo,
         undo_signs=frozenset(max(words, key=len) for words in undo if words),
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
     )
 
 
-def _kinds(words: Sequence[str], language: str) -> set[Kind] | None:
+def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Kind] | None:
     """Return which kinds of phrases make up the words, in whichever way; None when some belong to none.
 
-    "Yes, do it" is "yes" and "do it", although "yes do" is a phrase as well.
+    "Yes, do it" is "yes" and "do it", although "yes do" is a phrase as well. To a question about one thing, a yes that goes on
+    with a refusal ("yes, but not the back door") is a no.
     """
     phrases = _phrases_of(code_of(language))
+    repeated = {*phrases.confirms.get(about, ()), *([tuple(_words(name))] if name else ())}
+    longest = max(phrases.longest, *map(len, repeated)) if repeated else phrases.longest
+
+    def kind_of(begin: int, end: int) -> Kind | None:
+        said = tuple(words[begin:end])
+        return phrases.answers.get(said) or (Kind.OTHER if said in repeated else None)
+
     found: list[set[Kind] | None] = [set(), *([None] * len(words))]
     """By number of words from the first on."""
+    said: set[Kind] = set()
     for position, kinds in enumerate(found):
-        if kinds is not None:
-            for end in range(position + 1, min(position + phrases.longest, len(words)) + 1):
-                if (kind := phrases.answers.get(tuple(words[position:end]))) is not None:
+        for end in range(position + 1, min(position + longest, len(words)) + 1):
+            if (kind := kind_of(position, end)) is not None:
+                said |= {kind} if position or kind is Kind.YES else set()
+                if kinds is not None:
                     found[end] = {*(found[end] or ()), *kinds, kind}
-    return found[-1]
+    return {Kind.NO} if found[-1] is None and about and {Kind.YES, Kind.NO} <= said else found[-1]
 
 
 def _split(phrases: Iterable[str]) -> Iterator[tuple[str, ...]]:

@@ -21,7 +21,7 @@ from ..support.bounds import without_surplus
 from ..support.const import LOGGER
 from ..support.errors import ToolError
 from ..turn import events
-from ..turn.plan import Plan
+from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, Plan
 from ..turn.turn import Turn
 from .pins import Pins
 from .tool import HomeAgentTool
@@ -34,6 +34,9 @@ MIN_DIGITS = 4  # a PIN's least length; shorter runs of digits in other words ar
 
 ASKED = "The user is now being asked to confirm this. Nothing was done yet; calling again changes nothing."
 NOBODY = "This needs a confirmation, and nobody here can confirm. Nothing was done; do not try again."
+
+_ABOUT = {UNLOCK: "unlock", OPEN_DOOR: "open", OPEN_VALVE: "open", DISARM: "disarm"}
+"""What people call what is asked."""
 
 type Place = tuple[str, str]
 """Conversation id and profile."""
@@ -279,7 +282,8 @@ class Confirmations:
         if (confirmation := waiting or late) is None:
             return text, None
         with_pin = bool(self.pin_for(confirmation))
-        answer = read_answer(text, turn.language, with_pin=with_pin)
+        about, name = self._one_thing(confirmation)
+        answer = read_answer(text, turn.language, with_pin=with_pin, about=about, name=name)
         is_other = answer.kind is Kind.OTHER
         if late is not None and late.told_late and len(answer.digits) < MIN_DIGITS:
             return text, None
@@ -294,6 +298,16 @@ class Confirmations:
         if late is None and confirmation.is_of(turn):
             self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
         return text, None
+
+    def _one_thing(self, confirmation: Confirmation) -> tuple[str, str]:
+        """Return what a yes may repeat: what is done and the name of what it is done to; nothing where it is more than one."""
+        reasons = {reason for call in confirmation.calls for reason in call.reasons}
+        effects = [effect for call in confirmation.calls for effect in (*call.plan.effects, *call.plan.inside)]
+        touched = {item for effect in effects for item in effect.entity_ids}
+        if len(reasons) != 1 or len(touched) != 1:
+            return "", ""
+        state = self._hass.states.get(next(iter(touched)))
+        return _ABOUT.get(next(iter(reasons)), ""), state.name if state is not None else ""
 
     def pin_for(self, confirmation: Confirmation) -> str:
         """Return what has to be said with the yes: the PINs of all that is asked for, one after the other."""
