@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 import hmac
-from itertools import permutations
+from itertools import islice, permutations
 from secrets import token_bytes
 
 from homeassistant.util import dt as dt_util
@@ -17,6 +17,8 @@ from ..languages.phrases import MASK, Digits, digit_runs
 
 COMPARED = 5
 """Numbers that are no PIN, of which it is shown that they are none, within `WINDOW`."""
+MOST = 100
+"""Numbers as long as a PIN in one run of digits: a longer run is masked whatever is in it."""
 WINDOW = timedelta(minutes=10)
 WRONG = 9
 """PINs that one person may get wrong within `LOCKED`: each question allows a few, and there is no end of questions."""
@@ -31,12 +33,13 @@ class Pins:
         self._by_reason = dict(by_reason or {})
         single = tuple(dict.fromkeys(self._by_reason.values()))
         said = ("".join(several) for size in range(1, len(single) + 1) for several in permutations(single, size))
-        self._secrets = tuple(dict.fromkeys(pin.encode() for pin in said))  # a yes to several things has several
-        self.are_set = bool(self._secrets)
-        self._lengths = frozenset(len(pin) for pin in self._secrets)
+        secrets = frozenset(said)  # a yes to several things has several
+        self.are_set = bool(secrets)
+        self._lengths = frozenset(map(len, secrets))
         self._compared: deque[datetime] = deque()
         self._wrong: defaultdict[Hashable, deque[datetime]] = defaultdict(lambda: deque(maxlen=WRONG))
         self._key = token_bytes(16)
+        self._secrets = frozenset(map(self._digest, secrets))
 
     def needed(self, reasons: Iterable[str]) -> str:
         """Return what has to be said with a yes: the PINs of all reasons, one after the other, each once; "" for none."""
@@ -64,28 +67,32 @@ class Pins:
         """Return a text without what is a PIN, written or spoken."""
         if not self._secrets:
             return text
-        runs = [run for run in digit_runs(text, language) if self._numbers(run)]
-        hidden = {index for index, run in enumerate(runs) if self._has_secret(run)}
-        others = {item for index, run in enumerate(runs) if index not in hidden for item in self._numbers(run)}
+        runs = [(run, numbers) for run in digit_runs(text, language) if (numbers := self._numbers(run))]
+        hidden, others = set[int](), set[str]()
+        for index, (_, numbers) in enumerate(runs):
+            if len(numbers) > MOST or self._has_secret(numbers):
+                hidden.add(index)
+            else:
+                others.update(numbers)
+            if len(others) > COMPARED:
+                break  # all of them are masked
         if not self._may_tell(len(others)):
             hidden = set(range(len(runs)))
         pieces, end = [], 0
         for index in sorted(hidden):
-            pieces += [text[end : runs[index][0].begin], MASK]
-            end = runs[index][-1].end
+            run = runs[index][0]
+            pieces += [text[end : run[0].begin], MASK]
+            end = run[-1].end
         return "".join([*pieces, text[end:]])
 
     def _numbers(self, run: Sequence[Digits]) -> list[str]:
-        """Return what of a run is as long as a PIN."""
-        return [number for number in _parts(run, max(self._lengths)) if len(number) in self._lengths]
+        """Return what of a run is as long as a PIN, one more than `MOST` of them."""
+        parts = _parts(run, max(self._lengths))
+        return list(islice((number for number in parts if len(number) in self._lengths), MOST + 1))
 
-    def _has_secret(self, run: Sequence[Digits]) -> bool:
-        """Return whether a run has PINs; it takes as long whichever they are."""
-        found = False
-        for number in self._numbers(run):
-            for secret in self._secrets:
-                found |= hmac.compare_digest(secret, number.encode())
-        return found
+    def _has_secret(self, numbers: Iterable[str]) -> bool:
+        """Return whether there are PINs among numbers; it takes as long whichever they are."""
+        return not self._secrets.isdisjoint({self._digest(number) for number in numbers})
 
     def _may_tell(self, count: int) -> bool:
         """Return whether so many more numbers may be shown to be no PIN now."""

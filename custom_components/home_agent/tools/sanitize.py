@@ -20,6 +20,11 @@ MAX_ERROR = 1000  # characters
 MAX_DEPTH = 50  # of lists and objects in a result
 MAX_SCHEMA = 8000  # characters
 MAX_SCHEMA_DEPTH = 12
+_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_SCHEMAS = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPPINGS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
+"""Keywords of JSON Schema that stand before a schema, a list of them, and names of them."""
 
 RESERVED = frozenset({"query_external_llm", "all", "none"})
 """Names of our own tools, those with `ha_` apart, and words with a meaning where tools are chosen."""
@@ -52,7 +57,7 @@ def is_reserved(name: str) -> bool:
 
 
 def schema_from(schema: object) -> JsonObjectType | None:
-    """Return the JSON schema of an object; None for anything else, and for what is too large or too deep to be told."""
+    """Return the JSON schema of an object; None for anything else, and for what is invalid, too large or too deep to be told."""
     if not isinstance(schema, dict) or schema.get("type", "object") != "object" or _depth(schema) > MAX_SCHEMA_DEPTH:
         return None
     text = _CONTROL.sub("", dump(schema).decode())
@@ -63,7 +68,40 @@ def schema_from(schema: object) -> JsonObjectType | None:
     except JSON_DECODE_EXCEPTIONS:  # numbers that are none
         return None
     assert isinstance(plain, dict)
+    if not _is_valid({**plain, "properties": plain.get("properties") or {}}):
+        return None
     return {**plain, "type": "object", "properties": plain.get("properties") or {}}
+
+
+def _is_valid(schema: JsonValueType) -> bool:
+    """Return whether JSON is a schema: servers of models refuse a whole request for one that is none."""
+    if isinstance(schema, bool):
+        return True
+    if not isinstance(schema, dict):
+        return False
+    types = schema.get("type", [])
+    required, enum = schema.get("required", []), schema.get("enum", [None])
+    inside: list[JsonValueType] = [schema[key] for key in _SCHEMAS if key in schema]
+    for key in _LISTS:
+        listed = schema.get(key, [True])
+        if not isinstance(listed, list) or not listed:
+            return False
+        inside += listed
+    for key in _MAPPINGS:
+        named = schema.get(key, {})
+        if not isinstance(named, dict):
+            return False
+        inside += named.values()
+    return (
+        all(isinstance(item, str) and item in _TYPES for item in (types if isinstance(types, list) else [types]))
+        and isinstance(required, list)
+        and all(isinstance(item, str) for item in required)
+        and isinstance(enum, list)
+        and bool(enum)
+        and str(schema.get("$ref", "#")).startswith("#")
+        and isinstance(schema.get("description", ""), str)
+        and all(map(_is_valid, inside))
+    )
 
 
 def _depth(value: object) -> int:

@@ -1,6 +1,7 @@
 """Templates as tools: they compute, and lead nobody to what is not exposed."""
 
 import asyncio
+import time
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -156,6 +157,25 @@ HUGE = 10**9
         ("{{ a.ljust(n | int) }}", {"a": "x", "n": HUGE}),
         ("{{ a.format(1) }}", {"a": f"{{:{HUGE}}}"}),
         ("{{ a | format(1) }}", {"a": f"%{HUGE}d"}),
+        ("{{ a | replace('', a) | length }}", {"a": "x" * 40_000}),
+        ("{{ a.replace('x', a) | length }}", {"a": "x" * 40_000}),
+        ("{{ a | list | join(a) | length }}", {"a": "x" * 40_000}),
+        ("{{ [a, a] | map('list') | first | join(a) | length }}", {"a": "x" * 40_000}),
+        ("{{ a.join(a) | length }}", {"a": "x" * 40_000}),
+        ("{{ [{'b': a}] * 200 | int }}{{ [{'b': a}] * 200 | map(attribute='b') | join('') }}", {"a": "x" * 40_000}),
+        ("{{ a.translate({120: a}) | length }}", {"a": "x" * 40_000}),
+        ("{{ a | indent(a) | length }}", {"a": "x\n" * 20_000}),
+        ("{{ a | regex_replace('x', a) | length }}", {"a": "x" * 8_000}),
+        (
+            "{% set n = namespace(x=a) %}{% for i in range(40) %}{% set n.x = n.x ~ n.x %}{% endfor %}{{ n.x | length }}",
+            {"a": "x" * 100},
+        ),
+        (
+            "{% set n = namespace(x=a) %}{% for i in range(40) %}{% set n.x = n.x + n.x %}{% endfor %}{{ n.x | length }}",
+            {"a": "x" * 100},
+        ),
+        ("{% set x %}{% for i in range(90000) %}{{ a }}{% endfor %}{% endset %}{{ x | length }}", {"a": "x" * 9_000}),
+        ("{% for i in range(90000) %}{{ a }}{% endfor %}", {"a": "x" * 9_000}),
     ],
 )
 async def test_a_number_of_a_model_makes_nothing_huge(
@@ -176,6 +196,14 @@ async def test_a_number_of_a_model_makes_nothing_huge(
         ("{{ 300000.456 | round(1) }}", 300000.5),
         ("{{ 'a' | center(5) ~ [1, 2, 3] | batch(2) | list }}", "  a  [[1, 2], [3]]"),
         ("{{ states('sensor.nothing') ~ '!' }}", "unknown!"),
+        ("{{ 'a-b' | replace('-', '') ~ 'a.b.c'.replace('.', ' ', 1) ~ 'x'.join(['1', '2']) }}", "aba b.c1x2"),
+        (
+            "{{ [{'a': 1}, {'a': 2}] | map(attribute='a') | join(', ') ~ [{'a': 3}] | join('', attribute='a') }}",
+            "1, 23",
+        ),
+        ("{{ [1] + [2] }}", [1, 2]),
+        ("{{ 'a1b22' | regex_replace('[0-9]+', '#') ~ ('a1' is match('[a-z]')) }}", "a#b#True"),
+        ("{{ 'a1b22' | regex_findall('[0-9]+') }}", ["1", "22"]),
     ],
 )
 async def test_ordinary_calculations(
@@ -183,3 +211,54 @@ async def test_ordinary_calculations(
 ) -> None:
     await write_yaml(tool(template))
     assert (await run("compute"))["result"] == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{{ a | regex_match('^(a+)+$') }}", "a" * 40 + "!"),
+        ("{{ a | regex_search('(x+x+)+y') }}", "x" * 40),
+        ("{{ a is search('(.*)=(.*);(.*)$') }}", "=" * 10_000),
+        ("{{ a is match('^([a-z]+ ?)*$') }}", "a" * 40 + "!"),
+        ("{{ a | regex_findall('<title>(.*?)</title>') }}", "<title>" * 20_000),
+        ("{{ [a] | select('search', '([a-z]+)@') | list }}", "a" * 100_000),
+        ("{{ a | regex_replace(find='(a|a)*b', replace='') }}", "a" * 40),
+        ("{{ a | regex_findall_index('(a*)*b') }}", "a" * 40),
+    ],
+)
+async def test_a_pattern_is_compared_with_nothing_that_takes_long(
+    write_yaml: WriteYaml, run: Run, template: str, value: str
+) -> None:
+    await write_yaml(tool(template))
+    began = time.perf_counter()
+    result = await run("compute", a=value)
+    assert time.perf_counter() - began < 2
+    assert "too long for the pattern" in result["error"]
+
+
+PATTERNS = """
+home_agent:
+  custom_tools:
+    - name: compute
+      description: Computes.
+      parameters:
+        $defs: {id: {type: string, pattern: "^[a-z]+@[a-z]+$"}}
+        properties:
+          a: {type: string, pattern: "(.*)=(.*);(.*)$"}
+          b: {type: array, items: {type: string, pattern: "[a-z]+@"}}
+          c: {$ref: "#/$defs/id"}
+          d: {type: string}
+      handler: {type: template, template: "fine"}
+"""
+
+
+@pytest.mark.parametrize("given", [{"a": "=" * 100_000}, {"b": ["x", "a" * 100_000]}, {"c": "a" * 100_000}])
+async def test_the_pattern_of_a_parameter_is_compared_with_nothing_that_takes_long(
+    write_yaml: WriteYaml, run: Run, given: dict[str, Any]
+) -> None:
+    await write_yaml(PATTERNS)
+    began = time.perf_counter()
+    result = await run("compute", **given)
+    assert time.perf_counter() - began < 2
+    assert "too long for its pattern" in result["error"]
+    assert (await run("compute", a="x=y;z", b=["a@"], c="a@b"))["success"]

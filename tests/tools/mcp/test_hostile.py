@@ -12,6 +12,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.support.masking import MASK
+from custom_components.home_agent.tools.mcp.provider import MAX_TOLD
 from custom_components.home_agent.tools.sanitize import MAX_ERROR
 from tests.tools.custom.conftest import Run, WriteYaml, server, write_yaml
 from tests.tools.custom.rest_server import Answer, RestServer, answer, serve_tokens
@@ -86,16 +87,60 @@ async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
     [
         pytest.param({"type": "object", "properties": {"a": {"description": "x" * 9000}}}, id="too long"),
         pytest.param({"type": "object", "properties": json.loads('{"a":' * 20 + "1" + "}" * 20)}, id="too deep"),
+        pytest.param({"properties": {"a": {"type": "strnig"}}}, id="no such type"),
+        pytest.param({"properties": {"a": {"type": [["string"]]}}}, id="a type that is a list"),
+        pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
+        pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
+        pytest.param({"properties": {"a": {"enum": {}}}}, id="enum is no list"),
+        pytest.param({"properties": {"a": {"enum": []}}}, id="nothing to choose from"),
+        pytest.param({"properties": {"a": {"type": "array", "items": [1]}}}, id="items are numbers"),
+        pytest.param({"properties": {"a": {"anyOf": {}}}}, id="anyOf is no list"),
+        pytest.param({"properties": {"a": {"$ref": "http://127.0.0.1/x"}}}, id="a schema elsewhere"),
+        pytest.param({"properties": {"a": {"description": 1}}}, id="a description that is no text"),
     ],
 )
 async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
-    hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]
+    hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    hostile.tools = [{**TOOL, "inputSchema": schema}, {**TOOL, "name": "good"}]
+    hostile.tools = [{**TOOL, "inputSchema": {"type": "object", **schema}}, {**TOOL, "name": "good"}]
+    entry = await set_up_servers(hass, subentry(hostile.url))
+    profile = entry.runtime_data.profiles["profile-1"]
+    for _ in range(2):
+        found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
+        assert [tool.name for tool in found] == ["good"]
+    assert caplog.text.count("1 tools of the MCP server Library are left out") == 1
+
+
+async def test_all_tools_of_a_server_together_are_bounded(
+    hass: HomeAssistant, hostile: Hostile, caplog: pytest.LogCaptureFixture
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": "x" * 7000}}}
+    hostile.tools = [
+        {**TOOL, "name": f"tool_{number}", "description": "y" * 5000, "inputSchema": schema} for number in range(200)
+    ]
     entry = await set_up_servers(hass, subentry(hostile.url))
     profile = entry.runtime_data.profiles["profile-1"]
     found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
-    assert [tool.name for tool in found] == ["good"]
+    told = sum(len(f"{tool.name}{tool.description}{json.dumps(tool.wire_parameters)}") for tool in found)
+    assert 0 < told < MAX_TOLD * 1.1
+    assert f"{200 - len(found)} tools of the MCP server Library are left out" in caplog.text
+    assert all(len(record.getMessage()) < 1000 for record in caplog.records if "left out" in record.getMessage())
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"type": ["string", "null"], "enum": ["x", None], "default": None}}, "required": ["a"]},
+        {"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"anyOf": [{"type": "integer"}, True]}}},
+        {"properties": {"a": {"type": "array", "items": {"type": "object", "additionalProperties": False}}}},
+        {},
+    ],
+)
+async def test_an_ordinary_schema_is_told(hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]) -> None:
+    hostile.tools = [{**TOOL, "inputSchema": {"type": "object", **schema}}]
+    entry = await set_up_servers(hass, subentry(hostile.url))
+    profile = entry.runtime_data.profiles["profile-1"]
+    assert len(await entry.runtime_data.mcp_tools.async_tools(profile, None)) == 1  # type: ignore[arg-type]
 
 
 async def test_names_that_come_to_the_same_are_numbered(hass: HomeAssistant, hostile: Hostile) -> None:

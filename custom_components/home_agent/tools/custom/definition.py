@@ -29,6 +29,7 @@ from ...turn.plan import DESTRUCTIVE, ActionClass, Plan
 from ...turn.turn import Turn
 from ..mcp.server import SharedServers
 from ..sanitize import bounded, is_reserved
+from .limits import longest_for
 from .templates import SECRETS, Templates, Text, Values
 
 CONF_TITLE = "title"
@@ -215,6 +216,12 @@ class _Arguments(probatio.Schema):
         properties = schema["properties"]
         assert isinstance(properties, dict)
         self._known = properties
+        shared = set(_patterns({key: value for key, value in schema.items() if key != "properties"}))
+        self._longest = {
+            name: min(map(longest_for, patterns))
+            for name, value in properties.items()
+            if (patterns := {*shared, *_patterns(value)})
+        }
         super().__init__(probatio.from_json_schema(schema).schema)
 
     @override
@@ -226,7 +233,36 @@ class _Arguments(probatio.Schema):
             known = ", ".join(self._known) or "none"
             raise probatio.Invalid(f"unknown parameters: {', '.join(unknown)}; there are: {known}")
         given = {key: _as_number(value, self._known[key]) for key, value in data.items() if value is not None}
+        for key, longest in self._longest.items():
+            if any(len(text) > longest for text in _texts(given.get(key))):
+                raise probatio.Invalid(f"too long for its pattern: at most {longest} characters", path=[key])
         return super().__call__(given, **kwargs)
+
+
+def _patterns(schema: object) -> Iterator[str]:
+    """Yield every pattern in a schema."""
+    match schema:
+        case Mapping():
+            if isinstance(pattern := schema.get("pattern"), str):
+                yield pattern
+            for item in schema.values():
+                yield from _patterns(item)
+        case list():
+            for item in schema:
+                yield from _patterns(item)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text in an argument, names of keys among them."""
+    left = [value]
+    while left:
+        match left.pop():
+            case str(text):
+                yield text
+            case Mapping() as mapping:
+                left += [*mapping, *mapping.values()]
+            case list() as items:
+                left += items
 
 
 def _as_number(value: Any, schema: Any) -> Any:

@@ -18,12 +18,14 @@ from ...policy.tool import HomeAgentTool
 from ...settings.profile import Profile
 from ...support.auth import Auth, ClientCredentials, OAuthClient, bearer
 from ...support.const import CONF_VERIFY_SSL, LOGGER, SUBENTRY_MCP_SERVER
+from ...support.encoding import dump
 from ...support.errors import McpError, McpProtocolError, ToolRefusal
 from ...support.http import EgressPolicy, Http
 from ...support.masking import SecretMask
 from ...turn.plan import DESTRUCTIVE, ActionClass, Plan
 from ...turn.turn import Turn
 from ..sanitize import (
+    MAX_NAME,
     RESERVED,
     bounded,
     cleaned,
@@ -48,6 +50,8 @@ CONF_SCOPE = "scope"
 CONF_ALLOWED_TOOLS = "allowed_tools"
 BEARER, OAUTH2, NO_AUTH = "bearer", "oauth2", "none"
 MAX_DESCRIPTION = 1000  # characters
+MAX_TOLD = 100_000  # characters of all names, descriptions and schemas of one server
+MAX_NAMED = 10  # tools that are named in the log as left out
 
 
 class McpTool(HomeAgentTool):
@@ -161,20 +165,32 @@ class McpTools:
         wanted = Counter(names)
         used: set[str] = set()
         offered: set[tuple[str, str]] = set()
+        told: Counter[Server] = Counter()
+        left_out: dict[Server, list[str]] = {}
         for (server, remote), name in zip(listed, names, strict=True):
             schema = schema_from(remote.schema)
             if wanted[name] > 1 or name in taken or is_reserved(name):
                 name = tool_name_from(f"{slugify(server.config.title)}_{remote.name}").strip("_")
             key = (server.config.subentry_id, remote.name)
             name = free_name(name, {*used, *taken, *RESERVED})
-            if not name or schema is None or key in offered:
-                LOGGER.debug("A tool of %s cannot be offered: name or schema", server.config.title)
+            size = len(name) + len(dump(schema)) + min(len(remote.description or ""), MAX_DESCRIPTION)
+            if not name or schema is None or key in offered or told[server] + size > MAX_TOLD:
+                left_out.setdefault(server, []).append(cleaned(remote.name, MAX_NAME))
                 continue
             used.add(name)
             offered.add(key)
+            told[server] += size
             known = self._tools.get(key)
             same = known is not None and known.name == name and known.remote == remote
             yield key, known if known is not None and same else McpTool(server, remote, name, schema)
+        for server, names in left_out.items():
+            LOGGER.warning(
+                "%s tools of the MCP server %s are left out, for their names, for schemas that are invalid or too long, "
+                "or because they are too many: %s",
+                len(names),
+                server.config.title,
+                ", ".join(names[:MAX_NAMED]) + (", …" if len(names) > MAX_NAMED else ""),
+            )
 
 
 def config_from(subentry: ConfigSubentry, http: Http) -> ServerConfig:
