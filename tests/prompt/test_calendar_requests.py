@@ -80,6 +80,21 @@ def test_what_was_done_is_asked_for_in_russian(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["schalte den Terminator ein", "turn on the event light", "Wo liegt die Einkaufstasche?", "Event mode on"]
+)
+def test_a_name_that_has_such_a_word_in_it_asks_for_no_events(text: str) -> None:
+    assert detect_event_request(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Meine Termine morgen?", "Einkaufsliste", "Was muss ich einkaufen?", "any events today?", "Ereignisse heute"],
+)
+def test_whole_words_ask_for_them(text: str) -> None:
+    assert detect_event_request(text, NOW) is not None
+
+
+@pytest.mark.parametrize(
     "text", ["turn on the light tomorrow", "what is on TV", "Was ist morgen für ein Wetter?", "включи свет завтра"]
 )
 def test_a_day_alone_asks_for_no_events(text: str) -> None:
