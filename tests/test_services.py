@@ -55,6 +55,39 @@ async def test_process_with_other_entities(hass: HomeAssistant, llm_server: LLMS
     assert "office" not in message  # not exposed, whoever names it
 
 
+async def test_process_with_attributes_of_entities(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("One."))
+    wanted = [{"entity_id": "light.bed_light", "attributes": ["supported_color_modes"]}, "switch.decorative_lights"]
+    await call(hass, "process", text="hello", context_entities=wanted)
+    message = llm_server.request.body["messages"][1]["content"]
+    assert "supported_color_modes=" in message
+    assert "switch.decorative_lights" in message
+    assert "lock.front_door" not in message
+
+
+@pytest.mark.parametrize("wanted", [[{"attributes": ["x"]}], [{"entity_id": "a.b", "more": 1}]])
+async def test_process_refuses_what_names_no_entity(hass: HomeAssistant, llm_server: LLMServer, wanted: Any) -> None:
+    await set_up(hass, llm_server)
+    with pytest.raises(probatio.Invalid):
+        await call(hass, "process", text="hello", context_entities=wanted)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "works"),
+    [('{"entity_id": "light.bed_light"}', True), ("[1]", False), ("{broken", False), ("text", False)],
+)
+async def test_parameters_of_a_tool_may_be_json(
+    hass: HomeAssistant, llm_server: LLMServer, parameters: str, works: bool
+) -> None:
+    await set_up(hass, llm_server)
+    if not works:
+        with pytest.raises(probatio.Invalid):
+            await call(hass, "execute_tool", tool_name="ha_query", parameters=parameters)
+        return
+    assert (await call(hass, "execute_tool", tool_name="ha_query", parameters=parameters))["success"]
+
+
 @pytest.mark.parametrize("profile", ["Home Agent", "home agent", "profile-1", "conversation.home_agent"])
 async def test_profile_by_name_id_or_entity(hass: HomeAssistant, llm_server: LLMServer, profile: str) -> None:
     await set_up(hass, llm_server)

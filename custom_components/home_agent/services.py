@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
 import time
-from typing import cast
+from typing import Any, cast
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
@@ -13,7 +13,7 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, Supp
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm, service
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonObjectType, JsonValueType
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads
 import probatio
 
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
@@ -26,7 +26,7 @@ from .policy.journal import Action, Sees
 from .policy.undo import HaUndo
 from .search.files import path_within
 from .search.passages import COLLECTION, Entry
-from .settings.profile import Profile
+from .settings.profile import ContextEntity, Profile
 from .support.const import DOMAIN
 from .support.encoding import plain_text
 from .support.errors import KnowledgeError, ToolError
@@ -38,6 +38,7 @@ ATTR_CONVERSATION_ID = "conversation_id"
 ATTR_PROFILE = "profile"
 ATTR_LANGUAGE = "language"
 ATTR_CONTEXT_ENTITIES = "context_entities"
+ATTR_ATTRIBUTES = "attributes"
 ATTR_CONFIRM_VIA = "confirm_via"
 ATTR_REQUEST_ID = "request_id"
 ATTR_PIN = "pin"
@@ -61,6 +62,32 @@ MAX_HOURS = 100_000
 MAX_METADATA = 20  # values
 
 
+def _context_entity(value: object) -> ContextEntity:
+    """Return whose states are told: an id or a pattern, or an object that names attributes besides (S1-102)."""
+    if not isinstance(value, dict):
+        return ContextEntity(pattern=cv.string(value))
+    row = _CONTEXT_ROW(value)
+    return ContextEntity(pattern=row[ATTR_ENTITY_ID], attributes=tuple(row[ATTR_ATTRIBUTES]))
+
+
+def _object(value: object) -> dict[str, Any]:
+    """Return the arguments of a tool, given as an object or as its JSON (S1-105)."""
+    if isinstance(value, str):
+        try:
+            value = json_loads(value)
+        except JSON_DECODE_EXCEPTIONS as err:
+            raise probatio.Invalid("no JSON object") from err
+    if not isinstance(value, dict):
+        raise probatio.Invalid("no object")
+    return value
+
+
+_CONTEXT_ROW = probatio.Schema(
+    {
+        probatio.Required(ATTR_ENTITY_ID): cv.string,
+        probatio.Optional(ATTR_ATTRIBUTES, default=list): probatio.All(cv.ensure_list_csv, [cv.string]),
+    }
+)
 _CONFIRM_VIA = {probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string])}
 PROCESS_SCHEMA = probatio.Schema(
     {
@@ -68,7 +95,7 @@ PROCESS_SCHEMA = probatio.Schema(
         probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
         probatio.Optional(ATTR_PROFILE): cv.string,
         probatio.Optional(ATTR_LANGUAGE): cv.string,
-        probatio.Optional(ATTR_CONTEXT_ENTITIES): probatio.All(cv.ensure_list_csv, [cv.string]),
+        probatio.Optional(ATTR_CONTEXT_ENTITIES): probatio.All(cv.ensure_list_csv, [_context_entity]),
         **_CONFIRM_VIA,
     }
 )
@@ -96,7 +123,7 @@ CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional(ATTR_CONVERSATION_ID):
 EXECUTE_TOOL_SCHEMA = probatio.Schema(
     {
         probatio.Required(ATTR_TOOL_NAME): cv.string,
-        probatio.Optional(ATTR_PARAMETERS, default=dict): dict,
+        probatio.Optional(ATTR_PARAMETERS, default=dict): _object,
         probatio.Optional(ATTR_PROFILE): cv.string,
         **_CONFIRM_VIA,
     }

@@ -167,7 +167,9 @@ async def test_owners_list_with_wildcards_and_attributes(conversation: Conversat
 async def test_entities_of_one_request(conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
     add_entity("switch.fan")
-    assert (await conversation.tell(context_entities=["switch.*"]))["states"] == {"switch.fan": "on"}
+    assert (await conversation.tell(context_entities=[ContextEntity(pattern="switch.*")]))["states"] == {
+        "switch.fan": "on"
+    }
 
 
 async def test_user_is_told_only_what_they_may_read(

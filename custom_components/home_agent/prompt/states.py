@@ -203,7 +203,7 @@ class Views:
 def rows_of(turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
     """Return the owner's list, or that of this request instead: patterns with attributes. Empty: everything."""
     if turn.context_entities is not None:
-        return [(pattern, ()) for pattern in turn.context_entities]
+        return [(row.pattern, row.attributes) for row in turn.context_entities]
     return [(row.pattern, row.attributes) for row in turn.profile.context_entities]
 
 

@@ -4,7 +4,7 @@ Tools and the policy find the turn they belong to through `current_turn`, becaus
 a conversation's first turn (its prompt freeze) while the turn changes.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er, intent
 
 from ..languages.data import LANGUAGE_CODE, LOADED, async_load, code_of
-from ..settings.profile import Profile
+from ..settings.profile import ContextEntity, Profile
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class Turn:
     spoken: bool = False
     """The answer goes to a loudspeaker."""
     extra_system_prompt: str | None = None
-    context_entities: list[str] | None = None
+    context_entities: Sequence[ContextEntity] | None = None
     """Entities that `home_agent.process` named instead of the profile's own list."""
     direct: bool = False
     """Somebody said this; it does not come from a tool, script or automation that another turn started."""
@@ -208,7 +208,7 @@ class Answer:
 class TurnRequest:
     """What `home_agent.process` asks besides Home Assistant's own input, and the turn it wants to see afterwards."""
 
-    context_entities: list[str] | None = None
+    context_entities: Sequence[ContextEntity] | None = None
     confirm_via: tuple[str, ...] = ()
     turn: Turn | None = None
 
