@@ -254,6 +254,11 @@ LOOKUPS: dict[str, tuple[str, str]] = {
     "a floor": ("{{ a | floor_entities }}", "Ground"),
     "a label": ("{{ label_entities(a) }}", "watched"),
     "an integration": ("{{ integration_entities(a) }}", "demo"),
+    "all states": ("{{ states | map(attribute='entity_id') | list }}{{ a }}", "x"),
+    "all states of a kind": ("{{ states | selectattr('domain', 'eq', a) | map(attribute='name') | list }}", "lock"),
+    "all states by a loop": ("{% for one in states if one.state == a %}{{ one.entity_id }} {% endfor %}", "off"),
+    "members of a group": ("{{ expand(a) | map(attribute='entity_id') | list }}", "group.mixed"),
+    "members of a group of lights": ("{{ expand(a) | map(attribute='name') | list }}", "light.mixed"),
 }
 
 

@@ -102,6 +102,68 @@ async def test_a_domain_from_the_arguments_is_not_listed(
     assert "may not list" in (await run("compute", a="light"))["error"]
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ states | map(attribute='entity_id') | list }}",
+        "{{ states | selectattr('state', 'eq', a) | map(attribute='entity_id') | list }}",
+        "{% for state in states %}{{ state.entity_id }} {% endfor %}",
+        "{{ expand(states) | map(attribute='entity_id') | list }}",
+        "{{ states | groupby('domain') | string }}",
+        "{{ (states | list | random).entity_id }}{{ states | list }}",
+    ],
+)
+async def test_whoever_walks_through_all_states_meets_only_what_is_exposed(
+    add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str
+) -> None:
+    add_entity("light.desk", "secret")
+    add_entity("light.hidden", "secret", exposed=False)
+    await write_yaml(tool(template))
+    told = str(await run("compute", a="secret"))
+    assert "light.desk" in told
+    assert "hidden" not in told
+
+
+async def test_all_states_are_counted_as_far_as_they_are_exposed(
+    add_entity: AddEntity, write_yaml: WriteYaml, run: Run
+) -> None:
+    add_entity("light.desk", "on")
+    add_entity("light.hidden", "on", exposed=False)
+    add_entity("light.written", "on", exposed=False)
+    template = "{{ states | count }} {{ states | list | count }} {{ states.light | list | count }}"
+    await write_yaml(tool(template))
+    assert (await run("compute"))["result"] == "1 1 3"
+    template = (
+        "{{ states | map(attribute='entity_id') | reject('eq', 'light.written') | list }} {{ states.light.desk.state }}"
+    )
+    await write_yaml(tool(template))
+    assert "hidden" not in str(await run("compute"))
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ expand(a) | map(attribute='state') | list }}",
+        "{{ [a] | map('expand') | list | string }}",
+        "{{ states('light.' ~ a) }}",
+    ],
+)
+async def test_a_refusal_names_nothing_hidden(
+    hass: HomeAssistant, add_entity: AddEntity, write_yaml: WriteYaml, run: Run, template: str
+) -> None:
+    add_entity("light.desk", "on")
+    add_entity("light.zorp", "on", exposed=False)
+    add_entity("group.both", "on")
+    members = {"entity_id": ["light.desk", "light.zorp"]}
+    hass.states.async_set("group.both", "on", members)
+    await write_yaml(tool(template))
+    for given in ("group.both", "zorp"):
+        assert "light.zorp" not in str(await run("compute", a=given))
+    if "expand" in template:
+        assert not (await run("compute", a="group.both"))["success"]
+        assert (await run("compute", a="light.desk"))["success"]
+
+
 LOOKUPS = """
 home_agent:
   custom_tools:

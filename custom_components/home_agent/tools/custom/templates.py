@@ -33,6 +33,7 @@ from ...home.exposure import is_exposed
 from ...support.encoding import Encode, plain
 from ...support.errors import CustomToolError, ToolRefusal
 from ...support.masking import Secrets
+from ...turn.turn import current_turn
 from .limits import MAX_OUTPUT, limit
 
 SECRETS = "secrets"
@@ -63,7 +64,9 @@ class Templates:
         self._source = ""
         """Of the template that is rendered now."""
         limit(self._environment)
-        guard(hass, self._environment, lambda text: _names(self._source, text))
+        guard(hass, self._environment, self._is_written)
+        states = self._environment.globals["states"]
+        self._environment.globals["states"] = ToldStates(hass, states, self._is_written)
 
     def compile(self, source: str, names: Collection[str], at: tuple[str | int, ...]) -> Text:
         """Return a template that may use `names`. Raises `CustomToolError`, whose path is `at`."""
@@ -108,6 +111,9 @@ class Templates:
             raise ToolRefusal("The tool's template made too long a text.")
         return rendered.strip()
 
+    def _is_written(self, text: str) -> bool:
+        return _names(self._source, text)
+
     @pass_context  # without it Jinja would encode constants at compile time, for the place that was last
     def _finalize(self, _context: Context, value: object) -> object:
         return self._encode(None if isinstance(value, Undefined) else value)
@@ -124,7 +130,14 @@ class Templates:
             render_info_cv.reset(token)
             if led_to := {domain for domain in info.domains if not _names(text.source, domain)}:
                 raise ToolRefusal(f"The tool's template may not list all of {', '.join(sorted(led_to))}.")
-            values.entities |= {entity_id for entity_id in info.entities if not _names(text.source, entity_id)}
+            led_to = {entity_id for entity_id in info.entities if not _names(text.source, entity_id)}
+            said = str(values.arguments).casefold()  # what nobody named must not be named by a refusal
+            unnamed = {
+                entity_id for entity_id in led_to if entity_id not in said and not is_exposed(self._hass, entity_id)
+            }
+            values.entities |= led_to - unnamed
+            if unnamed:
+                raise ToolRefusal("The tool's template looks at something that is not there for you.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +265,41 @@ _LISTING = ("area_entities", "device_entities", "floor_entities", "integration_e
 type Function = Callable[..., Any]
 type IsWritten = Callable[[str], bool]
 """Whether the owner wrote a text into the template that is rendered now."""
+
+
+class ToldStates:
+    """The states, as templates know them; whoever walks through all of them meets only what may be told.
+
+    What the owner wrote is the owner's.
+    """
+
+    def __init__(self, hass: HomeAssistant, states: Any, is_written: IsWritten) -> None:
+        """Take Home Assistant's own."""
+        self._hass = hass
+        self._states = states
+        self._is_written = is_written
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the states that are told."""
+        turn = current_turn.get(None)
+        user = turn.user if turn is not None else None
+        for state in self._states:
+            if is_exposed(self._hass, state.entity_id, user) or self._is_written(state.entity_id):
+                yield state
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return sum(1 for _ in self)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a state or the states of a domain."""
+        return self._states[name]
+
+    __getattr__ = __getitem__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what a state is."""
+        return self._states(*args, **kwargs)
 
 
 def guard(hass: HomeAssistant, environment: TemplateEnvironment, is_written: IsWritten) -> None:
