@@ -195,7 +195,7 @@ def _service_of(hass: HomeAssistant, channel: str) -> str | None:
     """Return the notify action that a channel names, by itself or by a phone's device id."""
     if channel.startswith(f"{NOTIFY}."):
         service = channel.partition(".")[2]
-        return service if hass.services.has_service(NOTIFY, service) else None
+        return service if hass.services.has_service(NOTIFY, service) and not _is_of_several(hass, service) else None
     device = dr.async_get(hass).async_get(channel)
     if device is None:
         return None
@@ -206,6 +206,16 @@ def _service_of(hass: HomeAssistant, channel: str) -> str | None:
 
 
 def _service_of_phone(hass: HomeAssistant, entry: ConfigEntry) -> str | None:
-    """Return the notify action of a phone; Home Assistant names it after the device."""
-    service = slugify(f"{MOBILE_APP}_{entry.data.get('device_name', '')}")
-    return service if hass.services.has_service(NOTIFY, service) else None
+    """Return the notify action of a phone; Home Assistant names it after the device. None when another's phone has that name."""
+    service = _name_of_phone(entry)
+    return service if hass.services.has_service(NOTIFY, service) and not _is_of_several(hass, service) else None
+
+
+def _name_of_phone(entry: ConfigEntry) -> str:
+    return slugify(f"{MOBILE_APP}_{entry.data.get('device_name', '')}")
+
+
+def _is_of_several(hass: HomeAssistant, service: str) -> bool:
+    """Return whether phones of several users have a name: anybody may name theirs like another's."""
+    phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if _name_of_phone(entry) == service)
+    return len({entry.data.get("user_id") for entry in phones}) > 1

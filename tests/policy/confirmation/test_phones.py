@@ -131,6 +131,41 @@ async def test_whose_phone_is_named_opens_only_what_is_theirs(
     assert "lock.unlock" not in services_of(unlocked)
 
 
+@pytest.mark.parametrize("name", ["Alice's Phone", "alice s phone", "ALICE S PHONE"])
+async def test_a_phone_that_bears_the_name_of_anothers_decides_nothing(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add, name: str
+) -> None:
+    await set_up(hass, llm_server)
+    device, sent = add_phone(hass, alice)
+    mallory = person("Mallory")
+    entry = MockConfigEntry(domain="mobile_app", data={"user_id": mallory.user_id, "device_name": name})
+    entry.add_to_hass(hass)
+    for channel in (PHONE, device):
+        said = {"text": "somebody rings", "confirm_via": [channel]}
+        with pytest.raises(ServiceValidationError):
+            await hass.services.async_call(DOMAIN, "process", said, blocking=True, return_response=True)
+    assert not sent
+    assert state_of(hass) == "locked"
+    await hass.config_entries.async_remove(entry.entry_id)
+    request_id = (await process(hass, llm_server, PHONE))["confirmation"]
+    await press(hass, CONFIRM, request_id, mallory)
+    assert state_of(hass) == "locked"
+    await press(hass, CONFIRM, request_id, alice)
+    assert state_of(hass) == "unlocked"
+
+
+async def test_two_phones_of_one_person_may_have_one_name(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context
+) -> None:
+    await set_up(hass, llm_server)
+    add_phone(hass, alice)
+    data = {"user_id": alice.user_id, "device_name": "Alice's Phone"}
+    MockConfigEntry(domain="mobile_app", data=data).add_to_hass(hass)
+    request_id = (await process(hass, llm_server, PHONE))["confirmation"]
+    await press(hass, CONFIRM, request_id, alice)
+    assert state_of(hass) == "unlocked"
+
+
 async def test_other_buttons_are_none_of_ours(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
     await set_up(hass, llm_server)
     add_phone(hass, alice)
