@@ -1,5 +1,6 @@
 """Tool calls out of the fragments that servers send."""
 
+import json
 from typing import Any
 
 import pytest
@@ -114,3 +115,25 @@ def test_no_arguments_are_an_empty_object(raw: str | None) -> None:
 def test_a_broken_stream_keeps_only_whole_calls() -> None:
     deltas = [fragment('{"on":true}', "f", "a", 0), fragment('{"on":fal', "g", "b", 1), fragment("", "h", "c", 2)]
     assert assemble(deltas, complete=False) == TWO[:1]
+
+
+def deep(levels: int, opening: str = '{"on":', closing: str = "}") -> str:
+    return '{"a":' + opening * levels + "1" + closing * levels + "}"
+
+
+@pytest.mark.parametrize("levels", [40, 200, 500, 1000, 5000])
+@pytest.mark.parametrize(("opening", "closing"), [('{"on":', "}"), ("[", "]"), ('[{"on":', "}]")])
+def test_arguments_that_go_too_deep_are_broken(levels: int, opening: str, closing: str) -> None:
+    ((_, _, arguments),) = assemble([fragment(deep(levels, opening, closing), "f", "a")])
+    assert isinstance(arguments, BrokenArguments)
+
+
+@pytest.mark.parametrize("levels", [40, 300])
+def test_an_object_that_goes_too_deep_is_broken(levels: int) -> None:
+    ((_, _, arguments),) = assemble([fragment(json.loads(deep(levels)), "f", "a")])
+    assert isinstance(arguments, BrokenArguments)
+
+
+def test_arguments_may_go_deep() -> None:
+    ((_, _, arguments),) = assemble([fragment(deep(20), "f", "a")])
+    assert arguments == json.loads(deep(20))

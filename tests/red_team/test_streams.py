@@ -9,7 +9,7 @@ from tests.house import say, speech
 from tests.llm_server import Piece, delta, endless, text, tool_call
 
 from .conftest import SetUp
-from .world import HIDDEN_LIGHT, UNLOCK, Witness
+from .world import HIDDEN_LIGHT, UNLOCK, Witness, answers, rest
 
 LONG = "All right, all right. " * 300
 
@@ -48,3 +48,16 @@ async def test_a_stream_without_an_end(
     result = await say(hass, "and now?", result.conversation_id, context=alice)  # the house goes on
     assert speech(result) == "It was a long answer."
     assert max(len(request.raw) for request in witness.server.requests) < 200_000
+
+
+@pytest.mark.parametrize("levels", [100, 500, 3000])
+@pytest.mark.parametrize("tool", ["ha_control", "ask", "nothing"])
+async def test_arguments_without_a_bottom(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, levels: int, tool: str
+) -> None:
+    await start(yaml=rest(witness))
+    arguments = '{"a": "x", "b": ' + '{"x": [' * levels + "1" + "]}" * levels + "}"
+    witness.server.plan(tool_call(tool, arguments), text("That didn't work."))
+    result = await say(hass, "ask", context=alice)
+    assert speech(result) == "That didn't work."
+    assert answers(witness.server)[0]["success"] is False

@@ -22,6 +22,7 @@ from .model import BrokenArguments, Reply
 
 MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens to a twentieth of it
 MAX_ARGUMENTS = 100_000  # characters of all its tool calls
+MAX_ARGUMENTS_DEPTH = 32  # of lists and objects in those of one call
 MAX_CALLS = 64
 MAX_CHUNKS = 150_000
 MAX_TOKENS = 100_000_000  # of one request; a server that counts more counts something else
@@ -189,7 +190,10 @@ class ToolCallAssembler:
             name = name if isinstance(name, str) else ""
             arguments = function.get("arguments")
             if not isinstance(arguments, str):
-                arguments = "" if arguments is None else orjson.dumps(arguments).decode()
+                try:
+                    arguments = "" if arguments is None else orjson.dumps(arguments).decode()
+                except orjson.JSONEncodeError:  # too deep
+                    arguments = "[]"
             if (call := self._continued(index, call_id, name, arguments)) is None:
                 call = _Call(index)
                 self.calls.append(call)
@@ -233,14 +237,21 @@ class ToolCallAssembler:
 
 
 def arguments_from_text(text: str) -> dict[str, Any]:
-    """Return the arguments of a call: no text means none; what is not a JSON object is `BrokenArguments`."""
+    """Return the arguments of a call: no text means none.
+
+    What is not a JSON object, or goes deeper than code that walks through it can, is `BrokenArguments`.
+    """
     if not text.strip():
         return {}
     try:
         arguments = orjson.loads(text)
     except orjson.JSONDecodeError:
         return BrokenArguments(text)
-    return arguments if isinstance(arguments, dict) else BrokenArguments(text)
+    level, depth = [arguments], 0
+    while level and depth <= MAX_ARGUMENTS_DEPTH:
+        inner = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list))]
+        level, depth = [item for items in inner for item in items], depth + 1
+    return BrokenArguments(text) if level or not isinstance(arguments, dict) else arguments
 
 
 class DeltaStream:

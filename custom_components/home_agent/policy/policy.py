@@ -48,7 +48,9 @@ from .tool import HomeAgentTool
 from .write import DEFAULT_SECONDS, Journal, Writes
 
 LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
-BROKEN_ARGUMENTS = "The arguments are not a JSON object. Nothing was done. Call the tool again with valid JSON."
+BROKEN_ARGUMENTS = (
+    "The arguments are no JSON object, or go too deep. Nothing was done. Call the tool again with valid JSON."
+)
 TIMED_OUT = "No answer within {seconds} seconds. It is not known whether the action happened: query the state."
 UNKNOWN_TOOL = "There is no tool '{name}'. Use only the tools you were given."
 UNKNOWN = "unknown_tool"
