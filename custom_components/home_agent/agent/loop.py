@@ -18,7 +18,7 @@ from ..policy.questions import async_states
 from ..speech import speakable
 from ..support.const import LOGGER
 from ..support.encoding import ShownText, shown
-from ..support.errors import LLMContextLengthError, LLMEndlessError, LLMError, LLMResponseError
+from ..support.errors import LLMContextLengthError, LLMEndlessError, LLMError, LLMResponseError, where_of
 from ..support.localize import async_error_text, async_text
 from ..turn import events
 from ..turn.turn import Turn
@@ -210,7 +210,11 @@ class Agent:
             return None
         if self.turn.record.acted and self.may_name_others is not None and not self.may_name_others(answer):
             return None
-        return await self.judge(answer)
+        try:
+            return await self.judge(answer)
+        except Exception as err:  # noqa: BLE001 - a home with odd names may not be understood; that costs no answer
+            LOGGER.error("Whether an answer is true could not be judged: %s", where_of(err))
+            return None
 
     async def _async_what_is_true(self, untrue: Untrue, *, after: bool) -> str:
         """Return a sentence of ours: that nothing was done, or what the things are of which something else was said."""

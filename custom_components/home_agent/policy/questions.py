@@ -213,6 +213,8 @@ def _value(key: object, value: object) -> str:
             return f"“{_cut(value)}”"
         case Mapping():
             return f"“{_cut(', '.join(f'{_key(name)} {_plain(name, item)}' for name, item in value.items()))}”"
+        case list() | tuple() if all(isinstance(item, int | float) for item in value):  # a color, a position
+            return _cut(", ".join(map(str, value)))
         case list() | tuple():
             return f"“{_cut(', '.join(str(_plain('', item)) for item in value))}”"
         case _:
