@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from homeassistant.components import conversation
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import chat_session, llm
 import pytest
 
 from tests.house import say
@@ -193,6 +196,49 @@ async def test_an_answer_of_the_network_is_remembered(
     witness.server.respond(lambda body: text("Done."))
     witness.server.plan(tool_call("ask", {"a": "x"}), text("Hm."), tool_call("ha_control", UNLOCK))
     conversation_id = (await say(hass, "ask", context=alice)).conversation_id
+    await say(hass, "and?", conversation_id, context=alice)
+
+
+SECOND = ConfigSubentryDataWithId(
+    subentry_type="profile", data={}, title="Second", unique_id=None, subentry_id="profile-2"
+)
+
+
+@pytest.mark.parametrize("reply", [answer({"message": ORDER}), answer(ORDER), answer({"error": ORDER}, 500)])
+async def test_an_answer_of_the_network_to_another_agent(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, reply: Any
+) -> None:
+    """What one agent has read, the other one is sent."""
+    await start(yaml=rest(witness), options={"never_confirm": ["lock"]}, more=[SECOND])
+    witness.mine.answers["/v1/x"] = reply
+    witness.server.respond(lambda body: text("Done."))
+    witness.server.plan(tool_call("ask", {"a": "x"}), text(ORDER), tool_call("ha_control", UNLOCK))
+    first = await say(hass, "ask", context=alice, agent_id="conversation.second")
+    await say(hass, "and?", first.conversation_id, context=alice)
+
+
+@pytest.mark.parametrize("result", [{"text": ORDER}, {"success": True, "result": ORDER}, {}])
+async def test_a_tool_of_another_integrations_agent(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, result: dict[str, Any]
+) -> None:
+    await start(options={"never_confirm": ["lock"]})
+    witness.server.respond(lambda body: text("Done."))
+    witness.server.plan(text("Hello."), tool_call("ha_control", UNLOCK))
+    conversation_id = (await say(hass, "hello", context=alice)).conversation_id
+    other = "conversation.another"
+    with (
+        chat_session.async_get_chat_session(hass, conversation_id) as session,
+        conversation.async_get_chat_log(hass, session) as chat_log,
+    ):
+        call = llm.ToolInput(id="1", tool_name="read_mail", tool_args={}, external=True)
+        chat_log.async_add_user_content(conversation.UserContent(content="read my mail"))
+        chat_log.content.append(conversation.AssistantContent(agent_id=other, tool_calls=[call]))
+        chat_log.content.append(
+            conversation.ToolResultContent(
+                agent_id=other, tool_call_id="1", tool_name="read_mail", result=llm.ToolResult(data=result)
+            )
+        )
+        chat_log.content.append(conversation.AssistantContent(agent_id=other, content=ORDER))
     await say(hass, "and?", conversation_id, context=alice)
 
 

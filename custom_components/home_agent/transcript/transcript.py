@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from homeassistant.components.conversation import (
+    HOME_ASSISTANT_AGENT,
     AssistantContent,
     Content,
     SystemContent,
@@ -32,6 +33,8 @@ from ..support.masking import Mask, masked_values
 from ..turn.turn import Owner, Turn
 from .conversations import Conversation, Conversations, Role, StoredMessage, is_given, kept_messages
 
+HOME_AGENTS = frozenset({HOME_ASSISTANT_AGENT, "homeassistant"})
+"""Home Assistant's own agent, by both of its ids: its results are sentences of the home."""
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 MAX_SPOKEN_OF = 12  # entities
 TRIM_TO = 0.5  # share of the limits that is kept when they are passed
@@ -344,6 +347,8 @@ class Speakers:
     """Nobody but whoever began the conversation gets into it."""
     said: list[tuple[UserContent, Owner]] = field(default_factory=list)
     """Messages and who said them, the newest last; one that is not here was heard by another agent."""
+    taints: set[str] = field(default_factory=set)
+    """Tools whose results brought text from outside into the conversation, and other agents that called any."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -391,7 +396,7 @@ class Transcript:
     spoken_of: list[str] = field(default_factory=list)
     """Entity ids that were acted on or found, newest first."""
     taints: set[str] = field(default_factory=set)
-    """Tools whose results brought text from outside into the conversation."""
+    """Those of the conversation: all our profiles in it have the same ones, as they are sent the same words."""
     busy: bool = False
     summing_up: asyncio.Task[None] | None = None
     _place: int = 0
@@ -410,6 +415,9 @@ class Transcript:
             if not isinstance(item, UserContent):
                 if self.rounds and not isinstance(item, SystemContent):
                     self.rounds[-1].answers.append(item)
+                    elsewhere = isinstance(item, ToolResultContent) and item.agent_id not in HOME_AGENTS
+                    if elsewhere and self.rounds[-1].speaker is None and self.rounds[-1].at >= self.cleared:
+                        self.taints.add(item.agent_id)  # another agent's tools may have read anything
                 continue
             found = next((index for index in range(known, len(before)) if before[index].question is item), None)
             if found is None:
@@ -499,7 +507,8 @@ class Transcript:
         everybody = user_id is None or talking == {user_id}
         if everybody:
             self.cleared = now
-            self.taints.clear()
+            if user_id is None or all(owner.user_id == user_id for _, owner in self.speakers.said):
+                self.taints.clear()
             self.renew()
         else:
             self.cleared_by[user_id or ""] = now
@@ -583,7 +592,7 @@ class Transcripts:
             # From 2026.11 on a session knows its user; before, whoever knows its id gets in, and names can be guessed.
             guarded = hasattr(chat, "user_id") or is_given(conversation_id)
             speakers = self._speakers.setdefault(conversation_id, Speakers(guarded=guarded))
-            transcript = self._transcripts[key] = Transcript(speakers)
+            transcript = self._transcripts[key] = Transcript(speakers, taints=speakers.taints)
             if chat:
                 chat.async_on_cleanup(lambda: self._forget(key))
         if transcript.busy:
