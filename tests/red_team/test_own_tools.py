@@ -1,5 +1,6 @@
 """The owner's own tools, asked by a model that obeys every text it reads, and what the network answers them."""
 
+from inspect import signature
 from typing import Any
 
 from homeassistant.components import conversation
@@ -226,8 +227,10 @@ async def test_a_tool_of_another_integrations_agent(
     witness.server.plan(text("Hello."), tool_call("ha_control", UNLOCK))
     conversation_id = (await say(hass, "hello", context=alice)).conversation_id
     other = "conversation.another"
+    owned = "context" in signature(chat_session.async_get_chat_session).parameters
+    whose: dict[str, Any] = {"context": alice} if owned else {}
     with (
-        chat_session.async_get_chat_session(hass, conversation_id) as session,
+        chat_session.async_get_chat_session(hass, conversation_id, **whose) as session,
         conversation.async_get_chat_log(hass, session) as chat_log,
     ):
         call = llm.ToolInput(id="1", tool_name="read_mail", tool_args={}, external=True)
