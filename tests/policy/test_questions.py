@@ -153,7 +153,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
         (
             call(arguments={"filter": {"day": 1, "token": "x"}, "ids": [1, 2]}),
             "en",
-            "Run Send an e-mail (filter: “day 1, token ••••”, ids: “1, 2”)?",
+            "Run Send an e-mail (filter: “day 1, token ••••”, ids: 1, 2)?",
         ),
     ],
 )
