@@ -89,8 +89,6 @@ async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
         pytest.param({"type": "object", "properties": json.loads('{"a":' * 20 + "1" + "}" * 20)}, id="too deep"),
         pytest.param({"properties": {"a": {"type": "strnig"}}}, id="no such type"),
         pytest.param({"properties": {"a": {"type": [["string"]]}}}, id="a type that is a list"),
-        pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
-        pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
         pytest.param({"properties": {"a": {"enum": {}}}}, id="enum is no list"),
         pytest.param({"properties": {"a": {"enum": []}}}, id="nothing to choose from"),
         pytest.param({"properties": {"a": {"type": "array", "items": [1]}}}, id="items are numbers"),
@@ -109,6 +107,26 @@ async def test_a_schema_that_cannot_be_told_leaves_the_tool_out(
         found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
         assert [tool.name for tool in found] == ["good"]
     assert caplog.text.count("1 tools of the MCP server Library are left out") == 1
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"properties": {"a": "string"}}, id="a property that is no schema"),
+        pytest.param({"properties": {}, "required": "a"}, id="required is no list"),
+    ],
+)
+async def test_a_schema_that_is_none_is_never_told(
+    hass: HomeAssistant, hostile: Hostile, schema: dict[str, Any]
+) -> None:
+    """The official client refuses the whole list for it since its second generation."""
+    hostile.tools = [{**TOOL, "inputSchema": {"type": "object", **schema}}, {**TOOL, "name": "good"}]
+    entry = await set_up_servers(hass, subentry(hostile.url), wait=False)
+    server = server_of(entry)
+    await until(lambda: server.connected or server._error is not None)
+    profile = entry.runtime_data.profiles["profile-1"]
+    found = await entry.runtime_data.mcp_tools.async_tools(profile, None)  # type: ignore[arg-type]
+    assert [tool.name for tool in found] in (["good"], [])
 
 
 async def test_all_tools_of_a_server_together_are_bounded(
