@@ -28,6 +28,7 @@ async def demo_house(hass: HomeAssistant, house: None, monkeypatch: pytest.Monke
     for module in (chat_completions, embeddings):
         monkeypatch.setattr(module, "RETRY_DELAY", 0)
     monkeypatch.setattr(outages, "PAUSE", 0)
+    monkeypatch.setattr(embeddings, "TIMEOUT", 1)
     await build_house(hass)
 
 

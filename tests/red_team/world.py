@@ -7,6 +7,7 @@ and what arrived at the two servers on loopback, one of which nobody may ever be
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 import json
+import re
 from typing import Any
 
 from homeassistant.auth.permissions.const import SUBCAT_ALL
@@ -276,14 +277,17 @@ class Witness:
             places["diagnostics"] = json.dumps(
                 await async_get_config_entry_diagnostics(self.hass, self.entry), cls=_Encoder
             )
+        plain = {place: _FRACTION.sub("", text).casefold() for place, text in places.items()}
         return iter(
             f"{secret} is in {place}"
-            for place, text in places.items()
+            for place, text in plain.items()
             for secret in self.secrets
-            if secret.casefold() in text.casefold()
+            if secret.casefold() in text
         )
 
 
+_FRACTION = re.compile(r"(?<=\d\.)\d+")
+"""Of a second: one in a million is the PIN."""
 _MOVABLE = ("light", "switch", "lock", "cover", "alarm_control_panel")
 _HOUSE = (EVENT_STATE_CHANGED,)
 
