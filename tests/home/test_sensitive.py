@@ -5,7 +5,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.home.actions import sensitivities
+from custom_components.home_agent.home.actions import judge
 from custom_components.home_agent.turn.plan import DESTRUCTIVE, DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK, ServiceCall
 from tests.entities import Put
 
@@ -71,7 +71,7 @@ async def test_judged_by_what_it_would_do_now(
 ) -> None:
     await put(entity_id, state, **attributes)
     call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,), data=data)
-    assert next(sensitivities(hass, call), None) == reason
+    assert next(iter(judge(hass, call).reasons), None) == reason
 
 
 @pytest.mark.parametrize(
@@ -113,16 +113,16 @@ async def test_judged_by_what_it_would_do_now(
 async def test_what_stops_deletes_spends_or_reaches_people(hass: HomeAssistant, action: str, sensitive: bool) -> None:
     domain, _, service = action.partition(".")
     call = ServiceCall(domain=domain, service=service, entity_ids=())
-    assert next(sensitivities(hass, call), None) == (DESTRUCTIVE if sensitive else None)
+    assert next(iter(judge(hass, call).reasons), None) == (DESTRUCTIVE if sensitive else None)
 
 
 async def test_a_group_is_as_sensitive_as_its_members(hass: HomeAssistant, put: Put) -> None:
     await put("cover.garage", "closed", device_class="garage")
     await put("cover.all", "closed", entity_id=["cover.blind", "cover.garage"])
     call = ServiceCall(domain="cover", service="open_cover", entity_ids=("cover.all",))
-    assert next(sensitivities(hass, call), None) == OPEN_DOOR
+    assert next(iter(judge(hass, call).reasons), None) == OPEN_DOOR
 
 
 async def test_an_entity_without_a_state_counts_as_closed(hass: HomeAssistant) -> None:
     call = ServiceCall(domain="valve", service="toggle", entity_ids=("valve.ghost",))
-    assert next(sensitivities(hass, call), None) == OPEN_VALVE
+    assert next(iter(judge(hass, call).reasons), None) == OPEN_VALVE

@@ -7,7 +7,6 @@ import pytest
 from custom_components.home_agent.languages.claims import (
     answers_with_less,
     asks_for_action,
-    claims_action,
     looks_back,
     numbers_in,
     parts_of,
@@ -97,6 +96,10 @@ NO_CLAIMS = {
     "zh": ["厨房灯开着。", "我没有打开灯。", "要我打开灯吗？", "抱歉，无法锁门。"],
     "xx": ["Das Licht ist jetzt an."],
 }  # fmt: skip
+
+
+def claims_action(answer: str, language: str) -> bool:
+    return any(told.acts for told in told_in(answer, language))
 
 
 @pytest.mark.parametrize(("language", "answer"), [(code, text) for code, texts in CLAIMS.items() for text in texts])

@@ -442,11 +442,6 @@ def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
     return replace(found, reasons=tuple(dict.fromkeys((*_reasons(hass, call, blind=True), *found.reasons))))
 
 
-def sensitivities(hass: HomeAssistant, call: ServiceCall) -> Iterator[str]:
-    """Yield every reason for which a call needs the user's yes."""
-    yield from judge(hass, call).reasons
-
-
 def _reasons(hass: HomeAssistant, call: ServiceCall, *, blind: bool = False) -> Iterator[str]:
     """Yield the reasons of a call itself. `blind`: what is so now need not be so any more when it is made."""
     if (call.domain, call.service) == (HOMEASSISTANT_DOMAIN, UNFORESEEN) or is_sensitive_service(

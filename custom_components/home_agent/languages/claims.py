@@ -146,11 +146,6 @@ def told_plainly(answer: str, language: str) -> list[str]:
     ]
 
 
-def claims_action(answer: str, language: str) -> bool:
-    """Return whether the answer says that something was done just now."""
-    return any(told.acts for told in told_in(answer, language))
-
-
 def numbers_in(text: str) -> list[float]:
     """Return the numbers of a text, those of clocks left out."""
     return [value for value, _ in _numbers(_CLOCK.sub(" ", _plain(bounded(text))))]

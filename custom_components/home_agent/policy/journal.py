@@ -331,12 +331,6 @@ class ActionJournal:
         )
 
     @callback
-    def async_mark_undone(self, actions: Iterable[Action]) -> None:
-        """Note that actions were taken back, all of each."""
-        for action in actions:
-            self.async_mark_tried(action, action.before, complete=True)
-
-    @callback
     def async_mark_tried(self, action: Action, restored: Iterable[str], *, complete: bool) -> None:
         """Note which entities of an action are as they were; `complete`: nothing else of it is left to take back."""
         if (known := self._actions.get(action.id)) is None:

@@ -63,7 +63,8 @@ def everything(action: Action) -> bool:
 async def test_an_action_comes_back_from_the_disk_as_it_was(hass: HomeAssistant) -> None:
     journal = ActionJournal(hass, "e", nobody)
     journal.async_add(written("light.a", hass=hass))
-    journal.async_mark_undone(journal.newest_first(everything))
+    for action in journal.newest_first(everything):
+        journal.async_mark_tried(action, action.before, complete=True)
     await journal.async_close()
     again = ActionJournal(hass, "e", nobody)
     await again.async_load()
