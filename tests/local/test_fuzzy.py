@@ -3,7 +3,8 @@
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import entity_registry as er, intent
+from homeassistant.setup import async_setup_component
 import pytest
 
 from custom_components.home_agent.support.const import ASSISTANT
@@ -63,7 +64,8 @@ async def test_what_is_hidden_meanwhile_is_left_alone(hass: HomeAssistant) -> No
     hass.services.async_register("light", "turn_on", hide)
     result = await say(hass, "turn on the bed light and turn off the ceiling lights")
     assert state_of(hass, "light.ceiling_lights") == "on"
-    assert "unexpected error" in speech(result)
+    assert speech(result).endswith("Sorry, I am not aware of any device called Ceiling Lights")
+    assert "unexpected" not in speech(result)
 
 
 async def test_misheard_name(hass: HomeAssistant) -> None:
@@ -82,6 +84,70 @@ async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
     assert speech(result) == "An unexpected error occurred"
     assert state_of(hass, "light.ceiling_lights") == "on"
     assert log_of(hass, result)[-2].result.error
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "reason"),
+    [
+        ("en", "how is the weather", "Sorry, I am not aware of any weather"),
+        ("en", "what is the weather", "Sorry, I am not aware of any weather"),
+        ("de", "wie ist das Wetter", "Es wurde kein Wetter gefunden"),
+        ("fr", "quel temps fait-il", "Désolé, je n'ai rien trouvé de correspondant"),
+        ("en", "what is the temperature in the kitchen", "Sorry, I am not aware of any climate in the Kitchen area"),
+        ("de", "wie warm ist es in Kitchen", "Im Bereich Kitchen wurde kein Thermostat gefunden"),
+    ],
+)
+async def test_what_nothing_is_exposed_for_is_said(
+    hass: HomeAssistant, language: str, sentence: str, reason: str
+) -> None:
+    assert await async_setup_component(hass, "weather", {})
+    assert await async_setup_component(hass, "climate", {})
+    hass.states.async_set("weather.hidden", "sunny", {"friendly_name": "Secret"})
+    async_expose_entity(hass, ASSISTANT, "weather.hidden", False)
+    result = await say(hass, sentence, language=language)
+    assert speech(result) == reason
+    assert result.response.error_code is intent.IntentResponseErrorCode.NO_VALID_TARGETS
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "reason"),
+    [
+        ("en", "set a timer for 5 minutes", "Sorry, timers are not supported on this device"),
+        ("en", "please start a five minute timer for me", "Sorry, timers are not supported on this device"),
+        ("de", "stelle einen Timer auf 5 Minuten", "Timer werden auf diesem Gerät nicht unterstützt"),
+    ],
+)
+async def test_the_reason_of_a_handler_is_said(hass: HomeAssistant, language: str, sentence: str, reason: str) -> None:
+    assert speech(await say(hass, sentence, language=language)) == reason
+
+
+async def test_a_value_that_cannot_be_is_named(hass: HomeAssistant) -> None:
+    said = speech(await say(hass, "set the bed light to 900 %"))
+    assert said == "Sorry, the brightness value must be a whole-number percentage between 0% and 100%."
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "answered"),
+    [
+        ("en", "It is dark in the kitchen.", False),
+        ("en", "the kitchen is dark", False),
+        ("en", "it's too dark in here", False),
+        ("de", "Es ist dunkel in der Kitchen", False),
+        ("de", "Die Kitchen ist zu dunkel", False),
+        ("en", "how is the kitchen?", True),
+        ("en", "could you tell me what the kitchen is doing", True),
+        ("en", "the bed light is on", True),
+    ],
+)
+async def test_a_remark_asks_for_no_state(hass: HomeAssistant, language: str, sentence: str, answered: bool) -> None:
+    hass.states.async_set("media_player.kitchen", "playing", {"friendly_name": "Kitchen"})
+    async_expose_entity(hass, ASSISTANT, "media_player.kitchen", True)
+    result = await say(hass, sentence, language=language)
+    if answered:
+        assert result.response.error_code is None
+    else:
+        assert result.response.error_code is intent.IntentResponseErrorCode.NO_INTENT_MATCH
+        assert speech(result).startswith(("I didn't understand that.", "Das habe ich nicht verstanden."))
 
 
 async def test_nothing_in_the_room_fits(hass: HomeAssistant) -> None:

@@ -116,6 +116,8 @@ class LanguageData:
     confirms: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pin_words: Sequence[str] = ()
+    remark: str = ""
+    """A regular expression for what states something and asks for nothing: "it is dark in the kitchen"."""
     undo: UndoWords = UndoWords()
     claims: ClaimWords = ClaimWords()
     everything: Sequence[str] = ()

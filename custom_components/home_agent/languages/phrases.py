@@ -74,6 +74,12 @@ def read_answer(text: str, language: str, *, with_pin: bool = False, about: str 
     return Answer(kind=kind, digits=digits)
 
 
+def is_remark(text: str, language: str) -> bool:
+    """Return whether a sentence states something and asks for nothing; never in a language whose data does not say so."""
+    pattern = data_of(language).remark
+    return bool(pattern) and len(text) <= MAX_TEXT and re.match(pattern, text.strip().casefold()) is not None
+
+
 def mask_digits(text: str, language: str, *, at_least: int) -> str:
     """Return a text with every run of so many digits, written or spoken, replaced.
 

@@ -15,14 +15,17 @@ from homeassistant.helpers import area_registry as ar, intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.exposure import may_know
+from ..languages.phrases import is_remark
 from ..policy.confirmation import NeedsConfirmation
-from ..policy.intents import async_handle, nothing_there
+from ..policy.intents import async_handle, mismatch_of, nothing_there
 from ..support.bounds import in_slices
 from ..support.errors import ToolError
 from .intent_policy import IntentPolicy, Sentence
-from .refusals import async_own_words, error_response
+from .refusals import async_explain_mismatch, async_own_words, async_refuse, error_response
 
-_UNCLEAR_PRONOUN = "anaphora"
+_REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")
+"""Beginnings of the codes of what the recogniser understood and refuses for a reason that it says: "it" without anything before it,
+900 percent, a room on another floor."""
 
 
 class _Frame(Protocol):
@@ -48,13 +51,17 @@ async def async_answer_fuzzily(
         return None
     conversation_id = sentence.chat_log.conversation_id
     matcher, found = await _async_interpret(sentence, recogniser)
-    if (found.rejection_code or "").startswith(_UNCLEAR_PRONOUN) and found.response:
+    if (found.rejection_code or "").startswith(_REASONS) and found.response:
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, found.response)
     frames: list[_Frame] = found.frames
     if known and not found.accepted and known in (found.response or ""):
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, found.response)
     if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
         return None
+    if any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames) and is_remark(
+        turn.text, turn.language
+    ):
+        return None  # "it is dark in the kitchen" does not ask what the kitchen's player does
     if not _may_happen(permission, frames):
         if permission.meets_unknown:
             if permission.recognised is not None and "name" not in permission.recognised.slots:
@@ -156,13 +163,33 @@ async def _async_handle(
         if not response.speech:
             response.async_set_speech(await _async_words(sentence, frame, words, response))
         await permission.async_finish(response)
-    except intent.IntentError:
-        speech = await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {}))
-        response = error_response(turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
+    except intent.IntentError as err:
+        response = await _async_failed(sentence, permission, words, err)
     if not permission.meets_unknown:
         permission.report(permission.refusal or response, started)
     _note(sentence, frame, response)
     return response
+
+
+async def _async_failed(
+    sentence: Sentence, permission: IntentPolicy, words: Mapping[str, str], error: intent.IntentError
+) -> intent.IntentResponse:
+    """Return why an intent failed: the policy's refusal, what was not found, or the reason that its handler gives."""
+    recognised, mismatch = permission.recognised, permission.mismatch
+    assert recognised is not None
+    if permission.refusal is not None and not permission.meets_unknown:
+        return await async_refuse(sentence.hass, sentence.turn, permission.refusal)
+    if permission.meets_unknown:
+        mismatch = nothing_there(sentence.hass, recognised)
+    elif isinstance(error, intent.MatchFailedError):
+        mismatch = mismatch or mismatch_of(sentence.hass, sentence.turn, recognised)
+    if mismatch is not None:
+        if mismatch.constraints.name:
+            mismatch.constraints.name = words["name"]  # the recogniser gives the id of the entity
+        return await async_explain_mismatch(sentence, mismatch)
+    key = error.response_key if isinstance(error, intent.IntentHandleError) else None
+    speech = await async_own_words(sentence, (key or ErrorKey.HANDLE_ERROR, {}))
+    return error_response(sentence.turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
 
 
 def _note(sentence: Sentence, frame: _Frame, response: intent.IntentResponse) -> None:

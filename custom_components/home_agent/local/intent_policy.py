@@ -136,6 +136,11 @@ class IntentPolicy:
         """Whether the refusal is about something of which the user may know nothing: then it is not there for them."""
         return self.refusal is not None and self.refusal.translation_key == _UNKNOWN
 
+    @property
+    def finds_nothing(self) -> bool:
+        """Whether the last intent was permitted; one without an answer has then found nothing that it is about."""
+        return self.recognised is not None and self.refusal is None and self.mismatch is None and self.later is None
+
     def clears(self, command: str, later: Recognised | None) -> bool:
         """Return whether a command may be left for later; not what needs a yes, for nobody can be asked then.
 

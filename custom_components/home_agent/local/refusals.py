@@ -15,6 +15,7 @@ from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
 from ..home.exposure import is_shared
+from ..languages.phrases import is_remark
 from ..policy.intents import Mismatch
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
@@ -94,7 +95,8 @@ async def async_explain(sentence: Sentence, nearest: Nearest) -> intent.IntentRe
     if nearest.known:
         speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-    if unknown := _unknown(nearest):
+    unknown = None if is_remark(turn.text, turn.language) else _unknown(nearest)
+    if unknown:
         slot, name = unknown
         own_key, placeholder = _UNKNOWN[slot]
         speech = await _async_say(sentence, "local_unknown_name", (own_key, {placeholder: name}), name=name)

@@ -16,7 +16,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
 from ..policy.confirmation import NeedsConfirmation
-from ..policy.intents import Recognised, nothing_there
+from ..policy.intents import Recognised, mismatch_of, nothing_there
 from ..policy.policy import Policy
 from ..policy.write import Write
 from ..support.errors import ToolError
@@ -93,11 +93,15 @@ async def _async_handle_strictly(
 
     async def handle() -> intent.IntentResponse | None:
         try:
-            return await conversation.async_handle_intents(
+            response = await conversation.async_handle_intents(
                 sentence.hass, sentence.user_input, log, intent_filter=keep_off
             )
         except intent.IntentError:  # a value that the intent does not take, or an intent that nobody handles
             return None
+        if response is None and permission.finds_nothing:
+            assert permission.recognised is not None
+            permission.mismatch = mismatch_of(sentence.hass, sentence.turn, permission.recognised)
+        return response
 
     response = await handle()
     if permission.later is not None and permission.clears(

@@ -19,7 +19,7 @@ import probatio
 
 from ..home.actions import reached_members
 from ..home.domains import DOMAINS, UNKNOWN
-from ..home.exposure import is_exposed
+from ..home.exposure import is_exposed, may_know
 from ..support.const import ASSISTANT
 from ..support.errors import ToolError, ToolPermissionError
 from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
@@ -55,6 +55,8 @@ _FEATURES: Mapping[str, int] = {
     "HassMediaSearchAndPlay": MediaPlayerEntityFeature.SEARCH_MEDIA | MediaPlayerEntityFeature.PLAY_MEDIA,
 }
 """Intents that are for one entity, and what their handlers ask of it besides: the plan has to find the one that they find."""
+_ONE_THING = frozenset({*_FEATURES, intent.INTENT_GET_TEMPERATURE})
+"""Intents that are handled only when they fit one entity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +102,28 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
         for call in _calls(hass, turn, recognised, handler, match.states):
             builder.add(call)
         return builder.plan(*((DESTRUCTIVE,) if recognised.name in _DELETING else ()))
-    # why nothing matches among what is exposed: why nothing else does would tell that it exists
-    exposed = [state for state in hass.states.async_all(constraints.domains) if is_exposed(hass, state.entity_id)]
-    if exposed:
-        match = intent.async_match_targets(hass, constraints, preferences, states=exposed)
+    return _mismatch(hass, turn, handler, constraints)
+
+
+def mismatch_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Mismatch:
+    """Return why nothing fits an intent that found nothing when it was handled."""
+    handler = next(item for item in intent.async_get(hass) if item.intent_type == recognised.name)
+    return _mismatch(hass, turn, handler, _constraints(handler, recognised))
+
+
+def _mismatch(
+    hass: HomeAssistant, turn: Turn, handler: intent.IntentHandler, constraints: intent.MatchTargetsConstraints
+) -> Mismatch:
+    """Return why nothing matches among what the user may know of: why nothing else does would tell that it exists."""
+    preferences = intent.MatchTargetsPreferences(area_id=turn.area_id)
+    known = [
+        state
+        for state in hass.states.async_all(constraints.domains)
+        if is_exposed(hass, state.entity_id) and may_know(turn.user, state.entity_id)
+    ]
+    match = intent.async_match_targets(hass, constraints, preferences, states=known) if known else None
     return Mismatch(
-        reason=match.no_match_reason if exposed and match.no_match_reason else intent.MatchFailedReason.DOMAIN,
+        reason=(match and match.no_match_reason) or intent.MatchFailedReason.DOMAIN,
         constraints=constraints,
         certain=isinstance(handler, intent.DynamicServiceIntentHandler) or bool(handler.platforms),
     )
@@ -155,7 +173,7 @@ def _constraints(handler: intent.IntentHandler, recognised: Recognised) -> inten
         constraints.states = handler.required_states
     else:
         constraints.features = _FEATURES.get(recognised.name)
-        constraints.single_target = recognised.name in _FEATURES
+        constraints.single_target = recognised.name in _ONE_THING
     return constraints
 
 
