@@ -92,7 +92,7 @@ async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
         ("en", "how is the weather", "Sorry, I am not aware of any weather"),
         ("en", "what is the weather", "Sorry, I am not aware of any weather"),
         ("de", "wie ist das Wetter", "Es wurde kein Wetter gefunden"),
-        ("fr", "quel temps fait-il", "Désolé, je n'ai rien trouvé de correspondant"),
+        ("nl", "wat is het weer", "Sorry, ik kan geen apparaat van dat type vinden."),
         ("en", "what is the temperature in the kitchen", "Sorry, I am not aware of any climate in the Kitchen area"),
         ("de", "wie warm ist es in Kitchen", "Im Bereich Kitchen wurde kein Thermostat gefunden"),
     ],

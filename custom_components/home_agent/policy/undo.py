@@ -390,11 +390,12 @@ async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, A
     """Return the result of `ha_undo` in words."""
     rows = result["restored"]
     unconfirmed = [row["entity_id"] for row in rows if row["outcome"] in _UNCONFIRMED]
+    already = result.get("already", ())
     sentences = [
         await async_text(hass, language, key, target=await _async_names(hass, language, entity_ids))
         for key, entity_ids in (
             ("undo_restored", [row["entity_id"] for row in rows if row["outcome"] not in _UNCONFIRMED]),
-            ("undo_already", result.get("already")),
+            ("undo_already" if len(already) == 1 else "undo_already_several", already),
             ("undo_unconfirmed", unconfirmed),
             ("undo_failed", result.get("failed")),
             ("undo_changed", result.get("changed_since")),

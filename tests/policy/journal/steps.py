@@ -23,7 +23,7 @@ async def ticks(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: in
         await hass.async_block_till_done()
 
 
-async def do(hass: HomeAssistant, service: str, entity_id: str, **data: Any) -> None:
+async def do(hass: HomeAssistant, service: str, entity_id: str | list[str], **data: Any) -> None:
     """Do something by hand."""
     domain, name = service.split(".")
     await hass.services.async_call(domain, name, {"entity_id": entity_id, **data}, blocking=True)
@@ -37,7 +37,7 @@ async def call(hass: HomeAssistant, service: str, context: Context | None = None
     return dict(response or {})
 
 
-async def control(hass: HomeAssistant, user: MockUser, action: str, entity_id: str, **parameters: Any) -> Any:
+async def control(hass: HomeAssistant, user: MockUser, action: str, entity_id: str | list[str], **parameters: Any) -> Any:
     """Let the tool do something for a user."""
     data = {
         "tool_name": "ha_control",

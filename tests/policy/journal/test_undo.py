@@ -175,15 +175,15 @@ async def test_everything_of_one_request_is_one_undo(
     undone = async_capture_events(hass, "home_agent.action.undone")
     answer = speech(await say(hass, "Undo that, please!", context=Context(user_id=hass_admin_user.id)))
     assert answer in (  # the two calls run side by side
-        "Restored: Bed Light, Decorative Lights.",
-        "Restored: Decorative Lights, Bed Light.",
+        "I've put Bed Light, Decorative Lights back.",
+        "I've put Decorative Lights, Bed Light back.",
     )
     assert look(hass, "light.bed_light") == look(hass, "switch.decorative_lights") == ["on"]
     assert look(hass, "light.ceiling_lights", "brightness") == ["on", 3]
     [event] = undone
     assert (len(event.data["action_ids"]), event.data["user_id"]) == (2, hass_admin_user.id)
     again = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
-    assert again == "Restored: Ceiling Lights."
+    assert again == "I've put Ceiling Lights back."
     nothing = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
     assert speech(nothing) == "There is nothing to undo."
     assert nothing.response.error_code is not None
@@ -192,8 +192,8 @@ async def test_everything_of_one_request_is_one_undo(
 @pytest.mark.parametrize(
     ("language", "words", "answer"),
     [
-        ("en", "Take that back.", "Restored: Bed Light."),
-        ("de", "Mach das bitte rückgängig", "Wiederhergestellt: Bed Light."),
+        ("en", "Take that back.", "I've put Bed Light back."),
+        ("de", "Mach das bitte rückgängig", "Ich habe Bed Light zurückgesetzt."),
     ],
 )
 async def test_without_a_model(hass: HomeAssistant, language: str, words: str, answer: str) -> None:
@@ -206,13 +206,52 @@ async def test_without_a_model(hass: HomeAssistant, language: str, words: str, a
     assert look(hass, "light.bed_light") == ["off"]
 
 
+@pytest.mark.parametrize(
+    ("language", "words", "lights", "answer"),
+    [
+        ("en", "undo that", ["light.bed_light"], "Bed Light is already back."),
+        ("en", "undo that", ["light.bed_light", "light.ceiling_lights"], "Bed Light, Ceiling Lights are already back."),
+        ("de", "mach das rückgängig", ["light.bed_light"], "Bed Light ist schon zurückgesetzt."),
+        (
+            "de",
+            "mach das rückgängig",
+            ["light.bed_light", "light.ceiling_lights"],
+            "Bed Light, Ceiling Lights sind schon zurückgesetzt.",
+        ),
+    ],
+)
+async def test_what_is_already_back_is_said_to_be(
+    hass: HomeAssistant, hass_admin_user: MockUser, language: str, words: str, lights: list[str], answer: str
+) -> None:
+    await set_up(hass)
+    context = Context(user_id=hass_admin_user.id)
+    await do(hass, "light.turn_off", lights)
+    await control(hass, hass_admin_user, "turn_on", lights)
+    await do(hass, "light.turn_off", lights)
+    assert speech(await say(hass, words, language=language, context=context)) == answer
+
+
+async def test_a_known_user_means_their_last_action_wherever_it_was(
+    hass: HomeAssistant, hass_admin_user: MockUser
+) -> None:
+    await set_up(hass)
+    context = Context(user_id=hass_admin_user.id)
+    await do(hass, "light.turn_off", "light.bed_light")
+    await say(hass, "turn on bed light", device_id="kitchen-tablet", context=context)
+    assert "nothing" in speech(
+        await say(hass, "undo that", device_id="kitchen-tablet")
+    )  # no one known, and no one else's
+    said = await say(hass, "undo that", device_id="phone", context=context)
+    assert speech(said) == "I've put Bed Light back."
+
+
 async def test_nobody_known_means_this_conversation_or_device(hass: HomeAssistant) -> None:
     await set_up(hass)
     await do(hass, "light.turn_off", "light.bed_light")
     await say(hass, "turn on bed light", device_id="kitchen-satellite")
     assert "nothing" in speech(await say(hass, "undo that"))
     assert "nothing" in speech(await say(hass, "undo that", device_id="hall-satellite"))
-    assert speech(await say(hass, "undo that", device_id="kitchen-satellite")) == "Restored: Bed Light."
+    assert speech(await say(hass, "undo that", device_id="kitchen-satellite")) == "I've put Bed Light back."
 
 
 async def test_lamp_that_does_not_follow_a_sentence_is_no_success(hass: HomeAssistant) -> None:

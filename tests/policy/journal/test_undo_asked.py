@@ -40,7 +40,7 @@ async def test_undoing_an_unlock_locks_without_a_question(hass: HomeAssistant, h
     await say(hass, "yes", conversation_id, context=Context(user_id=hass_admin_user.id))
     assert look(hass, "lock.front_door") == ["unlocked"]
     answer = speech(await say(hass, "undo that", conversation_id, context=Context(user_id=hass_admin_user.id)))
-    assert answer == "Restored: Front Door."
+    assert answer == "I've put Front Door back."
     assert look(hass, "lock.front_door") == ["locked"]
 
 
@@ -105,7 +105,7 @@ async def test_the_rest_is_restored_when_one_of_them_is_not_theirs_any_more(
     assert [look(hass, light) for light in lights] == [["on"], ["on"]]
     user.mock_policy({"entities": {"entity_ids": {"light.bed_light": True}}})
     answer = await say(hass, "undo that", asked.conversation_id, context=Context(user_id=user.id))
-    assert speech(answer) == "Restored: Bed Light. I can't undo this: Ceiling Lights."
+    assert speech(answer) == "I've put Bed Light back. I can't undo this: Ceiling Lights."
     assert [look(hass, light) for light in lights] == [["off"], ["on"]]
 
 

@@ -38,7 +38,7 @@ async def test_sentence_of_many_names_some_and_counts_the_rest(hass: HomeAssista
         hass, "en", {"restored": [{"entity_id": item, "outcome": "reached"} for item in LAMPS]}
     )
     assert words.count("lamp ") == undo.MAX_NAMES
-    assert words.endswith(" and 130 more.")
+    assert words.endswith(" and 130 more back.")
 
 
 async def test_what_was_not_kept_is_told(
@@ -50,7 +50,7 @@ async def test_what_was_not_kept_is_told(
     context = Context(user_id=hass_admin_user.id)
     answer = speech(await say(hass, "undo that", context=context))
     assert answer.endswith("Not recorded, and therefore not undone: 8 more.")
-    assert answer.startswith("Restored: ")
+    assert answer.startswith("I've put ")
     action = await newest(hass)
     assert (action["undone"], len(action["restored"])) == (None, 3)
     result = await call(hass, "undo", action_id=action["action_id"])
@@ -72,7 +72,7 @@ async def test_what_is_partly_back_stays_open(hass: HomeAssistant, hass_admin_us
     hass.services.async_register("switch", "turn_off", broken)
     answer = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
     assert speech(answer) == (
-        "Restored: Bed Light. Could not be restored: Decorative Lights. You can ask me to undo the rest later."
+        "I've put Bed Light back. Could not be restored: Decorative Lights. You can ask me to undo the rest later."
     )
     assert answer.response.error_code is not None
     action = await newest(hass)
@@ -81,7 +81,7 @@ async def test_what_is_partly_back_stays_open(hass: HomeAssistant, hass_admin_us
     hass.services.async_register("switch", "turn_off", turn_off.job.target, turn_off.schema)
     await do(hass, "light.turn_on", "light.bed_light")  # since then, by hand
     again = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
-    assert speech(again) == "Restored: Decorative Lights."
+    assert speech(again) == "I've put Decorative Lights back."
     assert look(hass, "light.bed_light") == ["on"]
     assert look(hass, "switch.decorative_lights") == ["off"]
     assert (await newest(hass))["undone"]
@@ -110,4 +110,4 @@ async def test_what_cannot_be_undone_is_said_once_and_passed_over(hass: HomeAssi
     await say(hass, "turn on party", conversation_id)
     assert speech(await say(hass, "undo that", conversation_id)) == "I can't undo this: party."
     assert (await newest(hass))["undone"] is None
-    assert speech(await say(hass, "undo that", conversation_id)) == "Restored: Bed Light."
+    assert speech(await say(hass, "undo that", conversation_id)) == "I've put Bed Light back."

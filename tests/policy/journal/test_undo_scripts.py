@@ -80,7 +80,7 @@ async def test_what_a_scene_changed_is_restored(hass: HomeAssistant, hass_admin_
     assert look(hass, BED, "brightness") == ["on", 40]
     assert sorted((await newest(hass))["changed"]) == [BED, SWITCH]
     answer = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
-    assert {*answer.removeprefix("Restored: ").removesuffix(".").split(", ")} == {"Bed Light", "Decorative Lights"}
+    assert {*answer.removeprefix("I've put ").removesuffix(" back.").split(", ")} == {"Bed Light", "Decorative Lights"}
     assert look(hass, BED, "brightness") == ["on", 200]
     assert look(hass, SWITCH) == ["on"]
     assert (await newest(hass))["undone"]
@@ -103,7 +103,7 @@ async def test_script_that_runs_on_is_named_and_stays_open(
     await control(hass, hass_admin_user, "turn_on", "script.long")
     answer = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
     assert speech(answer) == (
-        "Restored: Bed Light. Still running, so what it does from now on is not undone: Long. "
+        "I've put Bed Light back. Still running, so what it does from now on is not undone: Long. "
         "You can ask me to undo the rest later."
     )
     assert answer.response.error_code is not None
@@ -177,7 +177,7 @@ async def test_what_is_not_exposed_is_counted_and_never_named(
     action = await newest(hass)
     assert (action["changed"], action["not_exposed"]) == ([BED], 1)
     answer = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
-    assert answer == "Restored: Bed Light. Not undone because I have no access: 1 more."
+    assert answer == "I've put Bed Light back. Not undone because I have no access: 1 more."
     assert look(hass, SWITCH) == ["off"]
     assert (await newest(hass))["undone"] is None
 
