@@ -37,7 +37,9 @@ async def call(hass: HomeAssistant, service: str, context: Context | None = None
     return dict(response or {})
 
 
-async def control(hass: HomeAssistant, user: MockUser, action: str, entity_id: str | list[str], **parameters: Any) -> Any:
+async def control(
+    hass: HomeAssistant, user: MockUser, action: str, entity_id: str | list[str], **parameters: Any
+) -> Any:
     """Let the tool do something for a user."""
     data = {
         "tool_name": "ha_control",
