@@ -147,6 +147,11 @@ def server_error(status: int = 500) -> Reply:
     return error(status, "The server had an error")
 
 
+def loading() -> Reply:
+    """Return what llama.cpp says to everything until its model is loaded."""
+    return error(503, "Loading model", type="unavailable_error", code=503)
+
+
 def context_length(limit: int = 4096) -> Reply:
     """Return the refusal of a request that is too long."""
     return error(400, f"This model's maximum context length is {limit} tokens.", code="context_length_exceeded")

@@ -17,7 +17,7 @@ is a JSON list of rules, the first that matches answers: `{"when": REGEX of the 
 import argparse
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 import json
 from pathlib import Path
@@ -39,6 +39,7 @@ from tests.llm_replies import (
     endless,
     error,
     html,
+    loading,
     model_not_found,
     rate_limited,
     raw,
@@ -63,6 +64,7 @@ __all__ = [
     "endless",
     "error",
     "html",
+    "loading",
     "model_not_found",
     "rate_limited",
     "raw",
@@ -117,6 +119,10 @@ class LLMServer:
         self.problems: list[str] = []
         self.disconnects = 0
         """Streams that the client left before their end."""
+        self.loading = 0
+        """Requests, of any kind, that are still answered with 503 because the model is being loaded; -1: all."""
+        self.refused: list[float] = []
+        """When each of them arrived: `time.perf_counter()`."""
         self._plan: deque[Reply] = deque()
         self._handler: Callable[[JSON], Reply] | None = None
         self._runner: web.AppRunner | None = None
@@ -153,7 +159,7 @@ class LLMServer:
 
     async def start(self, port: int = 0, ssl_context: ssl.SSLContext | None = None) -> None:
         """Listen on 127.0.0.1; port 0 takes a free one."""
-        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app = web.Application(client_max_size=64 * 1024 * 1024, middlewares=[self._refuse_while_loading])
         app.router.add_get("/{prefix:.*}models", self._on_models)
         app.router.add_get("/{prefix:.*}key", self._on_key)
         app.router.add_post("/{prefix:.*}chat/completions", self._on_chat)
@@ -171,6 +177,17 @@ class LLMServer:
         if self._runner:
             await self._runner.cleanup()
             self._runner = None
+
+    @web.middleware
+    async def _refuse_while_loading(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if not self.loading:
+            return await handler(request)
+        await request.read()
+        self.loading -= self.loading > 0
+        self.refused.append(time.perf_counter())
+        return _whole(loading())
 
     async def _on_requests(self, request: web.Request) -> web.Response:
         return web.json_response([{"arrived": item.arrived, "body": item.body} for item in self.requests])

@@ -11,7 +11,7 @@ from custom_components.home_agent.flows import endpoint
 from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import set_up
-from tests.llm_server import LLMServer, Reply, error, html, rate_limited, server_error, silence, unauthorized
+from tests.llm_server import LLMServer, Reply, error, html, loading, rate_limited, server_error, silence, unauthorized
 
 
 async def to_endpoint(hass: HomeAssistant, preset: str = "custom") -> Result:
@@ -113,6 +113,7 @@ async def test_presets_fill_in_what_is_usual(
         pytest.param(Reply(body=b"{}", content_type="application/json"), "not_openai", id="some other JSON"),
         pytest.param(server_error(), "server_error", id="server error"),
         pytest.param(rate_limited(), "rate_limited", id="too many requests"),
+        pytest.param(loading(), "model_loading", id="loading"),
         pytest.param(silence(), "timeout_connect", id="silence"),
     ],
 )
@@ -133,6 +134,12 @@ async def test_failures_are_told_apart_and_can_be_skipped(
     await hass.async_block_till_done()
     data = next(iter(result["result"].subentries.values())).data
     assert (data["model"], data["api_key"]) == ("typed", "sk-mine")
+
+
+async def test_a_model_that_is_being_loaded_is_waited_for_a_little(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.loading = 1
+    form = await send(hass, await to_endpoint(hass, "llama_cpp"), base_url=llm_server.base_url)
+    assert (form["step_id"], options(form, "model")) == ("model", ["scripted"])
 
 
 async def test_second_try_with_another_key_goes_on(hass: HomeAssistant, llm_server: LLMServer) -> None:

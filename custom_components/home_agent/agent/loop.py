@@ -13,7 +13,7 @@ from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
-from ..client.model import ChatRequest, Message, Reply, ToolSpec
+from ..client.model import PATIENCE, ChatRequest, Message, Reply, ToolSpec
 from ..policy.questions import async_states
 from ..speech import speakable
 from ..support.const import LOGGER
@@ -26,6 +26,8 @@ from .claims import Untrue
 
 MORE_REQUESTS = 2
 """Requests of a turn besides one for each tool call: the answer, and one more when it is not true or the prompt was too long."""
+
+TASK_PATIENCE = 300.0  # seconds for which a task waits for a model that is being loaded: nobody listens
 
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 
@@ -106,6 +108,7 @@ class Agent:
                 response_format=self.response_format,
                 stream=turn.profile.streaming,
                 conversation_id=turn.conversation_id,
+                patience=PATIENCE if self.talks else TASK_PATIENCE,
             )
             turn.record.requests += 1
             stream = self._deltas(request, last_try=last_try)

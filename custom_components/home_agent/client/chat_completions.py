@@ -141,14 +141,15 @@ class ChatCompletionsClient:
 
         Each tool call is yielded once, whole, as `llm.ToolInput`; arguments that do not parse are `BrokenArguments`. With
         `request.stream` false the same deltas come from one answer. A request that failed before its first delta, for a
-        reason that may pass, is made once more.
+        reason that may pass, is made once more; a model that is being loaded is waited for (`ChatRequest.patience`).
 
         Raises a subclass of `LLMError`; after `reply.started` the caller keeps what it has got.
         """
         started = time.perf_counter()
         for may_retry in (True, False):
             try:
-                async with aclosing(self._attempt(request, reply)) as deltas:
+                patience = request.patience - (time.perf_counter() - started)
+                async with aclosing(self._attempt(request, reply, patience)) as deltas:
                     async for delta in deltas:
                         if not reply.started:
                             reply.started = True
@@ -162,9 +163,11 @@ class ChatCompletionsClient:
                 return
             await asyncio.sleep(wait)
 
-    async def _attempt(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
+    async def _attempt(
+        self, request: ChatRequest, reply: Reply, patience: float
+    ) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield the deltas of one response; when it breaks, what had arrived whole, and then the error."""
-        response = await self._open(request, reply)
+        response = await self._open(request, reply, patience)
         answer = DeltaStream(reply, self._errors, begins_inside_thinking=self._begins_inside_thinking)
         try:
             async with aclosing(self._chunks(response)) as chunks:
@@ -182,7 +185,7 @@ class ChatCompletionsClient:
         if reply.usage and reply.estimated_tokens:
             self.estimator.calibrate(reply.estimated_tokens, reply.usage.input_tokens)
 
-    async def _open(self, request: ChatRequest, reply: Reply) -> AsyncStream[object]:
+    async def _open(self, request: ChatRequest, reply: Reply, patience: float) -> AsyncStream[object]:
         """Send the request; a refused parameter is learned and the request made anew at once."""
         has_files = any(isinstance(message.get("content"), list) for message in request.messages)
         while True:
@@ -191,7 +194,7 @@ class ChatCompletionsClient:
             # The bytes of files are no text.
             reply.estimated_tokens = None if has_files else round(raw_estimate(content))
             try:
-                return await self._connection.open(CHAT_PATH, content)
+                return await self._connection.open(CHAT_PATH, content, patience=patience)
             except LLMError as err:
                 if not self._dialect.adapt(body, err.__cause__):
                     raise

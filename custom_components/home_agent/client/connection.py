@@ -5,8 +5,10 @@ than everything else in a request together, and are stricter than servers are. N
 it reads the whole body, however long it is, before it tells that there was one.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
+import time
 from typing import Any, cast
 
 from homeassistant.core import HomeAssistant, callback
@@ -19,7 +21,7 @@ from ..settings.endpoint import DEFAULT_API_VERSION, EndpointConfig, normalize_b
 from ..support.bounds import BodyTooLong, bounded, stream_of
 from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import dump
-from ..support.errors import LLMAuthError, LLMError
+from ..support.errors import LLMAuthError, LLMError, LLMLoadingError
 from .error_map import ErrorMap
 
 MAX_ERROR = 64 * 1024  # bytes of the body of an error that are read
@@ -70,6 +72,9 @@ MAX_RESPONSE = 32 * 2**20
 MAX_SECONDS = 1800.0  # of one answer, however busily it is sent
 MAX_LIST = 8 * 2**20  # bytes of a list of models
 MAX_LIST_SECONDS = 60.0
+LOADING_PAUSE, LONGEST_LOADING_PAUSE = 0.5, 5.0
+"""Seconds until a server that loads its model is asked again: the first time, and at most."""
+LOADING_GROWTH = 1.5
 
 _ANONYMOUS = dict.fromkeys(
     (
@@ -110,17 +115,18 @@ class Connection:
         self._root = str(self._client.base_url).rstrip("/")
         self._prepared = False
 
-    async def get(self, path: str) -> object:
-        """Return the JSON at a path, or the text of anything else. Raises `LLMError`."""
-        return await self._answer(path, await self.open(path))
+    async def get(self, path: str, patience: float = 0.0) -> object:
+        """Return the JSON at a path, or the text of anything else; `patience` as in `open`. Raises `LLMError`."""
+        return await self._answer(path, await self.open(path, patience=patience))
 
     async def ask(self, path: str, body: Mapping[str, Any]) -> object:
         """Send a question as JSON and return the answer like `get`. Raises `LLMError`."""
         return await self._answer(path, await self.open(path, dump(body)))
 
-    async def open(self, path: str, content: bytes | None = None) -> AsyncStream[object]:
+    async def open(self, path: str, content: bytes | None = None, *, patience: float = 0.0) -> AsyncStream[object]:
         """Send JSON, or ask for what is at a path, and return the open response: the library itself would read without end.
 
+        A server that loads its model refuses at once; it is asked again, at growing intervals, for `patience` seconds.
         Raises `LLMError`, whose cause is the library's `APIStatusError` for a refusal.
         """
         if not (self._key.isascii() and self._key.isprintable()):  # no header can carry it
@@ -132,10 +138,20 @@ class Connection:
         url = path if "://" in path else f"{self._root}{path}"
         options = {"headers": self._headers, "timeout": self._timeout}
         how: dict[str, Any] = {"cast_to": object, "options": options, "stream": True, "stream_cls": AsyncStream[object]}
-        with translated(self._errors):
-            if content is None:
-                return cast(AsyncStream[object], await self._client.get(url, **how))
-            return cast(AsyncStream[object], await self._client.post(url, content=content, **how))
+        began, pause = time.monotonic(), LOADING_PAUSE
+        while True:
+            try:
+                with translated(self._errors):
+                    if content is None:
+                        return cast(AsyncStream[object], await self._client.get(url, **how))
+                    return cast(AsyncStream[object], await self._client.post(url, content=content, **how))
+            except LLMLoadingError:
+                if (left := began + patience - time.monotonic()) <= 0:
+                    raise
+                if pause == LOADING_PAUSE:
+                    LOGGER.info("%s is loading its model, waiting for up to %.0f s", self._errors.endpoint, patience)
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * LOADING_GROWTH, LONGEST_LOADING_PAUSE)
 
     async def _answer(self, path: str, response: AsyncStream[object]) -> object:
         async with response, aclosing(read(response, self._errors, MAX_LIST, MAX_LIST_SECONDS)) as parts:

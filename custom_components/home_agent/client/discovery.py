@@ -15,13 +15,15 @@ from .connection import Connection
 from .error_map import ErrorMap
 
 TIMEOUT = 10.0  # seconds for everything
+PATIENT_SHARE = 0.8
+"""Of them, how long a model that is being loaded is waited for: that it is can still be said then."""
 _NO_CHAT = re.compile(r"embed|rerank|whisper|tts|dall-e|moderation|transcribe", re.IGNORECASE)
 
 
 async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list[str]:
     """Return the models an endpoint offers, whichever is configured, those that cannot chat last; empty when it offers none.
 
-    Raises `LLMAuthError` (the key), `LLMCertificateError`, `LLMConnectionError` (not reachable, or silent: its subclass
+    Raises `LLMAuthError` (the key), `LLMLoadingError`, `LLMCertificateError`, `LLMConnectionError` (not reachable, or silent: its subclass
     `LLMTimeoutError`), `LLMResponseError` (something answers that is no OpenAI-compatible server, or one that does not
     tell its models), and `LLMError` when the server itself fails.
     """
@@ -33,7 +35,7 @@ async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list
         async with asyncio.timeout(TIMEOUT):
             if path := preset_for(config.preset).key_check:
                 await _check_key(connection, path)
-            answer = await connection.get("/models")
+            answer = await connection.get("/models", TIMEOUT * PATIENT_SHARE)
     except TimeoutError as err:
         raise LLMTimeoutError(endpoint=title, detail="") from err
     models = _models(answer)

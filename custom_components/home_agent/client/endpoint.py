@@ -21,6 +21,7 @@ from ..support.errors import (
     LLMCertificateError,
     LLMConnectionError,
     LLMError,
+    LLMLoadingError,
     LLMModelNotFoundError,
     LLMRateLimitError,
     LLMTimeoutError,
@@ -36,6 +37,8 @@ from .model import Reply
 
 WINDOW_HOLDS = timedelta(days=1)
 """How long what was learned of a window counts: whoever runs the server may start it with another one."""
+LOADING_TAKES = timedelta(minutes=10)
+"""How long the largest model takes to be loaded; until then that is no failure of its server's."""
 SAVE_DELAY = 300  # seconds; nothing is lost that is not learned again
 NOTEWORTHY = 0.03  # change of the factor that is worth a write to a memory card
 SHORT_REQUEST = 1024  # tokens; no window is smaller, so one that was refused says nothing about it
@@ -143,6 +146,8 @@ class Endpoint:
         """Tokens that were too many for it, whatever anybody says about its window."""
         self._refused_until = dt_util.utcnow()
         """Later it is tried again: at worst one more request is refused."""
+        self._loading_since: datetime | None = None
+        """When it was first said that the model is being loaded, and nothing else since."""
 
     @property
     def window(self) -> int:
@@ -164,7 +169,7 @@ class Endpoint:
         if stats.failures_in_a_row:
             self._breaker.succeeded()
             async_recovered(self._hass, self.config)
-        stats.failures_in_a_row = 0
+        stats.failures_in_a_row, self._loading_since = 0, None
         stats.requests += 1
         stats.first_delta_ms, stats.duration_ms = reply.first_delta_ms, duration_ms
         stats.last_success = now = dt_util.utcnow()
@@ -179,8 +184,17 @@ class Endpoint:
 
     @callback
     def async_failed(self, error: LLMError) -> None:
-        """Take note of a request that failed, however; raise what needs the owner."""
+        """Take note of a request that failed, however; raise what needs the owner.
+
+        A model that is being loaded is a failure only when that does not come to an end.
+        """
         self.stats.requests += 1
+        if isinstance(error, LLMLoadingError):
+            self._loading_since = self._loading_since or dt_util.utcnow()
+            if dt_util.utcnow() - self._loading_since < LOADING_TAKES:
+                return
+        else:
+            self._loading_since = None
         # without the server's words: some repeat what they were sent
         is_outage = self._breaker.failed(f"{type(error).__name__} ({error.translation_key})")
         self.stats.failures_in_a_row = self._breaker.failures
@@ -235,6 +249,8 @@ def async_keeps_failing(hass: HomeAssistant, config: EndpointConfig, error: LLME
     match error:
         case LLMCertificateError():
             key = issues.CERTIFICATE
+        case LLMLoadingError():
+            key = issues.LOADING
         case LLMTimeoutError():
             key = issues.SILENT
         case LLMConnectionError():

@@ -21,6 +21,7 @@ from ..support.errors import (
     LLMContextLengthError,
     LLMEndlessError,
     LLMError,
+    LLMLoadingError,
     LLMModelNotFoundError,
     LLMNoConnectionError,
     LLMRateLimitError,
@@ -52,6 +53,15 @@ _MODEL = re.compile(
     r"|model_not_found|(unknown|invalid|no such) model|not a valid model|no models? loaded|DeploymentNotFound",
     re.IGNORECASE | re.DOTALL,
 )
+_LOADING = re.compile(
+    r"\bloading model\b|\bmodel\b.{0,120}\b(is|still|being|currently) (being )?load(ing|ed)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""llama.cpp and what it is built into (Ollama's runner, proxies that repeat it); text-generation-inference."""
+_BROKEN = re.compile(
+    r"\b(errors?|failed|failure|exception|cannot|unable|timed out|aborted|crashed)\b|n't\b", re.IGNORECASE
+)
+"""In what a server says of a model that it tried to load and could not."""
 _KEY = re.compile(
     r"(invalid|incorrect|missing|expired).{0,30}api[ _-]?key|api[ _-]?key.{0,30}(not valid|invalid|expired)",
     re.IGNORECASE,
@@ -130,13 +140,15 @@ class ErrorMap:
 def _error_class(status: int, said: str) -> type[LLMError]:
     if status in {0, 400, 413, 422, 500} and _CONTEXT.search(said):
         return LLMContextLengthError
+    if status in {0, 500, 503} and _LOADING.search(said) and not _BROKEN.search(said):
+        return LLMLoadingError
     if status in {0, 400, 403, 404} and _MODEL.search(said):
         return LLMModelNotFoundError
     if status in {401, 403} or (status in {0, 400} and _KEY.search(said)):
         return LLMAuthError
     if status == 408:
         return LLMTimeoutError
-    if status in {502, 503, 504}:  # a gateway in front of an endpoint that is away, or a model that is loading
+    if status in {502, 503, 504}:  # a gateway in front of an endpoint that is away
         return LLMConnectionError
     return LLMError if status >= 500 else LLMResponseError
 
@@ -158,7 +170,7 @@ def wait_before_retry(error: LLMError, *, default: float, limit: float) -> float
     """Return the seconds after which a failed request may be tried once more, None when that is no use.
 
     Only what may pass by itself is tried again: connection errors, errors of the server, too many requests. Not
-    time-outs: whoever talks has waited long enough.
+    time-outs: whoever talks has waited long enough. Nor a model that is being loaded: that was waited for (connection.py).
     """
     if isinstance(error, LLMRateLimitError):
         wait = default if error.retry_after is None else error.retry_after

@@ -35,6 +35,8 @@ _LEAST, _MOST = 0.4, 2.5
 _LEARNING = 0.3  # share of a new measurement
 _MIN_MEASURE = 50  # tokens below which a measurement says nothing
 
+PATIENCE = 30.0  # seconds; whoever talks does not wait longer without a word
+
 type Message = dict[str, Any]
 """One message as it goes over the wire (OpenAI chat completions)."""
 
@@ -92,6 +94,8 @@ class ChatRequest:
     response_format: Mapping[str, Any] | None = None
     stream: bool = True
     conversation_id: str | None = None
+    patience: float = PATIENCE
+    """Seconds for which a model that is being loaded is waited for."""
 
 
 @dataclass(slots=True)

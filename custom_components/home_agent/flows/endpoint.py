@@ -43,6 +43,7 @@ from ..support.errors import (
     LLMCertificateError,
     LLMConnectionError,
     LLMError,
+    LLMLoadingError,
     LLMModelNotFoundError,
     LLMRateLimitError,
     LLMResponseError,
@@ -97,6 +98,7 @@ def preset_fields(*, or_none: bool) -> dict[probatio.Marker, Any]:
 
 ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMAuthError, "invalid_auth"),
+    (LLMLoadingError, "model_loading"),
     (LLMTimeoutError, "timeout_connect"),
     (LLMCertificateError, "certificate"),
     (LLMConnectionError, "cannot_connect"),

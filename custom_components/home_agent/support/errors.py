@@ -5,6 +5,7 @@ HomeAgentError
 │   ├── LLMConnectionError     not reachable, connection lost
 │   │   ├── LLMTimeoutError      silent for too long
 │   │   └── LLMCertificateError  the certificate was refused
+│   ├── LLMLoadingError        it is there, its model is being loaded
 │   ├── LLMAuthError           the key was refused
 │   ├── LLMRateLimitError      too many requests, or no credit left
 │   ├── LLMModelNotFoundError  the endpoint does not know the model
@@ -82,6 +83,12 @@ class LLMCertificateError(LLMConnectionError):
     """The endpoint's certificate was refused."""
 
     key = "llm_certificate"
+
+
+class LLMLoadingError(LLMError):
+    """The endpoint is there and loads its model: it will answer, but not yet."""
+
+    key = "llm_loading"
 
 
 class LLMAuthError(LLMError):

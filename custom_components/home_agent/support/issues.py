@@ -18,6 +18,7 @@ from .storage import Trouble
 
 UNREACHABLE = "endpoint_unreachable"
 SILENT = "endpoint_silent"
+LOADING = "endpoint_loading"
 CERTIFICATE = "endpoint_certificate"
 NO_CREDIT = "endpoint_no_credit"
 RATE_LIMIT = "endpoint_rate_limit"
@@ -43,7 +44,7 @@ FILE_NEWER = Trouble.NEWER.value
 FILE_UNREADABLE = Trouble.UNREADABLE.value
 FILE_UNWRITABLE = Trouble.UNWRITABLE.value
 
-OF_ENDPOINT = (UNREACHABLE, SILENT, CERTIFICATE, NO_CREDIT, RATE_LIMIT, FAILING, MODEL_MISSING)
+OF_ENDPOINT = (UNREACHABLE, SILENT, LOADING, CERTIFICATE, NO_CREDIT, RATE_LIMIT, FAILING, MODEL_MISSING)
 
 _BELONGS_TO_ENTRY = "config_entry_id" in signature(ir.async_create_issue).parameters
 """Newer releases of Home Assistant show an issue at its integration."""

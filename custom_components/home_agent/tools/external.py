@@ -32,6 +32,8 @@ DEFAULT_DESCRIPTION = (
 )
 FAILED = "Failed to query external LLM: {detail}"
 MAX_ANSWER = 16_000  # characters
+PATIENT_SHARE = 0.5
+"""Of the time of a call, what may be spent on waiting for a model that is being loaded: the rest is for its answer."""
 
 WIRE: JsonObjectType = {
     "type": "object",
@@ -84,7 +86,11 @@ class QueryExternalLLM(HomeAgentTool):
         turn.record.used_external_llm = True
         reply = Reply()
         started = turn.record.duration_ms
-        request = ChatRequest(messages=self._messages(args, turn.profile), stream=turn.profile.streaming)
+        request = ChatRequest(
+            messages=self._messages(args, turn.profile),
+            stream=turn.profile.streaming,
+            patience=turn.profile.tool_timeout * PATIENT_SHARE,
+        )
         try:
             answer = await self._async_answer(request, reply)
         except asyncio.CancelledError:
