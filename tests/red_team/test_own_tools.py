@@ -81,16 +81,32 @@ PLACES: dict[str, dict[str, Any]] = {
         "body": "q={{ b }}",
         "content_type": "Application/X-WWW-Form-UrlEncoded",
     },
+    "GraphQL": {"method": "POST", "body": 'query { user(id: "{{ b }}") }', "content_type": "application/graphql"},
+    "GraphQL in JSON": {"method": "POST", "body": {"query": '{ user(id: "{{ b }}") }'}},
+    "GraphQL in the query": {"query": {"query": '{ user(id: "{{ b }}") }'}},
+    "YAML": {"method": "POST", "body": "name: {{ b }}", "content_type": "application/yaml"},
+    "CSV": {"method": "POST", "body": "{{ b }},user", "content_type": "text/csv"},
+    "multipart": {"method": "POST", "body": "--x\r\n\r\n{{ b }}\r\n--x--", "content_type": "multipart/form-data"},
+    "cookie": {"headers": {"Cookie": "room={{ b }}", "Authorization": "Bearer {{ secrets.key }}"}},
 }
+ENCODED_BY_NOTHING = ("GraphQL", "GraphQL in JSON", "GraphQL in the query", "YAML", "CSV", "multipart", "cookie")
 
 
 @pytest.mark.parametrize(
-    "value", ["x\r\nX-Injected: 1\r\n\r\nGET /admin HTTP/1.1", "1&admin=true\n", '","admin":true,"x":"']
+    "value",
+    [
+        "x\r\nX-Injected: 1\r\n\r\nGET /admin HTTP/1.1",
+        "1&admin=true\n",
+        '","admin":true,"x":"',
+        '1") { admin } #',
+        "x; admin=true",
+    ],
 )
-@pytest.mark.parametrize("handler", PLACES.values(), ids=PLACES.keys())
+@pytest.mark.parametrize("place", PLACES)
 async def test_a_value_elsewhere(
-    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, handler: dict[str, Any], value: str
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, place: str, value: str
 ) -> None:
+    handler = PLACES[place]
     await start(yaml=rest(witness, **handler))
     witness.server.respond(lambda body: text("That didn't work."))
     witness.server.plan(tool_call("ask", {"a": "x", "b": value}))
@@ -99,6 +115,7 @@ async def test_a_value_elsewhere(
         assert "admin=true" not in asked.target
         if "urlencoded" in handler.get("content_type", "").casefold():
             assert list(asked.form) == ["q"]
+    assert place not in ENCODED_BY_NOTHING or not witness.mine.asked
 
 
 MORE: dict[str, dict[str, Any]] = {

@@ -19,8 +19,15 @@ type Encode = Callable[[object], str]
 """Turns what a template prints into the text that is sent; raises `ToolRefusal` for what cannot stand there."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_WORD = re.compile(r"[\w.@+-]*")
+_WORDS = re.compile(r"[\w .@+-]*")
+_MOMENT = re.compile(
+    r"(?<![\w:-])(?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?(?![\w:-])"
+)
+"""A time, with its day or without."""
 _DOTS = frozenset({".", ".."})
 _MAX_UNQUOTE = 5  # times; deeper than any server goes
+MAX_TOLD = 100  # characters of a value that is refused
 _URL_SAFE = "/?=&+%:@!$'()*,;~"
 """What may stand unquoted in what the owner wrote of a URL."""
 
@@ -74,6 +81,18 @@ def for_header(value: object) -> str:
 def for_xml(value: object) -> str:
     """Encode for XML and HTML."""
     return html.escape(plain(value))
+
+
+def for_unknown(value: object, *, blanks: bool = False) -> str:
+    """Refuse what could be more than a value in a format that is not known here: marks, separators, line breaks.
+
+    Letters, digits, `. _ - + @` and times pass, with `blanks` those as well: formats where a blank separates nothing.
+    """
+    text = plain(value)
+    if not (_WORDS if blanks else _WORD).fullmatch(_MOMENT.sub("", text)):
+        allowed = "letters, digits, blanks and . _ - + @" if blanks else "letters, digits and . _ - + @"
+        raise ToolRefusal(f"A value may have only {allowed} in it here: {text[:MAX_TOLD]!r}.")
+    return text
 
 
 def check_path(path: str) -> str:

@@ -158,6 +158,97 @@ async def test_a_form_of_several_fields_in_another_spelling(
     assert server.last.form == {"a": ["x&n=2"], "n": ["1"]}
 
 
+OTHERS: list[Any] = [
+    pytest.param("content_type: application/graphql", "{ user(id: {{ a }}) { name } }", id="GraphQL"),
+    pytest.param("content_type: Application/YAML", "name: {{ a }}", id="YAML"),
+    pytest.param("content_type: text/csv; charset=utf-8", "{{ a }},1", id="CSV"),
+    pytest.param("content_type: multipart/form-data; boundary=x", "--x: {{ a }}", id="multipart"),
+    pytest.param("content_type: application/sql", "SELECT {{ a }}", id="SQL"),
+    pytest.param("headers: {Content-Type: application/vnd.something}", "<<{{ a }}>>", id="unknown"),
+]
+
+
+@pytest.mark.parametrize(("how", "body"), OTHERS)
+@pytest.mark.parametrize(
+    "value",
+    ["1) { password } #", 'x", admin: "1', "x: y", "x\nadmin: true", "x,admin", "x;y", "{x}", "[x]", "x'y", "x\ty", "x:y",
+     "a1:2", "12:30:x", "\r\n--x--", "x\\y", "x%y", "x=y"],
+)  # fmt: skip
+async def test_a_value_breaks_out_of_no_body(
+    server: RestServer, write_yaml: WriteYaml, run: Run, how: str, body: str, value: str
+) -> None:
+    await write_yaml(tool(server, f"method: POST\n{how}\nbody: '{body}'"))
+    result = await run("ask", a=value)
+    assert result["success"] is False
+    assert "may have only letters" in str(result["error"])
+    assert not server.asked
+
+
+@pytest.mark.parametrize(("how", "body"), OTHERS)
+@pytest.mark.parametrize(
+    "value", ["living_room-2", "Küche", "-21.5", "anna@example.com", "12:30", "2026-11-22T08:15:00+01:00"]
+)
+async def test_what_is_a_value_everywhere_is_sent(
+    server: RestServer, write_yaml: WriteYaml, run: Run, how: str, body: str, value: str
+) -> None:
+    await write_yaml(tool(server, f"method: POST\n{how}\nbody: '{body}'"))
+    assert (await run("ask", a=value))["success"]
+    assert server.last.body.decode() == body.replace("{{ a }}", value)
+
+
+async def test_blanks_stand_where_they_separate_nothing(server: RestServer, write_yaml: WriteYaml, run: Run) -> None:
+    for content_type, is_sent in (("text/csv", True), ("text/yaml", True), ("application/graphql", False)):
+        await write_yaml(tool(server, f"method: POST\ncontent_type: {content_type}\nbody: 'x {{{{ a }}}}'"))
+        assert (await run("ask", a="Living room"))["success"] is is_sent
+
+
+async def test_what_the_owner_leaves_to_a_value_may_be_anything(
+    server: RestServer, write_yaml: WriteYaml, run: Run
+) -> None:
+    said = "two\nlines: {}"
+    for content_type, body in (("text/csv", "{{ a }}"), ("text/plain", "said: {{ a }}")):
+        await write_yaml(tool(server, f"method: POST\ncontent_type: {content_type}\nbody: '{body}'"))
+        assert (await run("ask", a=said))["success"]
+        assert server.last.body.decode() == body.replace("{{ a }}", said)
+
+
+@pytest.mark.parametrize("value", ["x; admin=1", "x, y", "x y", 'x"', "x=y"])
+async def test_a_value_breaks_out_of_no_cookie(server: RestServer, write_yaml: WriteYaml, run: Run, value: str) -> None:
+    await write_yaml(tool(server, 'headers: {cookie: "room={{ a }}; key={{ secrets.api_key }}"}'))
+    assert not (await run("ask", a=value))["success"]
+    assert not server.asked
+    assert (await run("ask", a="kitchen"))["success"]
+    assert server.last.headers["cookie"] == "room=kitchen; key=sk-very-secret"
+
+
+GRAPHQL = 'query: "query { user(id: \\"{{ a }}\\") { name } }"'
+
+
+@pytest.mark.parametrize(
+    "handler", [f"method: POST\nbody: {{{GRAPHQL}}}", f"query: {{{GRAPHQL}}}"], ids=["body", "URL"]
+)
+async def test_a_query_in_graphql_takes_values_and_variables_take_anything(
+    server: RestServer, write_yaml: WriteYaml, run: Run, handler: str
+) -> None:
+    await write_yaml(tool(server, handler))
+    assert not (await run("ask", a='1") { password } #'))["success"]
+    assert not server.asked
+    assert (await run("ask", a="user-1"))["success"]
+    variables = 'method: POST\nbody: {query: "query($id: ID) { user(id: $id) { name } }", variables: {id: "{{ a }}"}}'
+    await write_yaml(tool(server, variables))
+    assert (await run("ask", a='1") { password } #'))["success"]
+    assert (
+        server.last.body
+        == b'{"query":"query($id: ID) { user(id: $id) { name } }","variables":{"id":"1\\") { password } #"}}'
+    )
+    await write_yaml(tool(server, "", path="/v1?query={user(id:{{ a }}){name}}"))
+    assert not (await run("ask", a="1){password}#"))["success"]
+    assert (await run("ask", a="a+b"))["success"]
+    assert server.last.target == "/v1?query=%7Buser(id:a%2Bb)%7Bname%7D%7D"
+    await write_yaml(tool(server, 'method: POST\nbody: {query: "weather in {{ a }}"}'))  # a query of another kind
+    assert (await run("ask", a='"New York"'))["success"]
+
+
 async def test_numbers_in_words_are_read_and_unknown_parameters_refused(
     server: RestServer, write_yaml: WriteYaml, run: Run
 ) -> None:

@@ -3,9 +3,10 @@
 import codecs
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 import re
-from typing import Any, override
+from typing import Any, TypeIs, override
 from urllib.parse import parse_qsl
 
 from aiohttp import hdrs
@@ -22,6 +23,7 @@ from ...support.encoding import (
     for_header,
     for_path,
     for_query,
+    for_unknown,
     for_xml,
     owners_text,
     plain,
@@ -39,7 +41,13 @@ DEFAULT_TIMEOUT = 30.0  # seconds (S1-42)
 MAX_EXCERPT = 300  # characters of an error page that a model is told
 MARGIN = 0.25  # seconds before the policy would give up: we can say more about what happened
 _READING = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
-_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+_JSON, _FORM, _PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
+_BLANKS = re.compile(r".*\b(csv|yaml|yml)|multipart/.*|text/tab-separated-values")
+"""Types in which a blank separates nothing."""
+_TEMPLATES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_COOKIE = "cookie"
+_QUERY = "query"
+"""The key under which JSON carries a query in GraphQL, whose values belong into `variables`."""
 _SERVER = re.compile(r"(https?://[^/?#{}\s\\]+)(?:$|(?=[/?#]))", re.IGNORECASE)
 _OUTSIDE_MARKS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|([?#])", re.DOTALL)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -83,10 +91,13 @@ class RequestTemplate:
     def request(self, values: Values) -> HttpRequest:
         """Return the request of one call. Raises `ToolRefusal` for values that cannot be sent."""
         path = check_path(owners_text(self.path.text(values, for_path)))
-        parameters = render_tree(self.query, values)
+        parameters = _rendered(self.query, values)
         assert isinstance(parameters, dict)  # a mapping stays one
-        query = [owners_text(self.query_in_url.text(values, for_query)), query_string(parameters)]
-        headers = {name: for_header(text.text(values, for_header)) for name, text in self.headers.items()}
+        in_url = self.query_in_url
+        checked = _for_unknown(in_url) if _is_graphql(in_url) else plain
+        quoted = in_url.text(values, lambda value: for_query(checked(value)))
+        query = [owners_text(quoted), query_string(parameters)]
+        headers = {name: for_header(text.text(values, _for_header(name, text))) for name, text in self.headers.items()}
         body = self._body(values)
         if body is not None:
             headers.setdefault(hdrs.CONTENT_TYPE, self.content_type)
@@ -110,8 +121,8 @@ class RequestTemplate:
         if self.body is None:
             return None
         if isinstance(self.body, Text) and not _is_json(self.content_type):
-            return self.body.text(values, _encoder(self.content_type)).encode()
-        rendered = render_tree(self.body, values)
+            return self.body.text(values, _encoder(self.content_type, self.body)).encode()
+        rendered = _rendered(self.body, values)
         if _media_type(self.content_type) == _FORM and isinstance(rendered, dict):
             return query_string(rendered).encode()
         return dump(rendered)
@@ -221,11 +232,40 @@ def _structured(body: object, content_type: str) -> object:
     return body
 
 
-def _encoder(content_type: str) -> Encode:
+def _encoder(content_type: str, body: Text) -> Encode:
+    """Return what a value becomes in a text: encoded where the type says how, else refused when it could be more than a value."""
     media_type = _media_type(content_type)
     if media_type == _FORM:
         return for_query
-    return for_xml if "xml" in media_type or "html" in media_type else plain
+    if "xml" in media_type or "html" in media_type:
+        return for_xml
+    if media_type == _PLAIN or body.native:  # no marks of its own, or nothing of the owner's around the value
+        return plain
+    return _for_unknown(body, blanks=_BLANKS.fullmatch(media_type) is not None)
+
+
+def _for_header(name: str, text: Text) -> Encode:
+    """Return what a value becomes in a header; a cookie ends where the next one begins."""
+    return _for_unknown(text) if name.casefold() == _COOKIE else for_header
+
+
+def _for_unknown(text: Text, *, blanks: bool = False) -> Encode:
+    """Return what a value becomes where nothing encodes it; the owner's secrets are the owner's text."""
+    known, check = text.templates.secret_values, partial(for_unknown, blanks=blanks)
+    return lambda value: plain(value) if value in known else check(value)
+
+
+def _rendered(tree: Tree, values: Values) -> JsonValueType:
+    """Return a value with its templates rendered; a query in GraphQL takes no value that could be a part of it."""
+    rendered = render_tree(tree, values)
+    if isinstance(tree, dict) and isinstance(rendered, dict) and _is_graphql(query := tree.get(_QUERY)):
+        rendered[_QUERY] = query.text(values, _for_unknown(query))
+    return rendered
+
+
+def _is_graphql(tree: Tree) -> TypeIs[Text]:
+    """Return whether a value is a query in GraphQL with templates in it."""
+    return isinstance(tree, Text) and tree.template is not None and "{" in _TEMPLATES.sub("", tree.source)
 
 
 def _literals(name: str, tree: Tree) -> Iterator[str]:

@@ -68,6 +68,11 @@ class Templates:
         states = self._environment.globals["states"]
         self._environment.globals["states"] = ToldStates(hass, states, self._is_written)
 
+    @property
+    def secret_values(self) -> Collection[object]:
+        """The owner's secrets as they are printed."""
+        return self._secrets.values.values()
+
     def compile(self, source: str, names: Collection[str], at: tuple[str | int, ...]) -> Text:
         """Return a template that may use `names`. Raises `CustomToolError`, whose path is `at`."""
         if not any(mark in source for mark in _MARKS):
