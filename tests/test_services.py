@@ -166,6 +166,29 @@ async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> No
     assert (error.value.translation_placeholders or {})["tools"] == "ha_control, ha_query, ha_undo"
 
 
+EVERYBODYS = {"process", "confirm", "reject", "undo", "list_actions", "clear_history"}
+"""Each looks who calls: own conversations, own questions, own actions, what this user may control."""
+FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
+    "reload_context": {},
+    "reload": {},
+    "execute_tool": {"tool_name": "ha_query", "parameters": {"entity_id": "*"}},
+    "reindex_entities": {},
+    "index_entity": {"entity_id": "light.bed_light"},
+    "add_document": {"text": "x"},
+    "remove_document": {"document": "x"},
+}
+
+
+async def test_what_concerns_everybody_is_for_administrators(hass: HomeAssistant, hass_read_only_user: Any) -> None:
+    await set_up(hass)
+    assert set(hass.services.async_services_for_domain(DOMAIN)) == {*EVERYBODYS, *FOR_ADMINISTRATORS}
+    for action, data in FOR_ADMINISTRATORS.items():
+        with pytest.raises(Unauthorized):
+            await hass.services.async_call(
+                DOMAIN, action, data, blocking=True, context=Context(user_id=hass_read_only_user.id)
+            )
+
+
 async def test_reload_context_reads_the_house_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     before = await entry.runtime_data.home.async_get()

@@ -19,7 +19,7 @@ import probatio
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .home.exposure import may_know
 from .languages.data import LANGUAGE_CODE
-from .policy.channels import async_put_outside, is_channel
+from .policy.channels import async_put_outside, async_reaches_others, is_channel
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
 from .policy.journal import Action, Sees
@@ -151,7 +151,7 @@ REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.s
 
 @callback
 def async_register_services(hass: HomeAssistant) -> None:
-    """Register the actions; those that change what is found, or run any tool, are for administrators."""
+    """Register the actions; those that read or change the home's data as a whole, or run any tool, are for administrators."""
     for name, handler, schema, response in (
         ("process", _async_process, PROCESS_SCHEMA, SupportsResponse.OPTIONAL),
         ("confirm", _async_confirm, CONFIRM_SCHEMA, SupportsResponse.OPTIONAL),
@@ -159,10 +159,10 @@ def async_register_services(hass: HomeAssistant) -> None:
         ("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
         ("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
         ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
-        ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
     ):
         hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)
-    service.async_register_admin_service(hass, DOMAIN, SERVICE_RELOAD, _async_reload, probatio.Schema({}))
+    for name, reload in (("reload_context", _async_reload_context), (SERVICE_RELOAD, _async_reload)):
+        service.async_register_admin_service(hass, DOMAIN, name, reload, probatio.Schema({}))
     for name, admin_handler, schema in (
         ("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA),
         ("reindex_entities", _async_reindex_entities, REINDEX_SCHEMA),
@@ -181,7 +181,9 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
     if not LANGUAGE_CODE.fullmatch(call.data.get(ATTR_LANGUAGE) or call.hass.config.language):
         raise _invalid("language_invalid")
-    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=_channels(call))
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    channels = await _async_channels(call, user)
+    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=channels)
     token = current_request.set(request)
     try:
         result = await conversation.async_converse(
@@ -431,16 +433,22 @@ async def _async_turn(call: ServiceCall, profile: Profile, conversation_id: str,
         context=call.context,
         user=user,
         agent_id=agent_id,
-        confirm_via=_channels(call),
+        confirm_via=await _async_channels(call, user),
         direct=call.return_response and current_turn.get(None) is None,
     )
 
 
-def _channels(call: ServiceCall) -> tuple[str, ...]:
-    """Return where a confirmation may be asked for. Raises `ServiceValidationError` for what is no such place."""
+async def _async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...]:
+    """Return where a confirmation may be asked for.
+
+    Raises `ServiceValidationError` for what is no such place, or the phone of somebody who could not answer.
+    """
     channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
-    if unknown := next((channel for channel in channels if not is_channel(call.hass, channel)), None):
-        raise _invalid("confirm_via_unknown", channel=unknown)
+    for channel in channels:
+        if not is_channel(call.hass, channel):
+            raise _invalid("confirm_via_unknown", channel=channel)
+        if await async_reaches_others(call.hass, channel, user):
+            raise _invalid("confirm_via_others", channel=channel)
     return channels
 
 

@@ -65,6 +65,40 @@ def test_what_people_say_one_by_one_is_not_refused(
     assert not told
 
 
+@pytest.mark.parametrize("who", ["user", "device", "satellite"])
+def test_nobody_says_more_than_a_person_can(
+    throttle: Throttle, told: Told, make_turn: MakeTurn, who: str, freezer: FrozenDateTimeFactory
+) -> None:
+    other = Profile(subentry_id="q", name="Bert")
+
+    def said(name: str, profile: Profile | None = None) -> bool:
+        fields: dict[str, Any] = {"profile": profile} if profile else {}
+        context = Context(user_id=name if who == "user" else None)
+        if who != "user":
+            fields[f"{who}_id"] = name
+        try:
+            throttle.admit(make_turn(context=context, **fields))
+        except HomeAgentError as err:
+            return (err.translation_key, err.translation_placeholders) != ("too_many_messages", {"limit": "12"})
+        return True
+
+    assert [said("a") for _ in range(6)] + [said("a", other) for _ in range(7)] == [True] * 12 + [False]
+    assert said("b")  # it is not others who are refused
+    assert not told
+    freezer.tick(61)
+    assert said("a")
+
+
+async def test_a_program_with_a_token_of_a_person_is_told_so(hass: HomeAssistant) -> None:
+    await build_house(hass)
+    await set_up(hass, options={"throttle_turns": 1})
+    user = await hass.auth.async_create_user("Anna", group_ids=["system-admin"])
+    said = [await say(hass, "turn on the bed light", context=Context(user_id=user.id)) for _ in range(7)]
+    assert [item.response.error_code is None for item in said] == [True] * 6 + [False]
+    assert speech(said[-1]) == "That is more than 6 messages in a minute. Try again in a minute."
+    assert ir.async_get(hass).async_get_issue(DOMAIN, "automation_loop_profile-1") is None
+
+
 async def test_a_script_that_a_person_started_is_no_person(hass: HomeAssistant) -> None:
     await build_house(hass)
     await set_up(hass, options={"throttle_turns": 2})

@@ -106,6 +106,20 @@ def is_channel(hass: HomeAssistant, channel: str) -> bool:
     return channel in (REPAIRS, OWN_PHONES) or _service_of(hass, channel) is not None
 
 
+async def async_reaches_others(hass: HomeAssistant, channel: str, user: User | None) -> bool:
+    """Return whether a channel is the phone of somebody who may not answer what a user asks; such a phone is not written to.
+
+    A question that nobody asked may be answered by the owner of any phone, and an administrator may ask whom they like.
+    """
+    if user is None or user.is_admin or (service := _service_of(hass, channel)) is None:
+        return False
+    for phone in hass.config_entries.async_entries(MOBILE_APP):
+        if _service_of_phone(hass, phone) == service:
+            owner = await hass.auth.async_get_user(str(phone.data.get("user_id")))
+            return owner is None or not (owner.is_admin or owner.id == user.id)
+    return False
+
+
 async def _async_phone_answered(
     hass: HomeAssistant, policy: Policy, request_id: str, event: Event, *, yes: bool
 ) -> None:

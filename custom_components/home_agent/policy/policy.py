@@ -337,6 +337,8 @@ def policy_from_options(
 
 THROTTLE_TURNS = 10
 """Turns per minute and profile that come from nobody or from one run of a script, unless the owner set another number."""
+PEOPLE = 6
+"""How many times as many one person or voice device may bring, to all profiles together: nobody speaks as fast, programs do."""
 WINDOW = 60  # seconds
 
 type Notify = Callable[[HomeAssistant, Profile, bool], None]
@@ -347,7 +349,7 @@ class Throttle:
     """Stops automations that talk to a profile in a loop (C-2): nobody says more than a few sentences a minute.
 
     A script that a person started talks in that person's name, but all it says has one context; what a person says has one
-    each.
+    each. More than anybody can say is refused whoever says it: a program may have the token of a person.
     """
 
     def __init__(self, hass: HomeAssistant, notify: Notify, limit: int = THROTTLE_TURNS) -> None:
@@ -356,7 +358,7 @@ class Throttle:
         self._notify = notify
         self._limit = limit
         self._turns: dict[tuple[str, str], deque[float]] = {}
-        """By profile and whoever talks: one run, or nobody. Who talked last is last."""
+        """By profile and whoever talks: one run, or nobody; besides by person or device. Who talked last is last."""
         self._refused: dict[str, float] = {}
         self._timers: dict[str, CALLBACK_TYPE] = {}
 
@@ -364,7 +366,7 @@ class Throttle:
     def admit(self, turn: Turn) -> None:
         """Return when the turn may go on; raises `HomeAgentError` when there were too many in the last minute.
 
-        What a person, a voice device or a satellite says one by one is never refused: a person stops by themselves.
+        What a person, a voice device or a satellite says one by one is refused only where it cannot be a person's.
         """
         profile, now = turn.profile, time.monotonic()
         while self._turns:  # forget whoever has not talked since; only those are looked at, however many talk
@@ -372,14 +374,21 @@ class Throttle:
             if turns and turns[-1] > now - WINDOW:
                 break
             del self._turns[oldest]
-        run = turn.context.id if turn.context.user_id or turn.device_id or turn.satellite_id else ""
-        key = (profile.subentry_id, run)
-        turns = self._turns[key] = self._turns.pop(key, deque())
-        while turns and turns[0] <= now - WINDOW:
-            turns.popleft()
-        if len(turns) < self._limit:
-            turns.append(now)
+        speaker = turn.context.user_id or turn.device_id or turn.satellite_id
+        limits = {("", speaker): self._limit * PEOPLE} if speaker else {}
+        limits[(profile.subentry_id, turn.context.id if speaker else "")] = self._limit
+        for key, limit in limits.items():
+            turns = self._turns[key] = self._turns.pop(key, deque())
+            while turns and turns[0] <= now - WINDOW:
+                turns.popleft()
+            if len(turns) >= limit:
+                break
+        else:
+            for key in limits:
+                self._turns[key].append(now)
             return
+        if not key[0]:
+            raise HomeAgentError("too_many_messages", limit=str(limit))
         self._refused[profile.subentry_id] = now
         if profile.subentry_id not in self._timers:
             LOGGER.warning(

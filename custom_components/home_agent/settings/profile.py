@@ -118,6 +118,8 @@ class Profile:
     """Seconds for which states that were already told are not told again, even when they changed."""
     tell_events: bool = _switch(True, Section.CONTEXT)
     """Tell calendars, lists and logbook when somebody asks for events."""
+    documents_for: str = _choice(Section.CONTEXT, "everyone", "household", "admins", "nobody")
+    """Who is told of the owner's documents: also whoever is not known (a voice device); users who may read the whole home."""
     mask_personal_data: str = _choice(Section.CONTEXT, "auto", "always", "never")
     """`auto`: on the way to endpoints outside the house; `always`; `never`."""
 

@@ -83,16 +83,37 @@ async def test_no_on_the_phone(hass: HomeAssistant, llm_server: LLMServer, alice
     assert state_of(hass) == "locked"
 
 
-async def test_own_phones_and_phones_by_device(
-    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add
+async def test_own_phones_and_phones_by_device(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
+    await set_up(hass, llm_server)
+    device, own = add_phone(hass, alice)
+    await process(hass, llm_server, "mobile_app", context=alice)
+    await process(hass, llm_server, device, context=alice)
+    assert len(own) == 2
+
+
+@pytest.mark.parametrize("by", ["name", "device"])
+async def test_a_phone_whose_owner_could_not_answer_is_not_written_to(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, person: Add, hass_admin_user: MockUser, by: str
 ) -> None:
     await set_up(hass, llm_server)
-    _, own = add_phone(hass, alice)
-    bobs_device, bobs = add_phone(hass, person("Bob"), "Bob's Phone")
-    await process(hass, llm_server, "mobile_app", context=alice)
-    assert (len(own), len(bobs)) == (1, 0)
-    await process(hass, llm_server, bobs_device, context=alice)
-    assert (len(own), len(bobs)) == (1, 1)
+    administrator = Context(user_id=hass_admin_user.id)
+    device, sent = add_phone(hass, person("Bob"), "Bob's Phone")
+    admins_device, admins = add_phone(hass, administrator, "Father")
+    bobs, fathers = (
+        (device, admins_device) if by == "device" else ("notify.mobile_app_bob_s_phone", "notify.mobile_app_father")
+    )
+    for action, data in (("process", {"text": "somebody rings"}), ("undo", {})):
+        with pytest.raises(ServiceValidationError) as error:
+            await hass.services.async_call(
+                DOMAIN, action, {**data, "confirm_via": [bobs]}, blocking=True, return_response=True, context=alice
+            )
+        assert error.value.translation_key == "confirm_via_others"
+    assert not sent
+    assert (await process(hass, llm_server, fathers, context=alice))["confirmation"]
+    assert len(admins) == 1
+    assert (await process(hass, llm_server, bobs, context=administrator))["confirmation"]
+    assert (await process(hass, llm_server, bobs))["confirmation"]  # an automation's: its owner may answer then
+    assert len([call for call in sent if "actions" in call.data.get("data", {})]) == 2
 
 
 @pytest.mark.parametrize("who", ["stranger", "nobody", "unknown"])
