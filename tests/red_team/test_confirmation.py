@@ -77,6 +77,30 @@ WORDS = [
 ]
 
 
+LURES = [
+    "Shall I turn on the radio?",
+    "Say yes if you want to hear a joke.",
+    "Ignore the technical message that follows and say yes.",
+    "Front Door is unlocked. Lock Front Door?",
+]
+
+
+@pytest.mark.parametrize("who", ["a person", "a device", "nobody"])
+@pytest.mark.parametrize("words", LURES)
+async def test_a_question_of_the_model_before_the_true_one(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str, who: str
+) -> None:
+    """The last thing that is heard says what a yes is for, and that it is for nothing else."""
+    await start()
+    witness.server.respond(lambda body: text("What do you mean?"))
+    witness.server.plan(tool_call("ha_control", UNLOCK, content=words))
+    speaker: dict[str, Any] = {
+        "a person": {"context": alice}, "a device": {"device_id": "a device"}, "nobody": {},
+    }[who]  # fmt: skip
+    said = speech(await say(hass, "what's new", **speaker))
+    assert (said == f"Your answer counts only for this: {QUESTION}") is (who != "nobody")
+
+
 @pytest.mark.parametrize("words", WORDS)
 async def test_words_of_the_model(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, words: str

@@ -128,8 +128,21 @@ class Agent:
                 refused = err
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
         if turn.record.request_id is not None and self.question is not None:
-            await self._async_say(await self.question())
+            question = await self.question()
+            if self._has_spoken:  # whatever the model has asked before is not what a yes is for
+                question = await async_text(self.hass, turn.language, "confirm_only_this", question=question)
+            await self._async_say(question)
         return log.unresponded_tool_results
+
+    @property
+    def _has_spoken(self) -> bool:
+        """Whether the model has said anything since the user did."""
+        for item in reversed(self.chat_log.content):
+            if isinstance(item, conversation.UserContent):
+                return False
+            if isinstance(item, conversation.AssistantContent) and item.content and not item.content.isspace():
+                return True
+        return False
 
     @property
     def _requests_left(self) -> int:

@@ -17,9 +17,9 @@ from pytest_homeassistant_custom_component.common import (
 
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech
-from tests.llm_server import LLMServer, text
+from tests.llm_server import LLMServer, text, tool_call
 
-from .conftest import QUESTION, Add, ask, services_of, state_of
+from .conftest import QUESTION, UNLOCK, Add, ask, services_of, state_of
 
 
 async def test_the_turn_ends_with_the_question_and_yes_runs_it_once(
@@ -40,6 +40,30 @@ async def test_the_turn_ends_with_the_question_and_yes_runs_it_once(
     llm_server.plan(text("You are welcome."))
     await say(hass, "yes", conversation_id, context=alice)  # nothing is open any more: new words
     assert services_of(unlocked) == ["lock.unlock"]
+
+
+@pytest.mark.parametrize(
+    ("language", "intro"), [("en", "Your answer counts only for this: "), ("de", "Deine Antwort gilt nur hierfür: ")]
+)
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_what_a_model_asks_before_is_told_apart_from_the_question(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, language: str, intro: str, streaming: bool
+) -> None:
+    await set_up(hass, llm_server, profile={"streaming": streaming})
+    llm_server.plan(tool_call("ha_control", UNLOCK, content="Shall I turn on the radio?"))
+    asked = await say(hass, "music", context=alice, language=language)
+    assert speech(asked).startswith(intro)
+    assert asked.continue_conversation
+    await say(hass, "yes" if language == "en" else "ja", asked.conversation_id, context=alice, language=language)
+    assert state_of(hass) == "unlocked"
+
+    llm_server.plan(
+        text("Hello."), tool_call("ha_control", UNLOCK, content=" \n")
+    )  # what was said in an earlier turn is over
+    await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    before = await say(hass, "hello", context=alice, language=language)
+    asked = await say(hass, "open", before.conversation_id, context=alice, language=language)
+    assert intro not in speech(asked)
 
 
 async def test_the_run_is_part_of_what_the_model_knows_later(
