@@ -5,9 +5,11 @@ from typing import Any
 from unittest.mock import patch
 
 from homeassistant.components.scene import Scene
+from homeassistant.components.switch import SwitchEntity
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import config_validation as cv, entity_registry as er
 from homeassistant.helpers.entity_component import DATA_INSTANCES
+from homeassistant.helpers.script import Script
 from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockEntityPlatform
@@ -154,3 +156,221 @@ async def test_a_scene_of_a_hub_may_do_what_can_be_done_with_the_hub(
     mine = er.async_get(hass).async_get_or_create(domain, "hub", "1", config_entry=config)
     await put(mine.entity_id, "locked")
     assert started(hass, "scene.evening").reasons == ((UNLOCK,) if domain == "lock" else ())
+
+
+UNLOCKS = [UNLOCKING]
+LOCKS = [{"action": "lock.lock", "target": {"entity_id": "lock.a"}}]
+HARMLESS = [{"event": "x"}]
+
+
+async def templates(hass: HomeAssistant, **entities: list[dict[str, Any]]) -> None:
+    """Set entities of templates up, by their domain."""
+    assert await async_setup_component(hass, "template", {"template": entities})
+    await hass.async_block_till_done()
+
+
+def called(hass: HomeAssistant, action: str, entity_id: str, **data: Any) -> Judgement:
+    """Return what a service comes to."""
+    domain, _, service = action.partition(".")
+    return judge(hass, ServiceCall(domain=domain, service=service, entity_ids=(entity_id,), data=data))
+
+
+@pytest.mark.parametrize(
+    ("service", "reasons"),
+    [
+        ("switch.turn_on", (UNLOCK,)),
+        ("switch.turn_off", ()),
+        ("switch.toggle", (UNLOCK,)),
+        ("homeassistant.turn_on", (UNLOCK,)),
+        ("homeassistant.turn_off", ()),
+        ("homeassistant.toggle", (UNLOCK,)),
+    ],
+)
+async def test_a_switch_of_a_template(hass: HomeAssistant, service: str, reasons: tuple[str, ...]) -> None:
+    await templates(hass, switch=[{"name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS}])
+    found = called(hass, service, "switch.strike")
+    assert found.reasons == reasons
+    if reasons:
+        assert found.inside == (ServiceCall(domain="lock", service="unlock", entity_ids=("lock.a",)),)
+        assert {"lock.a", "lock.unlock"} <= {*found.reached}
+
+
+@pytest.mark.parametrize(
+    ("domain", "config", "asked", "plain"),
+    [
+        (
+            "light",
+            {"turn_on": HARMLESS, "turn_off": HARMLESS, "set_level": UNLOCKS},
+            {"light.turn_on": {"brightness": 5}, "light.toggle": {}},
+            {"light.turn_off": {}},
+        ),
+        (
+            "light",
+            {"turn_on": HARMLESS, "turn_off": UNLOCKS},
+            {"light.turn_on": {"brightness": 0}, "light.turn_off": {}},
+            {"light.turn_on": {}},
+        ),
+        (
+            "fan",
+            {"turn_on": HARMLESS, "turn_off": UNLOCKS, "set_percentage": HARMLESS, "percentage": 5},
+            {"fan.set_percentage": {"percentage": 0}, "fan.turn_off": {}},
+            {},
+        ),
+        (
+            "cover",
+            {"open_cover": UNLOCKS, "close_cover": HARMLESS, "stop_cover": HARMLESS},
+            {"cover.open_cover": {}, "cover.toggle": {}, "homeassistant.turn_on": {}},
+            {"cover.close_cover": {}, "cover.stop_cover": {}},
+        ),
+        (
+            "cover",
+            {"set_cover_position": UNLOCKS, "position": "{{ 0 }}"},
+            {"cover.open_cover": {}, "cover.close_cover": {}, "cover.set_cover_position": {"position": 1}},
+            {},
+        ),
+        ("button", {"press": UNLOCKS}, {"button.press": {}}, {}),
+        (
+            "select",
+            {"select_option": UNLOCKS, "options": "{{ ['a'] }}", "state": "a"},
+            {"select.select_option": {"option": "a"}},
+            {},
+        ),
+        ("number", {"set_value": UNLOCKS, "step": 1, "state": "1"}, {"number.set_value": {"value": 1}}, {}),
+        (
+            "vacuum",
+            {"start": UNLOCKS, "stop": HARMLESS},
+            {"vacuum.start": {}, "homeassistant.turn_on": {}},
+            {"vacuum.stop": {}},
+        ),
+        (
+            "lock",
+            {"lock": UNLOCKS, "unlock": HARMLESS, "state": "unlocked"},
+            {"lock.lock": {}},
+            {},
+        ),
+        (
+            "alarm_control_panel",
+            {"arm_away": UNLOCKS, "arm_home": HARMLESS, "state": "disarmed"},
+            {"alarm_control_panel.alarm_arm_away": {}},
+            {"alarm_control_panel.alarm_arm_home": {}},
+        ),
+    ],
+)
+async def test_an_entity_of_a_template(
+    hass: HomeAssistant,
+    domain: str,
+    config: dict[str, Any],
+    asked: dict[str, dict[str, Any]],
+    plain: dict[str, dict[str, Any]],
+) -> None:
+    await templates(hass, **{domain: [{"name": "Made", **config}]})
+    assert hass.states.get(f"{domain}.made") is not None
+    for service, data in asked.items():
+        assert UNLOCK in called(hass, service, f"{domain}.made", **data).reasons, service
+    for service, data in plain.items():
+        assert called(hass, service, f"{domain}.made", **data).reasons == (), service
+
+
+async def test_a_template_of_the_ui(hass: HomeAssistant) -> None:
+    options = {"template_type": "switch", "name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS}
+    entry = MockConfigEntry(domain="template", title="Strike", options=options)
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+    assert called(hass, "switch.turn_on", "switch.strike").reasons == (UNLOCK,)
+
+
+async def test_what_a_template_decides_counts_as_all_that_it_may_be(hass: HomeAssistant) -> None:
+    steps = [{"action": "lock.unlock", "target": {"entity_id": "{{ this.attributes.door }}"}}]
+    await templates(
+        hass,
+        switch=[
+            {"name": "One", "turn_on": steps, "turn_off": []},
+            {"name": "Two", "turn_on": [{"action": "{{ this.state }}"}], "turn_off": []},
+        ],
+    )
+    assert called(hass, "switch.turn_on", "switch.one").reasons == (UNLOCK,)
+    assert DESTRUCTIVE in called(hass, "switch.turn_on", "switch.two").reasons
+
+
+async def test_what_is_behind_an_entity_of_a_template(hass: HomeAssistant) -> None:
+    await templates(hass, switch=[{"name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS, "unique_id": "strike"}])
+    await scripts(hass, a=[{"action": "switch.turn_on", "target": {"entity_id": "switch.strike"}}])
+    lights = MockConfigEntry(
+        domain="switch_as_x",
+        options={"entity_id": "switch.strike", "target_domain": "light", "invert": False},
+        title="Shown",
+        minor_version=3,
+    )
+    lights.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(lights.entry_id)
+    await hass.async_block_till_done()
+    options = {"group_type": "light", "name": "All", "entities": ["light.strike"], "hide_members": False}
+    group = MockConfigEntry(domain="group", title="All", options=options)
+    group.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(group.entry_id)
+    await hass.async_block_till_done()
+    assert started(hass, "script.a").reasons == (UNLOCK,)
+    assert called(hass, "light.turn_on", "light.strike").reasons == (UNLOCK,)
+    assert called(hass, "light.turn_on", "light.all").reasons == (UNLOCK,)
+
+
+async def test_commands_of_a_media_player(hass: HomeAssistant) -> None:
+    player = {
+        "platform": "universal",
+        "name": "Hall",
+        "commands": {"turn_on": UNLOCKS[0], "volume_up": {"action": "test.up"}},
+    }
+    assert await async_setup_component(hass, "media_player", {"media_player": player})
+    await hass.async_block_till_done()
+    assert called(hass, "media_player.turn_on", "media_player.hall").reasons == (UNLOCK,)
+    assert called(hass, "media_player.toggle", "media_player.hall").reasons == (UNLOCK,)
+    assert called(hass, "media_player.turn_off", "media_player.hall").reasons == ()
+    assert called(hass, "media_player.volume_up", "media_player.hall").reasons == ()
+
+
+class Waking(SwitchEntity):
+    """A switch that keeps its script as that of wake_on_lan does, and in an object of its own what turns it on."""
+
+    def __init__(self, hass: HomeAssistant, turn_off: list[dict[str, Any]], turn_on: list[dict[str, Any]]) -> None:
+        """Take what it does."""
+        self._attr_name = "Computer"
+        self._off_script = Script(hass, cv.SCRIPT_SCHEMA(turn_off), "Computer", "switch")
+        self._remote = Remote(Script(hass, cv.SCRIPT_SCHEMA(turn_on), "Computer", "switch"))
+
+
+class Remote:
+    """Keeps a script as that of panasonic_viera does."""
+
+    def __init__(self, on_action: Script) -> None:
+        """Take what turns it on."""
+        self._on_action = on_action
+
+
+@pytest.mark.parametrize("platform_name", ["wake_on_lan", "home_agent"], ids=["known", "custom"])
+@pytest.mark.parametrize("opens", ["turn_on", "turn_off"])
+async def test_a_script_that_an_entity_keeps(hass: HomeAssistant, opens: str, platform_name: str) -> None:
+    actions = {"turn_on": LOCKS, "turn_off": LOCKS} | {opens: UNLOCKS}
+    entity = Waking(hass, **actions)
+    assert await async_setup_component(hass, "switch", {})
+    platform = MockEntityPlatform(hass, domain="switch", platform_name=platform_name)
+    await platform.async_add_entities([entity])
+    hass.data[DATA_INSTANCES]["switch"]._entities[entity.entity_id] = entity
+    for service in ("turn_on", "turn_off"):
+        found = called(hass, f"switch.{service}", entity.entity_id)
+        assert found.reasons == ((UNLOCK,) if service == opens else ())
+    assert called(hass, "switch.toggle", entity.entity_id).reasons == (UNLOCK,)
+
+
+async def test_what_a_thermostat_switches(hass: HomeAssistant, put: Put) -> None:
+    await templates(hass, switch=[{"name": "Strike", "turn_on": UNLOCKS, "turn_off": LOCKS}])
+    await put("sensor.cold", "5", unit_of_measurement="°C")
+    config = {
+        "platform": "generic_thermostat",
+        "name": "Hall",
+        "heater": "switch.strike",
+        "target_sensor": "sensor.cold",
+    }
+    assert await async_setup_component(hass, "climate", {"climate": config})
+    await hass.async_block_till_done()
+    assert called(hass, "climate.set_temperature", "climate.hall", temperature=30).reasons == (UNLOCK,)

@@ -23,7 +23,7 @@ from tests.house import say, speech
 from tests.llm_server import text, tool_call
 
 from .conftest import SetUp
-from .opening import NESTED, SCENES, SEQUENCES, filled, slug
+from .opening import NESTED, SCENES, SEQUENCES, WRITTEN, filled, slug
 from .world import ALARM, AUTOMATIONS, DOOR, GARAGE, HIDDEN_DOOR, SCENES as OTHER_SCENES, SCRIPTS, Witness, answers
 
 
@@ -129,8 +129,8 @@ async def test_a_scene_by_a_sentence(
 
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
-    "an intent": ("HassTurnOn", {"name": "plain", "domain": ["script"]}),
-    "an intent for a scene": ("HassTurnOn", {"name": "Let in", "domain": ["scene"]}),
+    "an intent": ("intent__HassTurnOn", {"name": "plain", "domain": ["script"]}),
+    "an intent for a scene": ("intent__HassTurnOn", {"name": "Let in", "domain": ["scene"]}),
     "a toggled script": ("ha_control", {"action": "toggle", "entity_id": "script.plain"}),
     "a script with a value": (
         "ha_control",
@@ -278,3 +278,134 @@ async def test_a_hidden_door_is_not_named(hass: HomeAssistant, witness: Witness,
     assert "Kitchen Door" not in asked
     assert asked == "Secret is off. Turn on script: Secret (and with it: unlock something that is not exposed)?"
     assert {ALARM, HIDDEN_DOOR} & witness.may_move == set()
+
+
+async def make(hass: HomeAssistant, name: str) -> str:
+    """Make an entity of a template that opens something, exposed; return its id."""
+    domain, config, _, _ = WRITTEN[name]
+    options = {"template_type": domain, "name": "Ruse", **config}
+    entry = MockConfigEntry(domain="template", title="Ruse", options=options)
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    (registered,) = er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)
+    assert hass.states.get(registered.entity_id) is not None
+    async_expose_entity(hass, ASSISTANT, registered.entity_id, True)
+    return registered.entity_id
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+async def test_an_entity_of_a_template_by_a_model(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
+) -> None:
+    entity_id = await make(hass, name)
+    await start()
+    witness.server.respond(lambda body: text("I cannot do that."))
+    await ask(hass, witness, alice, "ha_control", {**WRITTEN[name][2], "entity_id": entity_id})
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+async def test_an_entity_of_a_template_by_a_sentence(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str
+) -> None:
+    await make(hass, name)
+    await start(model=False)
+    for who in (alice, Context()):
+        await say(hass, WRITTEN[name][3].format("ruse"), context=who)
+        await say(hass, WRITTEN[name][3].format("the ruse"), context=who)
+
+
+BEHIND: dict[str, tuple[str, dict[str, Any]]] = {
+    "by an intent": ("intent__HassTurnOn", {"name": "Ruse", "domain": ["light"]}),
+    "in a list": ("ha_control", {"action": "turn_on", "entity_id": ["light.bed_light", "switch.ruse"]}),
+    "among all": ("ha_control", {"action": "turn_on", "entity_id": "switch.*"}),
+    "by a script": ("ha_control", {"action": "turn_on", "entity_id": "script.by_the_ruse"}),
+    "by the tool of a script": ("script__by_the_ruse", {}),
+    "by a script that is given it": (
+        "ha_control",
+        {"action": "turn_on", "entity_id": "script.relay", "parameters": {"lamp": "switch.ruse"}},
+    ),
+    "by a scene": ("ha_control", {"action": "turn_on", "entity_id": "scene.ruse"}),
+    "by a group": ("ha_control", {"action": "turn_on", "entity_id": "group.ruses"}),
+    "by a group of switches": ("ha_control", {"action": "turn_on", "entity_id": "switch.ruses"}),
+    "shown as a light": ("ha_control", {"action": "turn_on", "entity_id": "light.shown"}),
+    "by a media player": ("ha_control", {"action": "turn_on", "entity_id": "media_player.hall"}),
+}
+
+
+@pytest.mark.parametrize("by", BEHIND)
+@pytest.mark.parametrize("never", [False, True], ids=["asked about", "never"])
+async def test_an_entity_of_a_template_behind_another(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, by: str, never: bool
+) -> None:
+    await make(hass, "a switch")
+    turn_on = {"action": "switch.turn_on", "target": {"entity_id": "switch.ruse"}}
+    config = {
+        "script": {**SCRIPTS, "by_the_ruse": {"alias": "By the ruse", "sequence": [turn_on]}},
+        "scene": [{"name": "Ruse", "entities": {"switch.ruse": "on"}}],
+    }
+    with patch("homeassistant.config.load_yaml_config_file", return_value=config):
+        for domain in config:
+            await hass.services.async_call(domain, "reload", {}, blocking=True)
+    await hass.services.async_call("group", "set", {"object_id": "ruses", "entities": ["switch.ruse"]}, blocking=True)
+    entries = (
+        ("group", {"group_type": "switch", "name": "Ruses", "entities": ["switch.ruse"], "hide_members": False}),
+        ("switch_as_x", {"entity_id": "switch.ruse", "target_domain": "light", "invert": False}),
+    )
+    for platform, options in entries:
+        entry = MockConfigEntry(
+            domain=platform, title="Ruses", options=options, minor_version=1 if platform == "group" else 3
+        )
+        entry.add_to_hass(hass)
+        assert await hass.config_entries.async_setup(entry.entry_id)
+    player = {"platform": "universal", "name": "Hall", "commands": {"turn_on": turn_on, "turn_off": turn_on}}
+    assert await async_setup_component(hass, "media_player", {"media_player": player})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    shown = er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)[0].entity_id
+    tool, arguments = BEHIND[by]
+    if arguments.get("entity_id") == "light.shown":
+        arguments = {**arguments, "entity_id": shown}
+    opened = (
+        "script.by_the_ruse",
+        "scene.ruse",
+        "group.ruses",
+        "switch.ruses",
+        "switch.ruse",
+        shown,
+        "media_player.hall",
+    )
+    for entity_id in opened:
+        assert hass.states.get(entity_id) is not None, entity_id
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    await start(profile={"llm_apis": ["assist"]}, options={"never_offer": ["lock.unlock"]} if never else {})
+    witness.server.respond(lambda body: text("I cannot do that."))
+    for who in (alice, Context()):
+        witness.server.plan(tool_call(tool, arguments))
+        asked = await say(hass, "let me in", context=who)
+        if never:
+            await say(hass, "yes", asked.conversation_id, context=who)
+        elif who is alice:
+            assert speech(asked).endswith("?")
+
+
+async def test_an_owner_exempts_one_template(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    entity_id = await make(hass, "a switch")
+    await start(options={"never_confirm": [entity_id]})
+    witness.may_move.add(DOOR)
+    witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": entity_id}), text("Done."))
+    await say(hass, "let me in", context=alice)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
+
+
+async def test_what_a_template_does_harmlessly_is_done_at_once(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    entity_id = await make(hass, "a switch")
+    await start()
+    witness.server.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": entity_id}), text("Done."))
+    await say(hass, "turn it off", context=alice)
+    assert answers(witness.server)[-1]["success"] is True
+    assert any(event.event_type == "harmless_ran" for event in witness.events)

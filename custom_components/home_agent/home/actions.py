@@ -14,11 +14,13 @@ from typing import Any
 from homeassistant.const import ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.entity import entity_sources
+from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 import probatio
 
 from ..support.errors import ToolRefusal
 from ..turn.plan import DESTRUCTIVE, ServiceCall
-from .contents import CONTAINERS, SCRIPT, TOGGLE, UNFORESEEN, inner_calls
+from .contents import CONTAINERS, SCRIPT, SWITCH_AS_X, TOGGLE, UNFORESEEN, WRITERS, inner_calls
 from .domain import Action, Domain, Goal, Step, Subject
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_shared
@@ -366,7 +368,6 @@ def _is_hidden_by_group(hass: HomeAssistant, entity_id: str) -> bool:
 # Why a call needs the user's yes: what it stops, deletes, spends, whom it reaches, and what it opens now.
 
 
-_SWITCH_AS_X = "switch_as_x"
 _INTEGRATIONS = frozenset(
     {
         "alexa_devices", "backup", "conversation", "downloader", "hassio", "home_agent", "mqtt", "notify", "pyscript",
@@ -416,8 +417,17 @@ def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
     reasons = dict.fromkeys(_reasons(hass, call))
     reached = {entity_id: None for named in call.entity_ids for entity_id in _behind(hass, named)}
     inside: dict[tuple[str, str], dict[str, None]] = {}
-    if call.domain == SCRIPT or any(split_entity_id(item)[0] in CONTAINERS for item in (*call.entity_ids, *reached)):
-        for inner in inner_calls(hass, call, members):
+    concerned, sources, custom = (
+        (*call.entity_ids, *reached),
+        entity_sources(hass),
+        hass.data.get(DATA_CUSTOM_COMPONENTS),
+    )
+    writers = {SWITCH_AS_X, *WRITERS, *(custom if isinstance(custom, dict) else ())}
+    if call.domain == SCRIPT or any(
+        split_entity_id(item)[0] in CONTAINERS or (item in sources and sources[item]["domain"] in writers)
+        for item in concerned
+    ):
+        for inner in inner_calls(hass, call, members, _behind):
             reached[f"{inner.domain}.{inner.service}"] = None
             for entity_id in inner.entity_ids:
                 reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
@@ -474,7 +484,7 @@ def _behind(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
     registry = er.async_get(hass)
     if (entry := registry.async_get(entity_id)) is None:
         return
-    if entry.platform == _SWITCH_AS_X and entry.config_entry_id:
+    if entry.platform == SWITCH_AS_X and entry.config_entry_id:
         config = hass.config_entries.async_get_entry(entry.config_entry_id)
         if config is not None and (behind := er.async_resolve_entity_id(registry, str(config.options[CONF_ENTITY_ID]))):
             yield behind
@@ -485,7 +495,7 @@ def _behind(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
 def _wrappers(hass: HomeAssistant, entity_id: str) -> Iterator[str]:
     """Yield the entities that show a switch as another kind of thing."""
     registry = er.async_get(hass)
-    for config in hass.config_entries.async_entries(_SWITCH_AS_X):
+    for config in hass.config_entries.async_entries(SWITCH_AS_X):
         if er.async_resolve_entity_id(registry, str(config.options.get(CONF_ENTITY_ID))) == entity_id:
             for entry in er.async_entries_for_config_entry(registry, config.entry_id):
                 yield entry.entity_id

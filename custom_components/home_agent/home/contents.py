@@ -1,5 +1,6 @@
 """What scenes, scripts and automations do when they are started: read from what Home Assistant keeps of them, as service calls.
 
+So are entities that do what somebody wrote when they are switched: templates, commands of a media player.
 Home Assistant has validated it and filled in blueprints. What a template decides when it runs counts as everything that it may
 decide. A scene that an integration keeps to itself may do whatever can be done with the entities of the same hub.
 """
@@ -26,8 +27,12 @@ from homeassistant.core import (
     valid_entity_id,
 )
 from homeassistant.helpers import config_validation as cv, entity_registry as er
+from homeassistant.helpers.entity import Entity, entity_sources
+from homeassistant.helpers.script import Script
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.template import Template
+from homeassistant.helpers.update_coordinator import DataUpdateCoordinator
+from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.util.hass_dict import HassKey
 
 from ..support.const import DOMAIN
@@ -35,8 +40,13 @@ from ..turn.plan import ServiceCall
 from .domains import DOMAINS, RUNNERS, UNKNOWN
 
 SCENE, SCRIPT, AUTOMATION = "scene", "script", "automation"
+SWITCH_AS_X = "switch_as_x"
 CONTAINERS = RUNNERS | {AUTOMATION}
 """What somebody wrote actions into."""
+WRITERS = frozenset(
+    {"generic_hygrostat", "generic_thermostat", "panasonic_viera", "template", "universal", "wake_on_lan"}
+)
+"""Home Assistant's integrations whose entities do what somebody wrote, or switch another entity."""
 SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
 """Services of `script` that are not scripts."""
 UNFORESEEN = "unforeseen"
@@ -48,6 +58,11 @@ MAX_STARTED = 500
 MAX_CALLS = 20_000
 
 _STARTING = frozenset({"turn_on", "trigger", TOGGLE})
+_SWITCHED = ("heater_entity_id", "_switch_entity_id")
+"""Where an entity keeps which one it switches, as it sees fit."""
+_SHORT = {"on": "turn_on", "off": "turn_off"}
+_SEVERAL = frozenset({"turn_on", "set_percentage", TOGGLE})
+"""Services for which an entity takes one of several actions: a brightness sets, a speed of nothing turns off."""
 _TARGETS = (ATTR_ENTITY_ID, ATTR_DEVICE_ID, ATTR_AREA_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
 _VARIABLE = re.compile(r"\s*\{\{-?\s*([a-z_]\w*)\s*-?\}\}\s*")
 _LITERAL_DOMAIN = re.compile(r"\s*([a-z_]\w*)\.")
@@ -81,6 +96,8 @@ _POSITIONS = {
 
 type Members = Callable[[HomeAssistant, str], Sequence[str]]
 """Returns the entities behind a group."""
+type Behind = Callable[[HomeAssistant, str], Iterable[str]]
+"""Returns what moves with an entity: members of a group, the switch behind another kind of thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +121,26 @@ class WrittenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What one scene, script or automation does."""
+    """What one scene, script or automation does, or an entity that does what somebody wrote."""
 
     calls: tuple[WrittenCall, ...] = ()
     assigned: frozenset[str] = frozenset()
     """Variables that it sets itself: what it was given under these names does not count."""
+    actions: Mapping[str, tuple[WrittenCall, ...]] = field(default_factory=dict)
+    """Of an entity: what it does by the name of a service, as far as a name says it."""
+    is_exact: bool = False
+    """A service without an action of its name does nothing that somebody wrote."""
+
+    def done_by(self, service: str, data: Mapping[str, Any]) -> Iterator[WrittenCall]:
+        """Yield what is done when a service is called, or may be where that cannot be told."""
+        yield from self.calls
+        own = self.actions.get(service.removeprefix("alarm_"))
+        plain = not data and {*self.actions} <= {*_SHORT.values()} and service != TOGGLE
+        if service != TOGGLE and (self.is_exact or (own is not None and (plain or service not in _SEVERAL))):
+            yield from own or ()
+            return
+        for calls in self.actions.values():
+            yield from calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,33 +155,55 @@ _NOTHING = Contents()
 _ANYTHING = WrittenCall(domain="", service=UNFORESEEN, any_target=True)
 
 
-def started(hass: HomeAssistant, call: ServiceCall, members: Members) -> Iterator[str]:
-    """Yield the scenes, scripts and automations that a call starts."""
+def is_written(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether an entity may do what somebody wrote: one of an integration that is made for it, or of a custom one."""
+    if (source := entity_sources(hass).get(entity_id)) is None:
+        return False
+    custom = hass.data.get(DATA_CUSTOM_COMPONENTS)
+    return source["domain"] in WRITERS or (isinstance(custom, dict) and source["domain"] in custom)
+
+
+def started(
+    hass: HomeAssistant, call: ServiceCall, members: Members, behind: Behind
+) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the scenes, scripts and automations that a call starts, and entities that do what somebody wrote.
+
+    Each with the service and the data that reach it: what stands before a switch turns it whichever way it likes.
+    """
     if call.domain == SCRIPT and call.service not in SCRIPT_SERVICES:
-        yield f"{SCRIPT}.{call.service}"
-    elif call.service in _STARTING:
-        for entity_id in call.entity_ids:
-            for concerned in (entity_id, *members(hass, entity_id)):
-                if split_entity_id(concerned)[0] in CONTAINERS:
-                    yield concerned
+        yield f"{SCRIPT}.{call.service}", "turn_on", {}
+        return
+    sources = entity_sources(hass)
+    for entity_id in call.entity_ids:
+        for one in (entity_id, *members(hass, entity_id)):
+            if split_entity_id(one)[0] in CONTAINERS:
+                if call.service in _STARTING:
+                    yield one, call.service, {}
+            elif one in sources and is_written(hass, one):
+                yield one, call.service, call.data
+            elif one in sources and sources[one]["domain"] == SWITCH_AS_X:
+                for other in behind(hass, one):
+                    if is_written(hass, other):
+                        yield other, TOGGLE, {}
 
 
-def inner_calls(hass: HomeAssistant, call: ServiceCall, members: Members) -> Iterator[ServiceCall]:
+def inner_calls(hass: HomeAssistant, call: ServiceCall, members: Members, behind: Behind) -> Iterator[ServiceCall]:
     """Yield all that is called by what a call starts, by what that starts, and so on; each of them once.
 
     Targets that are variables which the call itself gives are left out: whoever gives them judges their values.
     """
-    seen: set[tuple[str, frozenset[str]]] = set()
-    queue = [(entity_id, _given(call.domain, call.service, call.data)) for entity_id in started(hass, call, members)]
+    seen: set[tuple[str, frozenset[str], str, bool]] = set()
+    passed = _given(call.domain, call.service, call.data)
+    queue = [(*found, passed) for found in started(hass, call, members, behind)]
     yielded = 0
     while queue:
-        entity_id, given = queue.pop()
-        if (entity_id, given) in seen:
+        entity_id, service, data, given = queue.pop()
+        if (entity_id, given, service, bool(data)) in seen:
             continue
-        seen.add((entity_id, given))
+        seen.add((entity_id, given, service, bool(data)))
         contents = contents_of(hass, entity_id)
         known = given - contents.assigned
-        for written in contents.calls:
+        for written in contents.done_by(service, data):
             yielded += 1
             if yielded > MAX_CALLS or len(seen) > MAX_STARTED:
                 yield from _resolved(hass, _ANYTHING, frozenset())
@@ -157,7 +211,7 @@ def inner_calls(hass: HomeAssistant, call: ServiceCall, members: Members) -> Ite
             passed = _given(written.domain, written.service, written.data, known)
             for inner in _resolved(hass, written, known):
                 yield inner
-                queue += [(item, passed) for item in started(hass, inner, members)]
+                queue += [(*found, passed) for found in started(hass, inner, members, behind)]
 
 
 def _given(domain: str, service: str, data: Mapping[str, Any], known: frozenset[str] | None = None) -> frozenset[str]:
@@ -229,14 +283,14 @@ def _of_hub(hass: HomeAssistant, hub: str) -> Iterator[str]:
 
 
 def contents_of(hass: HomeAssistant, entity_id: str) -> Contents:
-    """Return what a scene, a script or an automation does; what was read is kept until it changes."""
+    """Return what a scene, a script, an automation or a written entity does; what was read is kept until it changes."""
     domain = split_entity_id(entity_id)[0]
-    component = hass.data.get(domain) if domain in CONTAINERS else None
+    component = hass.data.get(domain) if domain in CONTAINERS or is_written(hass, entity_id) else None
     entity = component.get_entity(entity_id) if component is not None and hasattr(component, "get_entity") else None
     if entity is None:
         return _NOTHING  # there is nothing that a call could start
-    runner = getattr(entity, "script" if domain == SCRIPT else "action_script", None)
-    configured = getattr(entity, "scene_config", None)
+    runner = getattr(entity, "script" if domain == SCRIPT else "action_script", None) if domain in CONTAINERS else None
+    configured = getattr(entity, "scene_config", None) if domain == SCENE else None
     source: object = runner.sequence if runner is not None else configured.states if configured is not None else entity
     kept = hass.data.setdefault(_DATA_READ, {})
     if (read := kept.get(entity_id)) is None or read.source is not source:
@@ -246,6 +300,8 @@ def contents_of(hass: HomeAssistant, entity_id: str) -> Contents:
             contents = Contents(calls=tuple(_of_states(configured.states.values())))
         elif domain == SCENE:
             contents = Contents(calls=(_of_unreadable(hass, entity_id, entity),))
+        elif domain not in CONTAINERS:
+            contents = _of_entity(hass, entity)
         else:
             contents = _NOTHING  # its configuration is broken: it does not run
         read = kept[entity_id] = _Read(source=source, contents=contents)
@@ -257,6 +313,48 @@ def _of_unreadable(hass: HomeAssistant, entity_id: str, entity: Any) -> WrittenC
     platform = getattr(getattr(entity, "platform", None), "platform_name", "")
     hub = (entry.config_entry_id or entry.platform) if entry is not None else platform
     return replace(_ANYTHING, any_target=not hub, hub=hub or "")
+
+
+def _of_entity(hass: HomeAssistant, entity: Entity) -> Contents:
+    """Return what an entity does that somebody wrote: its scripts, service calls, and the entity that it switches.
+
+    All of them stand in its attributes, or in those of an object of its integration.
+    """
+    own = type(entity).__module__.rpartition(".")[0]
+    actions: dict[str, tuple[WrittenCall, ...]] = {}
+    switched: list[WrittenCall] = []
+    queue = [vars(entity)]
+    for place in queue:
+        for name, value in place.items():
+            if name in _SWITCHED and isinstance(value, str) and (entity_id := _entity_id(hass, value)) is not None:
+                switched.append(WrittenCall(domain=HOMEASSISTANT_DOMAIN, service=TOGGLE, entity_ids=(entity_id,)))
+            for key, item in ((name, value), *(value.items() if isinstance(value, Mapping) else ())):
+                if (calls := _of_action(item)) is not None:
+                    short = str(key).strip("_").removesuffix("_script").removesuffix("_action")
+                    service = _SHORT.get(short, short)
+                    actions[service] = (*actions.get(service, ()), *calls)
+            if place is queue[0] and _belongs(value, own):
+                queue.append(vars(value))
+    platform = getattr(getattr(entity, "platform", None), "platform_name", "")
+    exact = platform in WRITERS and split_entity_id(entity.entity_id)[0] in ("media_player", "switch")
+    return Contents(calls=tuple(switched), actions=actions, is_exact=exact)
+
+
+def _belongs(value: object, module: str) -> bool:
+    """Return whether a value is an object of an integration, that may keep what its entities do."""
+    made_for = not isinstance(value, (Entity, DataUpdateCoordinator, type)) and hasattr(value, "__dict__")
+    return bool(made_for and module and type(value).__module__.startswith(module))
+
+
+def _of_action(value: object) -> tuple[WrittenCall, ...] | None:
+    """Return the calls of a script or of one written call; None for what is neither."""
+    if isinstance(value, Script):
+        return _of_sequence(value.sequence).calls
+    if isinstance(value, Mapping):
+        named = next((value[key] for key in ("action", "service", "service_template") if key in value), None)
+        if isinstance(named, Template) or (isinstance(named, str) and "." in named):
+            return tuple(_of_service(value))
+    return None
 
 
 def _of_states(states: Iterable[State]) -> Iterator[WrittenCall]:
