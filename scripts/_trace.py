@@ -23,6 +23,8 @@ import traceback
 from types import CodeType
 from typing import Any
 
+from tests.e2e.process import free_port
+
 from .benchmark import driver
 from .benchmark.agents import OURS
 
@@ -198,7 +200,7 @@ def show(way: Way, facts: dict[str, Any], *, functions: bool) -> None:
 
 def trace(sentence: str, parent: Path, *, entities: int = ENTITIES, tokens: int = TOKENS) -> tuple[Way, dict[str, Any]]:
     """Start everything in an empty folder and follow the sentence; the server ends with this process."""
-    os.environ["SETUP_PORT"] = str(driver.free_port())  # read as soon as Home Assistant is imported
+    os.environ["SETUP_PORT"] = str(free_port())  # read as soon as Home Assistant is imported
     from homeassistant import runner
 
     logging.basicConfig(filename=parent / LOG, level=logging.WARNING)

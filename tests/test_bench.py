@@ -12,9 +12,11 @@ import pytest
 from scripts.benchmark import telling_report
 from scripts.benchmark.__main__ import arguments
 from scripts.benchmark.driver import dialogue_figures
+from scripts.benchmark.real_report import REAL, day_figures, real_aims, render_real
 from scripts.benchmark.report import TOOLS, Figures, aims, insert, render, render_tools, tool_aims
 from scripts.benchmark.requests import Laid, estimate_tokens, lay_out, steps
 from scripts.benchmark.telling_report import CONTEXT
+from tests.llama_server import require_llama
 
 ROOT = Path(__file__).parents[1]
 
@@ -163,6 +165,7 @@ def test_the_document_has_its_marks() -> None:
     assert insert(document, "new")
     assert insert(document, "new", TOOLS)
     assert insert(document, "new", CONTEXT)
+    assert insert(document, "new", REAL)
 
 
 def _of_tools(read: float, write: float, *shares: float) -> dict[str, Any]:
@@ -202,6 +205,43 @@ def test_what_is_told_is_judged_by_itself() -> None:
     assert aims(met) == []
 
 
+def _read(*counts: tuple[int, int], ms: float = 100) -> list[dict[str, Any]]:
+    return [{"for_one_token": False, "cancelled": False, "cached": c, "read": r, "ms": ms} for c, r in counts]
+
+
+def _day(command: int, question: int, *, requests: int = 1, ms: float = 100) -> dict[str, Any]:
+    ready = {"for_one_token": True, "cancelled": True}
+    spent: list[tuple[int, str, list[dict[str, Any]]]] = [(0, "start", [*_read((0, 2000)), ready])]
+    for number in (0, 1, 2):
+        spent += [(number, "between", _read((1900, 30 * number)))] if number else []
+        spent += [(number, "command", _read((2000, command - 50), (2100, 50), ms=ms)), (number, "thinking", [ready])]
+        spent.append((number, "question", _read(*[(2200, question)] * requests, ms=ms)))
+        spent.append((number, "follow-up", _read((2300, 20), ms=ms)))
+    return {"day": [{"conversation": number, "turn": turn, "requests": list_} for number, turn, list_ in spent]}
+
+
+def test_a_day_is_added_up_by_turn_and_what_nobody_waits_for_apart() -> None:
+    figures = day_figures(_day(150, 120)["day"])
+    assert [(spent["first_read"], spent["read"], spent["ms"]) for spent in figures["command"]] == [(100, 150, 200)] * 2
+    assert [(spent["requests"], spent["read"]) for spent in figures["by_itself"]] == [(2, 30), (2, 60)]
+    assert (figures["start"]["read"], figures["start"]["requests"], figures["start"]["cancelled"]) == (2000, 2, 1)
+    assert figures["first"]["read"] == 150
+    assert figures["cached_share"] == 8600 / (8600 + 290)
+
+
+def test_what_is_read_on_a_real_server_is_judged_by_itself() -> None:
+    other = {60: _day(86, 200, requests=2)}
+    met = {"home_agent": {60: _day(150, 120)}, "llama_cpp": other}
+    assert all(aim.passed for aim in real_aims(met))
+    assert len(real_aims(met)) == 5
+    missed = real_aims({"home_agent": {60: _day(151, 121, requests=2, ms=101)}, "llama_cpp": other})
+    assert not any(aim.passed for aim in missed)
+    assert len(real_aims({"home_agent": met["home_agent"]})) == 3, "nobody to be compared with"
+    assert "30 60" in render_real(met)
+    assert render_real({"ollama": {50: _figures(4)}}) == ""
+    assert aims(met) == []
+
+
 @pytest.mark.e2e
 @pytest.mark.timeout(120)
 def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
@@ -238,3 +278,29 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
         1,
         1,
     )
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+def test_a_quick_day_on_a_real_server(tmp_path: Path) -> None:
+    require_llama()
+    figures = tmp_path / "figures.json"
+    finished = subprocess.run(
+        [ROOT / "scripts/bench", "--real", "--quick", "--agents", "home_agent", "--sizes", "12", "--json", figures],
+        env={**os.environ, "VENV": sys.prefix},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "Aims" in finished.stdout
+    day = json.loads(figures.read_text())["results"]["home_agent"]["12"]["day"]
+    turns = {(spent["conversation"], spent["turn"]): spent for spent in day}
+    for number in (0, 1):
+        for turn, requests in (("command", 2), ("question", 1), ("follow-up", 1)):
+            spent = turns[number, turn]
+            assert spent["answered"]
+            assert len(spent["requests"]) == requests
+            assert all(request["read"] > 0 and request["ms"] > 0 for request in spent["requests"])
+    first, second = turns[0, "command"]["requests"]
+    assert second["cached"] >= first["cached"] + first["read"] - 1, "the second request begins with the first"

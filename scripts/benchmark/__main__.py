@@ -12,6 +12,8 @@ from typing import Any
 
 from .agents import AGENTS, OURS
 from .driver import ROOT, SLOW_TURNS, TOOL_CALLS, Plan, run, say
+from .real import CONVERSATIONS, REAL_AGENTS, REAL_SIZES, run_real
+from .real_report import REAL, real_aims, render_real
 from .report import TOOLS, TURNS, as_json, insert, render, render_tools
 from .telling_report import CONTEXT, render_context
 
@@ -23,19 +25,23 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench", description="Measures Home Agent next to the agents that ship with Home Assistant."
     )
-    parser.add_argument("--sizes", help=f"exposed entities, with commas ({SIZES})")
-    parser.add_argument("--agents", default=",".join(AGENTS), help="integrations, with commas (%(default)s)")
+    parser.add_argument("--sizes", help=f"exposed entities, with commas ({SIZES}; with --real {REAL_SIZES})")
+    parser.add_argument("--agents", help=f"integrations, with commas ({','.join(AGENTS)}; with --real {REAL_AGENTS})")
     parser.add_argument("--rounds", type=int, help="how often each agent gets its turn (6)")
     parser.add_argument("--turns", type=int, help="timed turns of each kind per round (5)")
     parser.add_argument("--tools", action="store_true", help="only what Home Agent does with tool calls")
     parser.add_argument("--context", action="store_true", help="only what Home Agent tells a model, and its index")
-    parser.add_argument("--quick", action="store_true", help="two small sizes, one round: shows that it works")
+    parser.add_argument("--real", action="store_true", help="only a day of voice on a real server, see .llama")
+    parser.add_argument("--quick", action="store_true", help="small sizes, one round: shows that it works")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
     chosen = parser.parse_args()
     if chosen.markdown and not chosen.markdown.is_file():  # said now, not when everything is measured
         parser.error(f"there is no {chosen.markdown} to put tables into")
     sizes, rounds, turns = ("50,200", 1, 3) if chosen.quick else (SIZES, 6, 5)
+    if chosen.real:
+        sizes = "24" if chosen.quick else REAL_SIZES
+    chosen.agents = chosen.agents or (REAL_AGENTS if chosen.real else ",".join(AGENTS))
     chosen.sizes = chosen.sizes or sizes
     chosen.rounds = chosen.rounds or rounds
     chosen.turns = chosen.turns or turns
@@ -89,7 +95,8 @@ def summaries(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return how the figures of each part were taken, as one sentence."""
     turns = f"medians of {facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds."
     tools = f"medians of {TOOL_CALLS} calls of each kind and of {SLOW_TURNS} turns with eight slow calls."
-    return {TURNS: f"{taken(facts)}; {turns}", TOOLS: f"{taken(facts)}; {tools}", CONTEXT: f"{taken(facts)}."}
+    plain = f"{taken(facts)}."
+    return {TURNS: f"{taken(facts)}; {turns}", TOOLS: f"{taken(facts)}; {tools}", CONTEXT: plain, REAL: plain}
 
 
 def main() -> None:
@@ -97,11 +104,14 @@ def main() -> None:
     chosen = arguments()
     plan = plan_from(chosen)
     facts = about(plan)
-    results = run(plan)
+    if chosen.real:
+        results = run_real(plan.agents, plan.sizes, 2 if chosen.quick else CONVERSATIONS)
+    else:
+        results = run(plan)
     if chosen.json:
-        chosen.json.write_text(json.dumps(as_json(facts, results), indent=2) + "\n")
-    renderers = {TURNS: render, TOOLS: render_tools, CONTEXT: render_context}
-    if plan.tools_only or plan.context_only:
+        chosen.json.write_text(json.dumps(as_json(facts, results, real_aims(results)), indent=2) + "\n")
+    renderers = {TURNS: render, TOOLS: render_tools, CONTEXT: render_context, REAL: render_real}
+    if plan.tools_only or plan.context_only or chosen.real:
         del renderers[TURNS]
     for part, sentence in summaries(facts).items():
         if part not in renderers or not (text := renderers[part](results)):

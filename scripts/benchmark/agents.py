@@ -57,7 +57,8 @@ def _conversation(data: Mapping[str, Any]) -> Callable[[str], list[dict[str, Any
 
 def _home_agent(url: str) -> list[dict[str, Any]]:
     known = {"base_url": f"{url}/v1", "api_key": KEY, "model": MODEL, "preset": "custom"}
-    endpoint: dict[str, Any] = {"context_window": 16_384, **known}  # as usual, but nobody asks for it meanwhile
+    # as usual, but nobody asks for the window meanwhile, and a slow machine may take its time
+    endpoint: dict[str, Any] = {"context_window": 16_384, "idle_timeout": 900, **known}
     return [
         {"subentry_type": "llm", "title": "Model", "data": endpoint},
         {"subentry_type": "profile", "title": "Bench", "data": {}},

@@ -21,6 +21,10 @@ class Control:
         records: list[dict[str, Any]] = self._post("/bench/take", {})["records"]
         return records
 
+    def wait_until_idle(self) -> None:
+        """Wait until a real server has answered all that it was asked."""
+        self._post("/bench/idle", {})
+
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         self._connection.request("POST", path, json.dumps(body))
         with self._connection.getresponse() as response:

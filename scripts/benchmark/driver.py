@@ -11,12 +11,13 @@ import json
 import os
 from pathlib import Path
 import shutil
-import socket
 from statistics import median
 import subprocess
 import sys
 import tempfile
 from typing import Any, Self
+
+from tests.e2e.process import free_port
 
 from .agents import OURS
 
@@ -89,14 +90,6 @@ class Process:
             self._process.wait()
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _config_folder(parent: Path, name: str, code: Path) -> Path:
     folder = parent / name
     folder.mkdir()
@@ -114,19 +107,23 @@ def _workers(plan: Plan, size: int, port: int, code: Path) -> Generator[dict[str
     ):
         workers = {}
         for name in plan.agents:
-            folder = _config_folder(Path(parent), name, code)
-            worker = Process(
-                "worker",
-                name,
-                str(size),
-                str(port),
-                str(folder),
-                log=folder / "stderr.log",
-                SETUP_PORT=str(free_port()),
-            )
-            workers[name] = stack.enter_context(worker)
-            worker.read()
+            workers[name] = stack.enter_context(worker(name, size, port, Path(parent), code))
+            workers[name].read()
         yield workers
+
+
+def worker(name: str, size: int, port: int, parent: Path, code: Path, *more: str) -> Process:
+    """Return a Home Assistant with this agent and a house, in front of the model on this port."""
+    folder = _config_folder(parent, name, code)
+    arguments = (name, str(size), str(port), str(folder), *more)
+    return Process("worker", *arguments, log=folder / "stderr.log", SETUP_PORT=str(free_port()))
+
+
+def copied_code(folder: Path) -> Path:
+    """Return a copy of the integration: the same for all sizes, whoever edits meanwhile."""
+    code = folder / "custom_components"
+    shutil.copytree(ROOT / "custom_components", code, ignore=shutil.ignore_patterns("__pycache__"))
+    return code
 
 
 def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
@@ -134,8 +131,7 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
     results: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in plan.agents}
     with tempfile.TemporaryDirectory() as folder, Process("server", log=Path(folder) / "server.log") as server:
         port = server.read()
-        code = Path(folder) / "custom_components"  # the same for all sizes, whoever edits meanwhile
-        shutil.copytree(ROOT / "custom_components", code, ignore=shutil.ignore_patterns("__pycache__"))
+        code = copied_code(Path(folder))
         for size in plan.sizes:
             say(f"{size} entities: starting {', '.join(plan.agents)}")
             with _workers(plan, size, port, code) as workers:

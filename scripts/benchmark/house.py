@@ -1,6 +1,6 @@
 """A house of any size: areas of about twelve entities, with registries, names, states, and services that change them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 import random
 from types import MappingProxyType
@@ -72,6 +72,8 @@ AREA = (
 
 # Six things that change between two turns: one of each of these kinds, in another area each time.
 CHANGING = (0, 1, 2, 4, 5, 7)
+# Eleven that change between two conversations; with the thermometer that is asked about four of twelve are measurements.
+OVER_TIME = (0, 5, 1, 2, 4, 6, 7, 8, 9, 10, 11)
 
 SERVICES = {
     "light": {"turn_on": "on", "turn_off": "off"},
@@ -159,11 +161,11 @@ class House:
         self.hass.states.async_set(entity_id, state, old.attributes, context=call.context if call else None)
 
     @callback
-    def change(self) -> None:
-        """Change six states."""
+    def change(self, kinds: Iterable[int] = CHANGING) -> None:
+        """Change one state of each of these kinds; without them six."""
         self._round += 1
         areas = self.size // len(AREA)
-        for index in CHANGING:
+        for index in kinds:
             kind, entity_id = self.entities[(self._round * 7 + index) % areas * len(AREA) + index]
             old = self.hass.states.get(entity_id)
             assert old
@@ -175,11 +177,22 @@ class House:
         self._set(entity_id, "off")
         return f"{area_name(0)} {AREA[0].device}", entity_id
 
-    def hide_needle(self) -> tuple[str, str]:
+    def dark_lamp(self, number: int) -> tuple[str, str]:
+        """Return name and entity id of a light that is off by itself; another area with another number."""
+        areas = self.size // len(AREA)
+        for area in range(number, number + areas):
+            for index in (0, 8):
+                entity_id = self.entities[area % areas * len(AREA) + index][1]
+                if (state := self.hass.states.get(entity_id)) and state.state == "off":
+                    return f"{area_name(area % areas)} {AREA[index].device}", entity_id
+        return self.lamp()
+
+    def hide_needle(self, needle: str = NEEDLE, offset: int = 0) -> tuple[str, str]:
         """Give the thermometer of an area in the middle of the house a state of its own; return area and entity id."""
-        number = self.size // len(AREA) // 2
+        areas = self.size // len(AREA)
+        number = (areas // 2 + offset) % areas
         entity_id = self.entities[number * len(AREA) + 1][1]
-        self._set(entity_id, NEEDLE)
+        self._set(entity_id, needle)
         return area_name(number), entity_id
 
 

@@ -123,6 +123,12 @@ class Measure:
         await part.choose(self.hass, entry, None)
         return {"modes": modes, "index": await part.index(self.hass, entry)}
 
+    async def day(self, conversations: int) -> list[dict[str, Any]]:
+        """Hold conversations over a day on a real server; return what it read for each turn, and between them."""
+        part: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.day")
+        spent: list[dict[str, Any]] = await part.Day(self).spend(conversations)
+        return spent
+
     async def tools(self, count: int, turns: int) -> dict[str, Any]:
         """Return what the policy costs, and how long the slow tools of one message take, as a share of the slowest.
 

@@ -182,9 +182,9 @@ def rendered(
     return "\n\n".join(parts) + "\n"
 
 
-def as_json(about: Mapping[str, Any], results: Results) -> dict[str, Any]:
-    """Return everything for a file."""
-    judged = [*aims(results), *tool_aims(results)]
+def as_json(about: Mapping[str, Any], results: Results, more: Sequence[Aim] = ()) -> dict[str, Any]:
+    """Return everything for a file, with aims that were judged elsewhere."""
+    judged = [*aims(results), *tool_aims(results), *more]
     return {"about": about, "results": results, "aims": [asdict(aim) for aim in judged]}
 
 

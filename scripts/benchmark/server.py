@@ -4,6 +4,10 @@ It runs in a process of its own, so that its work is not in the figures of the H
 the last byte of a request arrived and when each piece of the answer was handed to the socket, on CLOCK_MONOTONIC, which
 all processes of a machine share. What it answers is planned over `POST /bench/plan`; `POST /bench/take` hands out what
 was recorded. Requests are parsed after the stamp, so that parsing counts as the model's time.
+
+With a port as its argument it stands before a real server of llama.cpp: that one reads each prompt and writes one
+token, and its timings are recorded; then what was planned is answered. So the figures are real, and a model that is too
+small to call a tool is followed by the requests that a good one would be followed by.
 """
 
 import asyncio
@@ -16,6 +20,8 @@ from typing import Any
 type Headers = dict[str, str]
 
 MODEL = "bench:latest"
+WITH_STREAM = ("stream_options", "max_completion_tokens")
+"""What a request that is not streamed, and has its limit set anew, cannot have."""
 ANSWER = "Of course, that is done now. Is there anything else I can help you with at home?"
 
 
@@ -33,10 +39,15 @@ def tool_names(body: dict[str, Any]) -> list[str]:
 class Model:
     """Decides what to answer: the plan, and what the request itself shows."""
 
-    def __init__(self) -> None:
-        """Answer in words until told otherwise."""
+    def __init__(self, real: int | None = None) -> None:
+        """Answer in words until told otherwise; `real` is the port of the server that reads the prompts."""
         self.plan: dict[str, Any] = {"kind": "words"}
         self.records: list[dict[str, Any]] = []
+        self.real = real
+        self.busy = 0
+        """Requests that the real server has now."""
+        self.idle = asyncio.Event()
+        self.idle.set()
 
     def reply(self, raw: bytes, body: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
         """Return the text, or the tool calls as `{"name", "arguments"}`: one, or with the kind `calls` all of the plan."""
@@ -185,6 +196,9 @@ class Connection:
         elif path == "/bench/take":
             records, self.model.records = self.model.records, []
             self._whole({"records": records})
+        elif path == "/bench/idle":
+            await self.model.idle.wait()
+            self._whole({})
         else:
             await self._chat(path, raw, arrived)
 
@@ -194,6 +208,12 @@ class Connection:
         if self.model.plan.get("keep"):
             record["body"] = body
         self.model.records.append(record)
+        if self.model.real:
+            status, answer = await self._read_by(self.model.real, body, record)
+            if status != 200:
+                self._whole(answer, status)
+                return
+            record["timings"] = answer["timings"]
         text, calls = self.model.reply(raw, body)
         record["text"] = text
         number, prompt = len(self.model.records), len(raw) * 10 // 33  # bytes per token of such requests, about
@@ -208,6 +228,26 @@ class Connection:
             record["done"] = monotonic_ns()
             record["tokens"] = [record["done"]] * count
             self._whole(answer)
+
+    async def _read_by(self, port: int, body: dict[str, Any], record: dict[str, Any]) -> tuple[int, Any]:
+        """Let the real server read a prompt; return status and answer. The client may hang up meanwhile."""
+        record["asked"] = body.get("max_tokens") or body.get("max_completion_tokens")
+        asking = asyncio.create_task(complete(port, {**body, "stream": False, "max_tokens": 1}))
+        hanging_up = asyncio.create_task(self.reader.read(1))  # a client says nothing while it waits
+        self.model.busy += 1
+        self.model.idle.clear()
+        try:
+            await asyncio.wait((asking, hanging_up), return_when=asyncio.FIRST_COMPLETED)
+            if hanging_up.done():
+                raise ConnectionError("the client hung up")
+            return await asking
+        finally:
+            asking.cancel()
+            hanging_up.cancel()
+            await asyncio.wait((asking, hanging_up))
+            self.model.busy -= 1
+            if not self.model.busy:
+                self.model.idle.set()
 
     @property
     def _pace(self) -> float:
@@ -227,15 +267,29 @@ class Connection:
             self.writer.write(chunk)
         self.writer.write(b"0\r\n\r\n")
 
-    def _whole(self, answer: dict[str, Any] | bytes) -> None:
+    def _whole(self, answer: dict[str, Any] | bytes, status: int = 200) -> None:
         body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         self.writer.write(head.encode() + body)
 
 
-async def main() -> None:
+async def complete(port: int, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Return the status and the answer of a real server to one request; cancelled, it hangs up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        raw = json.dumps({name: value for name, value in body.items() if name not in WITH_STREAM}).encode()
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(raw)}\r\n"
+        writer.write(f"{head}Content-Type: application/json\r\nConnection: close\r\n\r\n".encode() + raw)
+        answer = await reader.read()
+        first, _, text = answer.partition(b"\r\n\r\n")
+        return int(first.split()[1]), json.loads(text)
+    finally:
+        writer.close()
+
+
+async def main(*arguments: str) -> None:
     """Serve on a free port of the loopback interface, print it, and end with the standard input."""
-    model = Model()
+    model = Model(*map(int, arguments))
     server = await asyncio.start_server(
         lambda reader, writer: Connection(model, reader, writer).serve(), "127.0.0.1", 0, limit=64 * 1024 * 1024
     )
@@ -244,4 +298,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(*sys.argv[1:]))

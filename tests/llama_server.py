@@ -1,0 +1,57 @@
+"""A real model server: llama.cpp with a very small model, as `scripts/setup` makes it in `.llama`."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+import os
+from pathlib import Path
+import subprocess
+import time
+
+import pytest
+
+from tests.e2e.process import free_port
+
+FOLDER = Path(__file__).parents[1] / ".llama"
+START_LIMIT = 180.0  # seconds
+
+
+def ready(port: int) -> bool:
+    """Whether the server has loaded its model."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def require_llama() -> None:
+    """Skip what needs a real server where a person wants to do without; fail where it was forgotten."""
+    if os.environ.get("WITHOUT_LLAMA"):
+        pytest.skip("WITHOUT_LLAMA is set: nothing runs against a real model server")
+    if not (FOLDER / "llama-server").exists():
+        pytest.fail("no .llama here: run scripts/setup, or set WITHOUT_LLAMA=1 to leave these tests out")
+
+
+@contextmanager
+def llama_server(
+    log: Path, *, window: int = 8192, slots: int = 1, port: int | None = None, wait: bool = True
+) -> Generator[int]:
+    """Run a server and yield its port; with `wait` once the model is loaded. The window is shared by the slots."""
+    port = port or free_port()
+    command = [str(FOLDER / "llama-server"), "-m", str(FOLDER / "model.gguf"), "--host", "127.0.0.1"]
+    command += ["--port", str(port)]
+    command += ["-c", str(window), "-np", str(slots), "--jinja", "-t", "2", "--no-warmup"]
+    with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            ends = time.monotonic() + START_LIMIT
+            while wait and not ready(port):
+                if process.poll() is not None or time.monotonic() > ends:
+                    raise RuntimeError(f"llama-server did not start:\n{log.read_text()[-4000:]}")
+                time.sleep(0.1)
+            yield port
+        finally:
+            process.kill()
