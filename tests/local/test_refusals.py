@@ -121,6 +121,8 @@ async def test_hidden_things_of_a_room_are_as_good_as_none(hass: HomeAssistant) 
         ("en", "what is the meaning of life", "add a model"),
         ("en", "qwertz", "add a model"),
         ("en", "turn on all the lights", "add a model"),
+        ("en", "is it on?", "add a model"),
+        ("de", "Schalte es wieder aus", "ein Modell hinzu"),
         ("de", "was ist der Sinn des Lebens", "ein Modell hinzu"),
         ("de-AT", "qwertz", "ein Modell hinzu"),
         ("fr", "bla bla", "pas compris"),

@@ -15,6 +15,7 @@ from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
 from ..home.exposure import is_shared
+from ..languages.data import data_of
 from ..languages.phrases import is_remark
 from ..policy.intents import Mismatch
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
@@ -95,7 +96,7 @@ async def async_explain(sentence: Sentence, nearest: Nearest) -> intent.IntentRe
     if nearest.known:
         speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-    unknown = None if is_remark(turn.text, turn.language) else _unknown(nearest)
+    unknown = None if is_remark(turn.text, turn.language) else _unknown(nearest, turn.language)
     if unknown:
         slot, name = unknown
         own_key, placeholder = _UNKNOWN[slot]
@@ -173,7 +174,7 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
     return await async_text(hass, language, key, **placeholders)
 
 
-def _unknown(nearest: Nearest) -> tuple[str, str] | None:
+def _unknown(nearest: Nearest, language: str) -> tuple[str, str] | None:
     """Return the name that the home does not know, and whether it is an area's, a floor's or a device's."""
     if (result := nearest.result) is None or _asks_about_anything(result):
         return None
@@ -183,7 +184,7 @@ def _unknown(nearest: Nearest) -> tuple[str, str] | None:
             name = unmatched.text.strip()
             if nearest.hidden:
                 name = name.replace(_nonsense(nearest.hidden), nearest.hidden)
-            return (slot, name) if _is_name(name, result.original_text) else None
+            return (slot, name) if _is_name(name, result.original_text, language) else None
     return None
 
 
@@ -192,9 +193,11 @@ def _nonsense(name: str) -> str:
     return " ".join(_NONSENSE for _ in name.split())
 
 
-def _is_name(name: str, text: str) -> bool:
-    """Return whether it can be a name; a short word within the sentence ("the", "all") is one of the language."""
-    return bool(name) and not (_SHORT_WORD.fullmatch(name) and not text.rstrip(" .!?").endswith(name))
+def _is_name(name: str, text: str, language: str) -> bool:
+    """Return whether it can be a name: no short word within the sentence ("the", "all"), and not fillers alone ("is it")."""
+    if _SHORT_WORD.fullmatch(name) and not text.rstrip(" .!?").endswith(name):
+        return False
+    return not set(name.casefold().split()) <= {*data_of(language).fillers}
 
 
 def _asks_about_anything(result: RecognizeResult) -> bool:
