@@ -94,10 +94,8 @@ async def test_a_question_of_the_model_before_the_true_one(
     await start()
     witness.server.respond(lambda body: text("What do you mean?"))
     witness.server.plan(tool_call("ha_control", UNLOCK, content=words))
-    speaker: dict[str, Any] = {
-        "a person": {"context": alice}, "a device": {"device_id": "a device"}, "nobody": {},
-    }[who]  # fmt: skip
-    said = speech(await say(hass, "what's new", **speaker))
+    speakers: dict[str, dict[str, Any]] = {"a person": {"context": alice}, "a device": {"device_id": "a device"}}
+    said = speech(await say(hass, "what's new", **speakers.get(who, {})))
     assert (said == f"Your answer counts only for this: {QUESTION}") is (who != "nobody")
 
 

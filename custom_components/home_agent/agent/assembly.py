@@ -68,7 +68,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
     rules = rules_from_options(entry.options)
     own_tools = (NativeTools(home), UndoTools(journal), custom_tools)
-    others_tools = (mcp_tools, ExternalModels(endpoints), ApiTools(hass))
+    others_tools = (ExternalModels(endpoints), ApiTools(hass), mcp_tools)  # what is here keeps its names
     settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)

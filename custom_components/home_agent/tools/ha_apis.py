@@ -6,6 +6,7 @@ Intents, lists, scripts and actions are planned, others judged by what they say.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from hashlib import sha256
 import re
 from typing import Any, override
 
@@ -40,7 +41,7 @@ from ..support.errors import ToolPermissionError, ToolRefusal
 from ..support.outages import Outages
 from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
 from ..turn.turn import Turn
-from .sanitize import cleaned, free_name, plain_result, tool_name_from
+from .sanitize import cleaned, free_name, means_more, plain_result, remote_name_from, tool_name_from
 
 MAX_GUIDE = 4000  # characters
 TIMEOUT = 5.0  # seconds; an API that takes longer is left out
@@ -72,6 +73,10 @@ _RESTARTS = frozenset({"config__reload_config_entry"})
 """Tools that stop a part of the home for a moment without calling that destructive."""
 _WHOLE_HOUSE = frozenset({"homeassistant__GetLiveContext"})
 """Tools that tell of everything that Home Assistant exposes, including what the user may not read and what is not shared with us."""
+_NEVER_OFFERED = frozenset({"homeassistant__render_template", "search__search"})
+"""Tools that tell of what is not exposed, and cannot be made not to: they take no entity that could be checked."""
+MCP = "mcp"
+"""Home Assistant's client of MCP servers: what its tools are called, say and declare is the server's word."""
 _OTHERS_WORDS = frozenset({"calendar", "hassio", "system_log", "todo"})
 """Integrations whose entries hold what other people or programs wrote."""
 
@@ -283,6 +288,28 @@ class ApiAction(ApiTool):
         )
 
 
+class ApiRemoteTool(ApiTool):
+    """A tool of a server that Home Assistant's own MCP integration talks to; judged like one of a server of ours.
+
+    That it only reads is believed (C-26): what it does then, it does on its own side. Nothing else that it declares is.
+    """
+
+    def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
+        """Take of what it declares only whether it reads."""
+        super().__init__(tool, instance, name, guide)
+        reads = tool.annotations.read_only
+        self.annotations = llm.ToolAnnotations(
+            read_only=reads, destructive=not reads, idempotent=False, open_world=True
+        )
+        described = (tool.name, tool.title, tool.description, self.wire_parameters, reads)
+        self._version = sha256(repr(described).encode(errors="replace")).hexdigest()[:16]
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what it is, as it is described now: a yes is for that."""
+        return replace(await super().plan(hass, args, turn), version=self._version)
+
+
 def _may_know_everything(hass: HomeAssistant, turn: Turn) -> bool:
     """Return whether a turn may be told of everything that Home Assistant exposes."""
     return not is_narrowed(hass) and (turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ))
@@ -372,18 +399,29 @@ def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
     """Return the tools of all instances in our form, with names that models take and that no two of them share.
 
     As in Home Assistant, tools that equal each other are one, and others of the same name get that of their API before it.
+    A tool of an MCP server takes no other tool's name, and changes none.
     """
-    named: dict[str, list[tuple[llm.APIInstance, str | None, llm.Tool]]] = {}
+    named: dict[tuple[bool, str], list[tuple[llm.APIInstance, str | None, llm.Tool]]] = {}
     for instance in instances:
         guide = stable_guide(instance)
         for tool in instance.tools:
-            sharing = named.setdefault(tool_name_from(tool.name), [])
+            while isinstance(tool, llm.NamespacedTool):
+                tool = tool.tool
+            is_remote = tool.integration == MCP
+            if not is_remote and tool.name in _NEVER_OFFERED:
+                continue
+            name = remote_name_from(tool.name) if is_remote else tool_name_from(tool.name)
+            sharing = named.setdefault((is_remote, name), [])
             if all(other != tool for *_, other in sharing):
                 sharing.append((instance, guide, tool))
     tools: dict[str, HomeAgentTool] = {}
-    for name, sharing in named.items():
+    for (is_remote, name), sharing in sorted(named.items(), key=lambda item: item[0][0]):
         for instance, guide, tool in sharing:
-            unique = name if len(sharing) == 1 else tool_name_from(f"{slugify(instance.api.id)}__{tool.name}")
+            unique, api_id = name, slugify(instance.api.id)
+            if is_remote and (len(sharing) > 1 or name in tools or means_more(name)):
+                unique = remote_name_from(f"{api_id}_{tool.name}")
+            elif len(sharing) > 1:
+                unique = tool_name_from(f"{api_id}__{tool.name}")
             free = free_name(unique, tools)
             if free and (made := _wrap(instance, guide, tool, free)) is not None:
                 tools[free] = made
@@ -392,8 +430,6 @@ def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
 
 def _wrap(instance: llm.APIInstance, guide: str | None, tool: llm.Tool, name: str) -> HomeAgentTool | None:
     """Return a tool in our form; None when its schema cannot be told to a model."""
-    while isinstance(tool, llm.NamespacedTool):
-        tool = tool.tool
     try:
         return _kind_of(tool)(tool, instance, name, guide)
     except Exception:  # noqa: BLE001 - a schema that cannot be read costs its own tool alone
@@ -402,6 +438,8 @@ def _wrap(instance: llm.APIInstance, guide: str | None, tool: llm.Tool, name: st
 
 
 def _kind_of(tool: llm.Tool) -> type[ApiTool]:
+    if tool.integration == MCP:
+        return ApiRemoteTool
     if isinstance(tool, llm.IntentTool):
         return ApiIntent
     if tool.name in PARAMETERS:

@@ -4,12 +4,14 @@ from collections.abc import Container
 import re
 from typing import Any
 
+from homeassistant.const import Platform
 from homeassistant.helpers import llm
 from homeassistant.helpers.intent import IntentResponseType
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import slugify
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads, json_loads_object
 
+from ..home.domains import DOMAINS
 from ..support.encoding import dump
 from ..support.errors import ToolRefusal
 
@@ -28,7 +30,11 @@ _MAPPINGS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "p
 
 RESERVED = frozenset({"query_external_llm", "all", "none"})
 """Names of our own tools, those with `ha_` apart, and words with a meaning where tools are chosen."""
+_KINDS = frozenset({*DOMAINS, *Platform})
+"""Kinds of entities: in the owner's lists such a word means all of a kind, and no tool."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_SEPARATOR = re.compile(r"__+")
+"""What stands in the names of Home Assistant's own tools, behind the integration that they are of."""
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
 )
@@ -54,6 +60,19 @@ def free_name(name: str, used: Container[str]) -> str:
 def is_reserved(name: str) -> bool:
     """Return whether a name is one of ours, which no other tool may have."""
     return name in RESERVED or name.startswith("ha_")
+
+
+def means_more(name: str) -> bool:
+    """Return whether a name would mean more than a tool in the owner's lists; no server may choose it."""
+    return is_reserved(name) or name in _KINDS
+
+
+def remote_name_from(name: str) -> str:
+    """Return the name of a tool of an MCP server, which is never one of Home Assistant's own; "" when nothing is left.
+
+    Lists of the owner name tools: a server that could choose any name could choose one that is never asked about.
+    """
+    return _SEPARATOR.sub("_", tool_name_from(name)).strip("_")
 
 
 def schema_from(schema: object) -> JsonObjectType | None:

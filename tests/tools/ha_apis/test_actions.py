@@ -111,3 +111,20 @@ async def test_an_action_without_entities(
     await say(hass, "reload", context=Context(user_id=hass_admin_user.id))
     assert results(llm_server)[-1] == {"success": True, "result": {"success": True}, "error": None}
     assert len(called) == 1
+
+
+async def test_templates_and_names_of_the_whole_home_are_not_offered(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
+) -> None:
+    hidden = "light.office_rgbw_lights"
+    await set_up(hass, llm_server, profile=PROFILE)
+    calls = {
+        "homeassistant__render_template": {"template": f"{{{{ states('{hidden}') }}}}"},
+        "search__search": {"query": "office"},
+    }
+    llm_server.plan(*(tool_call(name, arguments) for name, arguments in calls.items()), text("I cannot."))
+    await say(hass, "is it on", context=Context(user_id=hass_admin_user.id))
+    offered = {tool["function"]["name"] for tool in llm_server.request.body["tools"]}
+    assert CALL in offered
+    assert offered.isdisjoint(calls)
+    assert [result["success"] for result in results(llm_server)] == [False, False]

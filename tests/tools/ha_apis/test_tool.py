@@ -20,6 +20,7 @@ from custom_components.home_agent.support.errors import ToolError, ToolRefusal
 from custom_components.home_agent.tools import ha_apis
 from custom_components.home_agent.tools.ha_apis import (
     ApiIntent,
+    ApiRemoteTool,
     ApiScript,
     ApiTool,
     ApiTools,
@@ -198,7 +199,93 @@ def test_a_tool_under_a_namespace_is_the_tool_itself(hass: HomeAssistant) -> Non
     made = Made("script__bell", {})
     made.integration = "script"
     tool = tool_of(hass, llm.NamespacedTool("assist", made))
-    assert (tool.name, type(tool), tool.entity_id) == ("assist__script__bell", ApiScript, "script.bell")
+    assert (tool.name, type(tool), tool.entity_id) == ("script__bell", ApiScript, "script.bell")
+
+
+def remote(name: str, *, description: str = "Does something", **annotations: Any) -> Made:
+    """Return a tool of Home Assistant's client of MCP servers, as such a server declares it."""
+    made = Made(name, {"content": "x"}, **annotations)
+    made.integration, made.description = "mcp", description
+    return made
+
+
+@pytest.mark.parametrize(
+    ("declared", "action"),
+    [
+        pytest.param({"read_only": True, "open_world": False}, ActionClass.READ, id="reads"),
+        pytest.param({"destructive": False, "open_world": False}, ActionClass.SENSITIVE, id="says it is harmless"),
+        pytest.param(
+            {"destructive": False, "open_world": False, "idempotent": True}, ActionClass.SENSITIVE, id="all of it"
+        ),
+        pytest.param({}, ActionClass.SENSITIVE, id="says nothing"),
+    ],
+)
+async def test_what_a_server_declares_of_its_tools_is_its_word(
+    hass: HomeAssistant, make_turn: MakeTurn, declared: dict[str, Any], action: ActionClass
+) -> None:
+    tool = tool_of(hass, remote("note", **declared))
+    plan = await tool.plan(hass, {}, make_turn())
+    assert (plan.action, plan.outside) == (action, True)
+    assert tool.always_asks is (action is ActionClass.SENSITIVE)
+
+
+async def test_a_yes_is_for_a_tool_as_its_server_describes_it(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    plans = [
+        await tool_of(hass, made).plan(hass, {}, make_turn())
+        for made in (
+            remote("note"),
+            remote("note"),
+            remote("note", description="Burns it"),
+            remote("note", read_only=True),
+        )
+    ]
+    assert plans[0] == plans[1]
+    assert len({plan.version for plan in plans}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "known_as"),
+    [
+        ("note", "note"),
+        ("script__bell", "script_bell"),
+        ("homeassistant__call_action", "homeassistant_call_action"),
+        ("calendar____get_events", "calendar_get_events"),
+        ("__search", "search"),
+        ("ha_control", "mcp_house_ha_control"),
+        ("query_external_llm", "mcp_house_query_external_llm"),
+        ("lock", "mcp_house_lock"),
+        ("cover", "mcp_house_cover"),
+        ("all", "mcp_house_all"),
+    ],
+)
+def test_a_tool_of_a_server_bears_no_name_that_means_another(hass: HomeAssistant, name: str, known_as: str) -> None:
+    (tool,) = wrapped([instance_of(hass, remote(name), api_id="mcp-house")])
+    assert (tool.name, type(tool)) == (known_as, ApiRemoteTool)
+
+
+@pytest.mark.parametrize("servers_come_first", [True, False])
+def test_a_tool_of_a_server_changes_no_other_tool_s_name(hass: HomeAssistant, servers_come_first: bool) -> None:
+    bell, found = Made("script__bell", {}), Made("web_search", {})
+    bell.integration = "script"
+    instances = [
+        instance_of(hass, bell, found, api_id="assist"),
+        instance_of(hass, remote("script__bell"), remote("web_search"), api_id="mcp-one"),
+    ]
+    tools = {tool.name: tool for tool in wrapped(reversed(instances) if servers_come_first else instances)}
+    assert {name for name, tool in tools.items() if isinstance(tool, ApiRemoteTool)} == {
+        "script_bell",
+        "mcp_one_web_search",
+    }
+    assert {"script__bell", "web_search"} < set(tools)
+    merged = instance_of(
+        hass, llm.NamespacedTool("assist", bell), llm.NamespacedTool("mcp-one", remote("script__bell"))
+    )
+    assert names(merged) == ["script__bell", "script_bell"]  # as Home Assistant hands several collections to a task
+
+
+def test_what_tells_of_everything_is_not_offered(hass: HomeAssistant) -> None:
+    shown = [Made(name, {}) for name in ("homeassistant__render_template", "search__search", "homeassistant__x")]
+    assert names(instance_of(hass, *shown)) == ["homeassistant__x"]
 
 
 def test_a_schema_that_cannot_be_told_costs_one_tool(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:

@@ -17,7 +17,17 @@ from .conftest import TOKEN, StartServer, server_of, set_up_servers, subentry, u
 from .mcp_server import McpServer
 
 NO_TURN: Any = None
-READING = {"find_book", "huge", "cover", "catalogue", "fails", "repeats_key", "slow", "library_ha_query", "grow"}
+READING = {
+    "find_book",
+    "huge",
+    "library_cover",
+    "catalogue",
+    "fails",
+    "repeats_key",
+    "slow",
+    "library_ha_query",
+    "grow",
+}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +87,7 @@ async def test_a_yes_lets_it_happen(hass: HomeAssistant, library: McpServer, llm
 @pytest.mark.parametrize(
     ("name", "arguments", "expected"),
     [
-        ("cover", {}, "The cover:\n[image, image/png, 3 bytes: not shown]"),
+        ("library_cover", {}, "The cover:\n[image, image/png, 3 bytes: not shown]"),
         ("library_ha_query", {}, "dotted"),
         ("repeats_key", {}, f"Your key is {MASK}"),
     ],

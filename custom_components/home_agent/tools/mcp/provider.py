@@ -31,9 +31,9 @@ from ..sanitize import (
     cleaned,
     cleaned_json,
     free_name,
-    is_reserved,
+    means_more,
+    remote_name_from,
     schema_from,
-    tool_name_from,
     wrong_arguments,
 )
 from .sdk import Answer, RemoteTool
@@ -161,7 +161,7 @@ class McpTools:
     def _made(self, taken: Collection[str]) -> Iterator[tuple[tuple[str, str], McpTool]]:
         """Yield all tools; one that has not changed is the same object."""
         listed = [(server, tool) for server in self.servers.values() for tool in server.usable()]
-        names = [tool_name_from(tool.name).strip("_") for _, tool in listed]
+        names = [remote_name_from(tool.name) for _, tool in listed]
         wanted = Counter(names)
         used: set[str] = set()
         offered: set[tuple[str, str]] = set()
@@ -169,8 +169,8 @@ class McpTools:
         left_out: dict[Server, list[str]] = {}
         for (server, remote), name in zip(listed, names, strict=True):
             schema = schema_from(remote.schema)
-            if wanted[name] > 1 or name in taken or is_reserved(name):
-                name = tool_name_from(f"{slugify(server.config.title)}_{remote.name}").strip("_")
+            if wanted[name] > 1 or name in taken or means_more(name):
+                name = remote_name_from(f"{slugify(server.config.title)}_{remote.name}")
             key = (server.config.subentry_id, remote.name)
             name = free_name(name, {*used, *taken, *RESERVED})
             size = len(name) + len(dump(schema)) + min(len(remote.description or ""), MAX_DESCRIPTION)
