@@ -26,6 +26,8 @@ class Reply:
     """The answer as a stream, without the parts that the server adds: finish reason, usage, `[DONE]`."""
     usage: JSON | bool | None = None
     """Sent as it is; True: made up, whether asked for or not; None: made up when asked for; False: never."""
+    timings: JSON | None = None
+    """llama.cpp's own numbers, sent with the last chunk and with an answer in one piece."""
     ending: bool = True
     """Whether the stream ends with a finish reason, usage and `[DONE]`."""
     done: bool = True

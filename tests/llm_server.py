@@ -239,6 +239,8 @@ class LLMServer:
         body: JSON = {"id": "chatcmpl-1", "object": "chat.completion", "model": "scripted", "choices": [choice]}
         if reply.usage is not False:
             body["usage"] = reply.usage if isinstance(reply.usage, dict) else _usage(recorded, reply)
+        if reply.timings:
+            body["timings"] = reply.timings
         return web.json_response(body, headers=reply.headers)
 
     async def _stream(self, request: web.Request, recorded: Request, reply: Reply) -> web.StreamResponse:
@@ -278,11 +280,14 @@ async def _events(reply: Reply, recorded: Request) -> AsyncGenerator[bytes]:
         else:
             yield _event(piece)
     if reply.ending:
-        yield _event(delta(finish_reason=reply.finish_reason))
         asked = (recorded.body.get("stream_options") or {}).get("include_usage")
+        timings = {"timings": reply.timings} if reply.timings else {}
         if isinstance(reply.usage, dict) or reply.usage or (asked and reply.usage is None):
             usage = reply.usage if isinstance(reply.usage, dict) else _usage(recorded, reply)
-            yield _event({**delta(), "choices": [], "usage": usage})
+            yield _event(delta(finish_reason=reply.finish_reason))
+            yield _event({**delta(), "choices": [], "usage": usage, **timings})
+        else:
+            yield _event({**delta(finish_reason=reply.finish_reason), **timings})
     if reply.done and not reply.cut and not reply.silent:
         yield b"data: [DONE]\n\n"
 

@@ -34,7 +34,8 @@ async def talked_to(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEnt
             "profile_defaults": {"custom_prompt": "Another private prompt."},
         },
     )
-    llm_server.plan(text("Good morning.", usage={"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}))
+    usage = {"prompt_tokens": 40, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 30}}
+    llm_server.plan(text("Good morning.", usage=usage, timings={"prompt_ms": 12.5}))
     await say(hass, "something private prompt said")
     return entry
 
@@ -67,7 +68,10 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert profile["settings"]["custom_prompt"] == "**REDACTED** (23 characters)"
     assert endpoint["settings"]["api_key"] == "**REDACTED**"
     assert endpoint["settings"]["base_url"] == llm_server.base_url
-    assert endpoint["seen"]["usage"] == {"input_tokens": 40, "output_tokens": 2, "cached_tokens": 0}
+    usage = {"input_tokens": 40, "output_tokens": 2, "cached_tokens": 30, "counted_tokens": 40}
+    usage |= {"prompt_ms": 12, "cached_share": 75}
+    assert endpoint["seen"]["usage"] == endpoint["seen"]["newest"] == usage
+    assert endpoint["seen"]["first_delta_ms"] >= 0
     assert (endpoint["seen"]["requests"], endpoint["seen"]["failures_in_a_row"]) == (1, 0)
     assert endpoint["seen"]["last_success"]
     assert (endpoint["seen"]["context_window"], endpoint["seen"]["token_factor"]) == (16384, 1.0)

@@ -1,12 +1,14 @@
 """Tokens and latency of an endpoint, as the house shows them."""
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 import pytest
 
+from custom_components.home_agent.client.model import Reply
 from custom_components.home_agent.turn import events
+from custom_components.home_agent.turn.turn import Usage
 from tests.house import build_house, say, set_up, speech
-from tests.llm_server import LLMServer, text
+from tests.llm_server import LLMServer, text, tool_call
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +34,51 @@ async def test_tokens_add_up_and_latency_is_the_newest(hass: HomeAssistant, llm_
     assert values["cached_tokens"] is None  # disabled until somebody wants it
     assert int(values["first_token_latency"].state) <= int(values["request_duration"].state)  # type: ignore[union-attr]
     assert values["input_tokens"].name.startswith("Scripted ")  # type: ignore[union-attr]
+
+
+def state(hass: HomeAssistant, key: str) -> State:
+    """Return what a sensor of the endpoint shows."""
+    entity_id = er.async_get(hass).async_get_entity_id("sensor", "home_agent", f"llm-1_{key}")
+    found = hass.states.get(str(entity_id))
+    assert found is not None
+    return found
+
+
+async def test_share_of_a_turn_that_was_cached_and_time_until_its_first_token(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server)
+    assert state(hass, "cached_share").state == "unknown"
+    turn_on = {"action": "turn_on", "entity_id": "light.bed_light"}
+    first, second = ({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": cached}} for cached in (20, 90))
+    llm_server.plan(tool_call("ha_control", turn_on, delay=0.3, usage=first), text("On.", usage=second))
+    await say(hass, "hello")
+    share = state(hass, "cached_share")
+    assert share.state == "55"
+    attributes = {"unit_of_measurement": "%", "state_class": "measurement"}
+    assert {key: share.attributes.get(key) for key in (*attributes, "device_class")} == attributes | {
+        "device_class": None
+    }
+    assert int(state(hass, "first_token_latency").state) >= 300
+    llm_server.plan(text("ok", usage={"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 100}}))
+    await say(hass, "hello")
+    assert state(hass, "cached_share").state == "100"
+    assert int(state(hass, "first_token_latency").state) < 300
+    llm_server.plan(text("ok", usage={"prompt_tokens": 100}))
+    await say(hass, "hello")
+    assert state(hass, "cached_share").state == "unknown"
+
+
+async def test_what_nobody_waited_for_counts_only_its_tokens(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    endpoint = entry.runtime_data.endpoints["llm-1"]
+    llm_server.plan(text("ok", usage={"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 50}}))
+    await say(hass, "hello")
+    before = {key: state(hass, key).state for key in ("cached_share", "first_token_latency", "request_duration")}
+    endpoint.async_succeeded(Reply(usage=Usage(50, 1, 0, 50), first_delta_ms=99_000), 99_000)
+    endpoint.async_publish()
+    assert {key: state(hass, key).state for key in before} == before
+    assert state(hass, "input_tokens").state == "150"
 
 
 @pytest.mark.parametrize("number", [1e308, 10**18, -5, "many", True, None, [3]])

@@ -6,8 +6,10 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 import probatio
 import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.turn.events import CONVERSATION_FINISHED
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -35,6 +37,33 @@ async def test_process_returns_the_answer_and_what_it_took(hass: HomeAssistant, 
     assert answer["tokens"]["completion"] > 0
     assert answer["duration_ms"] >= 0
     assert answer["conversation_id"]
+
+
+async def test_process_says_how_soon_the_first_word_came_and_what_was_cached(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, profile={"local_first": True})
+    heard = async_capture_events(hass, CONVERSATION_FINISHED)
+    first = {"cache_n": 20, "prompt_n": 80, "prompt_ms": 40.4}
+    second = {"cache_n": 95, "prompt_n": 5, "prompt_ms": 2.0}
+    llm_server.plan(
+        tool_call("ha_control", TURN_ON, usage={"prompt_tokens": 100}, timings=first, delay=0.2),
+        text("On.", usage={"prompt_tokens": 100}, timings=second, delay=0.2),
+        text("Two.", usage={"prompt_tokens": 100}),
+    )
+    answer = await call(hass, "process", text="please have the bed light on for me")
+    assert answer["tokens"]["cached"] == 115
+    assert (answer["cached_share"], answer["prompt_ms"]) == (58, 42)
+    assert 200 <= answer["first_token_ms"] < answer["duration_ms"] - 150
+    silent = await call(hass, "process", text="what do you think of that")
+    assert (silent["cached_share"], silent["prompt_ms"]) == (None, None)
+    assert silent["first_token_ms"] >= 0
+    local = await call(hass, "process", text="turn off the bed light")
+    assert local["answered_by"] == "local"
+    assert (local["first_token_ms"], local["cached_share"], local["prompt_ms"]) == (None, None, None)
+    for answered, event in zip((answer, silent, local), heard, strict=True):
+        for name in ("first_token_ms", "cached_share", "prompt_ms"):
+            assert event.data[name] == answered[name]
 
 
 async def test_process_keeps_the_conversation_of_a_caller(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -1,4 +1,4 @@
-"""Diagnostic sensors of an endpoint: tokens and latency."""
+"""Diagnostic sensors of an endpoint: tokens, latency, and how much of a prompt was cached."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import override
 
 from homeassistant.components.sensor import SensorDeviceClass, SensorEntity, SensorEntityDescription, SensorStateClass
 from homeassistant.config_entries import ConfigSubentry
-from homeassistant.const import EntityCategory, UnitOfTime
+from homeassistant.const import PERCENTAGE, EntityCategory, UnitOfTime
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
@@ -27,16 +27,16 @@ class EndpointSensorDescription(SensorEntityDescription):
 
 
 def _sensor(
-    key: str, value: Callable[[EndpointStats], int | None], *, latency: bool = False, enabled: bool = True
+    key: str, value: Callable[[EndpointStats], int | None], unit: str = TOKENS, *, enabled: bool = True
 ) -> EndpointSensorDescription:
     return EndpointSensorDescription(
         key=key,
         translation_key=key,
         entity_category=EntityCategory.DIAGNOSTIC,
         entity_registry_enabled_default=enabled,
-        device_class=SensorDeviceClass.DURATION if latency else None,
-        state_class=SensorStateClass.MEASUREMENT if latency else SensorStateClass.TOTAL_INCREASING,
-        native_unit_of_measurement=UnitOfTime.MILLISECONDS if latency else TOKENS,
+        device_class=SensorDeviceClass.DURATION if unit == UnitOfTime.MILLISECONDS else None,
+        state_class=SensorStateClass.TOTAL_INCREASING if unit == TOKENS else SensorStateClass.MEASUREMENT,
+        native_unit_of_measurement=unit,
         value=value,
     )
 
@@ -45,8 +45,9 @@ SENSORS = (
     _sensor("input_tokens", lambda stats: stats.usage.input_tokens),
     _sensor("output_tokens", lambda stats: stats.usage.output_tokens),
     _sensor("cached_tokens", lambda stats: stats.usage.cached_tokens, enabled=False),
-    _sensor("first_token_latency", lambda stats: stats.first_delta_ms, latency=True),
-    _sensor("request_duration", lambda stats: stats.duration_ms, latency=True),
+    _sensor("cached_share", lambda stats: stats.newest.cached_share, PERCENTAGE),
+    _sensor("first_token_latency", lambda stats: stats.first_delta_ms, UnitOfTime.MILLISECONDS),
+    _sensor("request_duration", lambda stats: stats.duration_ms, UnitOfTime.MILLISECONDS),
 )
 
 

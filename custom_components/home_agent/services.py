@@ -480,6 +480,9 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
             "completion": turn.record.usage.output_tokens,
             "cached": turn.record.usage.cached_tokens,
         },
+        "cached_share": turn.record.usage.cached_share,
+        "prompt_ms": turn.record.usage.prompt_ms,
+        "first_token_ms": turn.record.first_token_ms,
         "duration_ms": turn.record.duration_ms,
     }
 

@@ -116,9 +116,18 @@ def test_a_model_known_to_begin_inside_thinking_says_only_its_answer() -> None:
     ("usage", "expected"),
     [
         ({"prompt_tokens": 9, "completion_tokens": 3}, Usage(9, 3, 0)),
-        ({"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}, Usage(9, 3, 8)),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}},
+            Usage(9, 3, 8, 9),
+        ),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}}, Usage(9, 0, 0, 9)),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": None}}, Usage(9, 0, 0)),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 12}}, Usage(9, 0, 9, 9)),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 1e300}}, Usage(9, 0, 0)),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {}, "prompt_cache_hit_tokens": 5}, Usage(9, 0, 5, 9)),
+        ({"prompt_tokens": 9, "cache_read_input_tokens": 6}, Usage(9, 0, 6, 9)),
         ({"prompt_tokens": 9, "completion_tokens": None, "prompt_tokens_details": None}, Usage(9, 0, 0)),
-        ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, Usage(9, 0, 4)),
+        ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, Usage(9, 0, 4, 9)),
         ({"prompt_tokens": 0}, None),
         (None, None),
         ("x", None),
@@ -128,6 +137,48 @@ def test_usage_is_read_from_chunks_with_and_without_choices(usage: object, expec
     for chunk in ({"choices": [], "usage": usage}, delta(content="On.") | {"usage": usage}):
         _, reply = run(delta(content="On."), chunk)
         assert reply.usage == expected
+
+
+USAGE = {"prompt_tokens": 91, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 90}}
+TIMINGS = {"cache_n": 90, "prompt_n": 1, "prompt_ms": 74.087, "predicted_n": 5, "predicted_ms": 308.027}
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ([{"choices": [], "usage": USAGE, "timings": TIMINGS}], Usage(91, 5, 90, 91, 74)),
+        ([{"choices": [], "timings": TIMINGS}], Usage(91, 5, 90, 91, 74)),
+        ([{"choices": [], "timings": TIMINGS}, {"choices": [], "usage": USAGE}], Usage(91, 5, 90, 91, 74)),
+        ([{"choices": [], "usage": USAGE}, {"choices": [], "timings": TIMINGS}], Usage(91, 5, 90, 91, 74)),
+        (
+            [{"choices": [], "usage": {"prompt_tokens": 91}, "timings": {"prompt_n": 11, "prompt_ms": 3}}],
+            Usage(91, 0, 80, 91, 3),
+        ),
+        ([{"choices": [], "usage": {"prompt_tokens": 9}, "timings": {"prompt_n": 40}}], Usage(9, 0, 0, 9)),
+        (
+            [{"choices": [], "usage": USAGE, "timings": {"prompt_ms": -1, "cache_n": "x", "prompt_n": None}}],
+            Usage(91, 5, 90, 91),
+        ),
+        ([{"choices": [], "usage": USAGE, "timings": {"prompt_ms": float("inf")}}], Usage(91, 5, 90, 91)),
+        ([{"choices": [], "usage": USAGE, "timings": {"prompt_ms": float("nan")}}], Usage(91, 5, 90, 91)),
+        ([{"choices": [], "timings": {"prompt_ms": 3}}], None),
+        ([{"choices": [], "timings": [1]}], None),
+    ],
+    ids=[
+        "both at once", "timings alone", "timings first", "usage first", "an older llama.cpp", "more read than sent",
+        "no numbers", "endless", "none at all", "a time alone", "a list",
+    ],
+)  # fmt: skip
+def test_timings_of_llama_cpp_are_read(ends: list[dict[str, Any]], expected: Usage | None) -> None:
+    _, reply = run(delta(content="On."), delta(finish_reason="stop"), *ends)
+    assert reply.usage == expected
+
+
+def test_usage_adds_up_to_a_share_of_what_was_told() -> None:
+    total = Usage()
+    for one in (Usage(100, 5), Usage(100, 5, 90, 100, 20), Usage(300, 5, 10, 300, 60)):
+        total += one
+    assert total == Usage(500, 15, 100, 400, 80, 25)
 
 
 def test_the_finish_reason_is_kept() -> None:

@@ -170,6 +170,8 @@ class Agent:
                         continue
                     called = True
                 said = said or bool(delta.get("content"))
+                if self.turn.record.first_token_ms is None:
+                    self.turn.record.first_token_ms = round((time.perf_counter() - self.turn.record.started) * 1000)
                 yield delta
         except LLMError as err:
             too_long = isinstance(err, LLMContextLengthError)

@@ -110,12 +110,14 @@ class EndpointStats:
     """What an endpoint was seen to do since the entry was loaded."""
 
     usage: Usage = field(default_factory=Usage)
+    newest: Usage = field(default_factory=Usage)
+    """Of the newest turn."""
     requests: int = 0
     failures_in_a_row: int = 0
     first_delta_ms: int | None = None
-    """Of the newest request."""
+    """Of the first request of the newest turn: the one that somebody waited for."""
     duration_ms: int | None = None
-    """Of the newest request."""
+    """Of the newest request of a turn."""
     last_success: datetime | None = None
 
 
@@ -133,6 +135,8 @@ class Endpoint:
         self.stats = EndpointStats()
         self._breaker = CircuitBreaker(self.config.title)
         self._listeners: list[CALLBACK_TYPE] = []
+        self._newest_turn = 0.0
+        """When the newest turn began; only to know it again."""
         self._statistics = statistics
         self._key = f"{self.config.subentry_id}/{self.config.model}"
         known = statistics.of(self._key)
@@ -164,17 +168,24 @@ class Endpoint:
 
     @callback
     def async_succeeded(self, reply: Reply, duration_ms: int, record: TurnRecord | None = None) -> None:
-        """Take note of a request that was answered; `record` is of the turn that it was made in."""
+        """Take note of a request that was answered; `record` is of the turn that it was made in.
+
+        None: of no turn. Its tokens count, but nobody waited for it.
+        """
         stats = self.stats
         if stats.failures_in_a_row:
             self._breaker.succeeded()
             async_recovered(self._hass, self.config)
         stats.failures_in_a_row, self._loading_since = 0, None
         stats.requests += 1
-        stats.first_delta_ms, stats.duration_ms = reply.first_delta_ms, duration_ms
+        if record is not None:
+            stats.duration_ms = duration_ms
+            if record.started != self._newest_turn:
+                self._newest_turn = record.started
+                stats.first_delta_ms, stats.newest = reply.first_delta_ms, Usage()
         stats.last_success = now = dt_util.utcnow()
         if reply.usage is not None:
-            for total in (stats.usage, record.usage) if record is not None else (stats.usage,):
+            for total in (stats.usage, stats.newest, record.usage) if record is not None else (stats.usage,):
                 total += reply.usage
             self._statistics.note(self._key, ModelFacts(self.client.estimator.factor, self._told))
         if self.config.context_window is None and (self._asks_window_at is None or now >= self._asks_window_at):

@@ -25,7 +25,7 @@ MAX_ARGUMENTS = 100_000  # characters of all its tool calls
 MAX_ARGUMENTS_DEPTH = 32  # of lists and objects in those of one call
 MAX_CALLS = 64
 MAX_CHUNKS = 150_000
-MAX_TOKENS = 100_000_000  # of one request; a server that counts more counts something else
+MAX_NUMBER = 100_000_000  # tokens or milliseconds of one request; a server that counts more counts something else
 
 type Delta = AssistantContentDeltaDict
 
@@ -265,6 +265,8 @@ class DeltaStream:
         self._calls = ToolCallAssembler()
         self._length = self._chunks = 0
         self._any_choice = self._any_delta = self._any_content = False
+        self._usage: object = None
+        self._timings: object = None
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Delta]:
         """Return the deltas of a chunk.
@@ -273,8 +275,10 @@ class DeltaStream:
         """
         if chunk.get("error") or chunk.get("object") == "error":
             raise self._errors.from_body(chunk)
-        if (told := chunk.get("usage")) and (usage := usage_from_body(told)):
-            self._reply.usage = usage
+        usage, timings = chunk.get("usage"), chunk.get("timings")
+        if usage or timings:  # one may come without the other, in whichever order
+            self._usage, self._timings = usage or self._usage, timings or self._timings
+            self._reply.usage = usage_from_body(self._usage, self._timings)
         self._chunks += 1
         deltas: list[Delta] = []
         choices = chunk.get("choices")
@@ -353,14 +357,37 @@ class DeltaStream:
         return deltas if self._any_delta or not deltas else [{"role": "assistant"}, *deltas]
 
 
-def usage_from_body(usage: object) -> Usage | None:
-    """Return the token numbers of a response, None when it has none; what no request can have taken counts as none."""
-    if not isinstance(usage, Mapping):
-        return None
+def usage_from_body(usage: object, timings: object = None) -> Usage | None:
+    """Return the numbers of a response, None when it has none; what no request can have taken counts as none.
+
+    `timings` are llama.cpp's, which it sends with the last chunk without being asked: how much of the prompt was in its
+    cache (`cache_n`), how much it had to read (`prompt_n`), and how long that took (`prompt_ms`).
+    """
+    usage = usage if isinstance(usage, Mapping) else {}
+    timings = timings if isinstance(timings, Mapping) else {}
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
-    sent, answered, cached = (
-        int(number) if isinstance(number, (int, float)) and 0 <= number <= MAX_TOKENS else 0
-        for number in (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
+    found: dict[str, int] = {}
+    for name, told in (
+        ("sent", usage.get("prompt_tokens")),
+        ("answered", usage.get("completion_tokens")),
+        ("answered", timings.get("predicted_n")),
+        ("cached", details.get("cached_tokens") if isinstance(details, Mapping) else None),
+        ("cached", usage.get("prompt_cache_hit_tokens")),  # DeepSeek
+        ("cached", usage.get("cache_read_input_tokens")),  # Anthropic's word, as proxies pass it on
+        ("cached", timings.get("cache_n")),
+        ("read", timings.get("prompt_n")),
+        ("prompt_ms", timings.get("prompt_ms")),
+    ):
+        if isinstance(told, (int, float)) and 0 <= told <= MAX_NUMBER:
+            found.setdefault(name, int(told))
+    if not (sent := found.get("sent") or found.get("read", 0) + found.get("cached", 0)):
+        return None
+    if "read" in found:
+        found.setdefault("cached", max(0, sent - found["read"]))
+    return Usage(
+        input_tokens=sent,
+        output_tokens=found.get("answered", 0),
+        cached_tokens=min(found.get("cached", 0), sent),
+        counted_tokens=sent if "cached" in found else 0,
+        prompt_ms=found.get("prompt_ms"),
     )
-    return Usage(input_tokens=sent, output_tokens=answered, cached_tokens=cached) if sent else None

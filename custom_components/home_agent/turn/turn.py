@@ -23,17 +23,29 @@ from ..settings.profile import ContextEntity, Profile
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens that the endpoint reported for a request."""
+    """What the endpoint reported for a request, or for several that were added up."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    """Of the input tokens, those that it had in its cache and did not have to read."""
+    counted_tokens: int = 0
+    """Of the input tokens, those of requests for which it told how many were cached."""
+    prompt_ms: int | None = None
+    """Milliseconds that it took to read the prompts; None: it does not tell."""
+    cached_share: int | None = None
+    """Percent of the counted tokens that were cached; None: it does not tell. Of what was added up."""
 
     def __iadd__(self, other: Usage) -> Self:
         """Add up several requests."""
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
         self.cached_tokens += other.cached_tokens
+        self.counted_tokens += other.counted_tokens
+        if other.prompt_ms is not None:
+            self.prompt_ms = (self.prompt_ms or 0) + other.prompt_ms
+        if self.counted_tokens:
+            self.cached_share = round(100 * self.cached_tokens / self.counted_tokens)
         return self
 
 
@@ -92,6 +104,8 @@ class TurnRecord:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     """By entity id, of all writes so far."""
     usage: Usage = field(default_factory=Usage)
+    first_token_ms: int | None = None
+    """Milliseconds from the input to the first that came from a model, words, thinking or a tool call; None: nothing did."""
     used_external_llm: bool = False
     taints: set[str] = field(default_factory=set)
     """Tools whose results brought text from outside into this conversation; the session's own set."""
