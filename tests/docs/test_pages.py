@@ -30,7 +30,21 @@ from custom_components.home_agent.tools.control import HaControl
 from custom_components.home_agent.tools.query import HaQuery
 from tests.house import set_up
 
-from .pages import CODE, DOCS, LINK, PAGES, ROOT, Example, anchors, examples, page_name, prose, read
+from .pages import (
+    CODE,
+    DOCS,
+    LINK,
+    PAGES,
+    ROOT,
+    Example,
+    anchors,
+    examples,
+    names,
+    page_name,
+    prose,
+    read,
+    section,
+)
 
 STEPS = [example for example in examples("yaml") if not example.code.startswith(f"{DOMAIN}:")]
 """Automations, scripts and their steps; what belongs into configuration.yaml is loaded by a test of its own."""
@@ -160,3 +174,12 @@ async def test_actions_take_what_the_examples_give_them(hass: HomeAssistant, exa
         data = {**step.get("data", {}), **step.get("target", {})}
         if domain == DOMAIN or "{{" not in str(data):  # elsewhere a template may stand for a number
             schema(data)
+
+
+@pytest.mark.parametrize("example", [item for item in STEPS if "trigger.event.data." in item.code], ids=str)
+def test_fields_of_events_in_examples_are_documented(example: Example) -> None:
+    [trigger] = parse_yaml(example.code)["triggers"]  # type: ignore[index,call-overload]
+    fields = names(section("API_REFERENCE.md", "Events").partition("###")[0])
+    fields |= names(section("API_REFERENCE.md", trigger["event_type"]))
+    used = {*re.findall(r"trigger\.event\.data\.(\w+)", example.code), *trigger.get("event_data", {})}
+    assert used <= fields

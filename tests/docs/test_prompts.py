@@ -40,6 +40,18 @@ async def test_example_is_filled_in(hass: HomeAssistant) -> None:
     assert "You are the butler of Home." in filled.text
 
 
+async def test_what_is_not_there_is_written_as_the_page_says(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    """Nobody is logged in, and no device is spoken to."""
+    asked = "[{{ area_id }} {device_id} {user_id} {user_name}{% if area_id or device_id or user_name %} one{% endif %}]"
+    await build_house(hass)
+    await set_up(hass, llm_server, profile={"use_default_prompt": False, "custom_prompt": asked})
+    await say_all(hass, llm_server, None, "Hello")
+    assert "[None None anonymous Unknown]" in llm_server.request.body["messages"][0]["content"]
+    table = section("PROMPTS.md", "Placeholders")
+    assert "written as *None*" in table
+    assert "`anonymous` when no one is known" in table
+
+
 async def test_prompt_with_everything_reaches_the_model(hass: HomeAssistant, llm_server: LLMServer) -> None:
     """S1-88, S1-89: the comprehensive prompt, with the home and the history where it has a place for them."""
     _, example = [item for item in examples("jinja") if item.page.endswith("PROMPTS.md")]

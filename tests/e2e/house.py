@@ -14,6 +14,15 @@ ROOMS = {
     "Garage": ("cover.garage_door",),
     "Garden": ("binary_sensor.movement_backyard", "valve.front_garden", "valve.back_garden"),
 }
+ALSO_CALLED = {
+    "Living Room": "Wohnzimmer",
+    "Kitchen": "Küche",
+    "Bedroom": "Schlafzimmer",
+    "Office": "Büro",
+    "Hallway": "Flur",
+    "Garden": "Garten",
+}
+"""Other names of rooms, so that German sentences find them."""
 ALSO_EXPOSED = ("lock.front_door", "lock.kitchen_door", "valve.front_garden")
 SHOPPING_LIST = "todo.shopping_list"
 MILK = "milk"
@@ -27,6 +36,8 @@ async def furnish(hass: Hass) -> None:
     for room, entity_ids in ROOMS.items():
         if room not in areas:
             areas[room] = (await hass.command("config/area_registry/create", name=room))["area_id"]
+        if alias := ALSO_CALLED.get(room):
+            await hass.command("config/area_registry/update", area_id=areas[room], aliases=[alias])
         for entity_id in entity_ids:
             await place(hass, entities[entity_id], areas[room])
     await add_shopping_list(hass)

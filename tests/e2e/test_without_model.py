@@ -1,7 +1,10 @@
 """Added without a model, Home Agent answers what Home Assistant's own sentences can."""
 
+import re
+
 from .harness import Hass
 from .house import add_home_agent
+from .process import ROOT
 
 
 async def test_house_without_a_model_does_and_answers_and_refuses(own_hass: Hass) -> None:
@@ -14,8 +17,10 @@ async def test_house_without_a_model_does_and_answers_and_refuses(own_hass: Hass
     assert answer.kind == "query_answer"
     assert "yes" in answer.speech.lower()
 
-    answer = await own_hass.say("Schalte das Licht im Schlafzimmer aus", agent=agent, language="de")
-    assert answer.speech
+    await own_hass.say("Schalte das Licht im Schlafzimmer aus", agent=agent, language="de")
+    assert await own_hass.state("light.bed_light") == "off"
+    await own_hass.say("Schalte das Licht in der Küche aus", agent=agent, language="de")
+    assert await own_hass.state("light.kitchen_lights") == "off"
 
     answer = await own_hass.say("write me a poem", agent=agent)
     assert answer.kind == "error"
@@ -24,6 +29,37 @@ async def test_house_without_a_model_does_and_answers_and_refuses(own_hass: Hass
     answer = await own_hass.say("write me a poem", agent=agent, language="de")
     assert "Modell" in answer.speech
     assert own_hass.process.log.count("write me a poem") == 0
+
+
+async def test_sentences_of_the_readme_work_in_the_demo(own_hass: Hass) -> None:
+    """What stands under "Without a model" is done, as it stands; "it" is what was named last."""
+    agent = await add_home_agent(own_hass)
+    listed = (
+        (ROOT / "README.md").read_text(encoding="utf-8").partition("- **Without a model:**")[2].partition("- **With")[0]
+    )
+    sentences = re.findall("“([^”]+)”", listed)
+    assert len(sentences) == 5
+    conversation_id = None
+    for sentence in sentences:
+        answer = await own_hass.say(sentence, agent=agent, conversation_id=conversation_id)
+        assert answer.kind in ("action_done", "query_answer"), (sentence, answer.speech)
+        conversation_id = answer.conversation_id
+    assert await own_hass.state("light.kitchen_lights") == "on"
+    assert await own_hass.state("light.bed_light") == "off"
+    assert (await own_hass.states())["todo.shopping_list"] == "1"
+    hvac = await own_hass.get("/api/states/climate.hvac")
+    assert hvac["attributes"]["temperature"] == 19
+
+    first = await own_hass.say("Turn on the bed light", agent=agent)
+    await own_hass.say("Turn it off again", agent=agent, conversation_id=first.conversation_id)
+    assert await own_hass.state("light.bed_light") == "off"
+    remark = await own_hass.say("It is dark in the kitchen.", agent=agent)
+    assert remark.kind == "error"
+    assert remark.speech.startswith("I didn't understand that.")
+    assert (await own_hass.say("what is the weather", agent=agent)).speech == "Sorry, I am not aware of any weather"
+    assert (
+        await own_hass.say("wie ist das Wetter", agent=agent, language="de")
+    ).speech == "Es wurde kein Wetter gefunden"
 
 
 async def test_lock_opens_after_a_yes_in_the_same_conversation_alone(own_hass: Hass) -> None:
