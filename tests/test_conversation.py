@@ -80,6 +80,15 @@ async def test_each_request_begins_with_the_whole_previous_one(hass: HomeAssista
     assert set(last) == {"time", "states"}
 
 
+async def test_conversations_of_an_agent_share_a_cache(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, llm={"preset": "openai"})
+    llm_server.plan(text("One."), text("Two."))
+    for words in ("first", "second"):
+        await say(hass, words)
+    keys = [request.body["prompt_cache_key"] for request in llm_server.requests]
+    assert keys == list(entry.runtime_data.profiles) * 2
+
+
 async def test_stable_part_is_the_same_in_the_next_conversation(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(text("One."), text("Two."))

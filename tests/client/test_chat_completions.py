@@ -58,7 +58,7 @@ async def test_the_request_is_what_the_endpoint_gets(llm_server: LLMServer, make
         messages=REQUEST.messages,
         tools=TOOLS,
         response_format={"type": "json_object"},
-        conversation_id="c",
+        cache_key="agent",
     )
     await ask(client, request)
     assert llm_server.request.body == {

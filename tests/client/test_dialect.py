@@ -12,7 +12,7 @@ from tests.llm_server import LLMServer, Reply, error, text, unsupported
 from .conftest import REQUEST, TOOLS, MakeClient, ask, said
 
 EVERYTHING = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 300, "keep_alive": "5m"}
-RICH = ChatRequest(messages=REQUEST.messages, tools=TOOLS, response_format={"type": "json_object"}, conversation_id="c")
+RICH = ChatRequest(messages=REQUEST.messages, tools=TOOLS, response_format={"type": "json_object"}, cache_key="agent")
 
 
 def pydantic_refusal(name: str) -> Reply:
@@ -120,15 +120,29 @@ async def test_keep_alive_is_sent_as_ollama_takes_it(
     assert "keep_alive" not in llm_server.request.body
 
 
-async def test_user_is_sent_only_to_those_who_take_it(llm_server: LLMServer, make_client: MakeClient) -> None:
-    llm_server.plan(text("On."), text("On."), unsupported("user"), text("On."))
-    await ask(make_client(), RICH)
-    assert "user" not in llm_server.request.body
+@pytest.mark.parametrize(
+    ("preset", "name"), [("openai", "prompt_cache_key"), ("azure", "user"), ("openrouter", "user"), ("custom", None)]
+)
+async def test_what_requests_have_in_common_is_told_to_those_who_take_it(
+    llm_server: LLMServer, make_client: MakeClient, preset: str, name: str | None
+) -> None:
+    llm_server.plan(text("On."), text("On."))
+    client = make_client(preset=preset)
+    await ask(client, RICH)
+    keys = {"prompt_cache_key", "user"}
+    assert {key: llm_server.request.body[key] for key in keys & set(llm_server.request.body)} == (
+        {name: "agent"} if name else {}
+    )
+    await ask(client)
+    assert not keys & set(llm_server.request.body)
+
+
+async def test_a_refused_cache_key_is_left_out(llm_server: LLMServer, make_client: MakeClient) -> None:
+    llm_server.plan(unsupported("prompt_cache_key"), text("On."), text("On."))
     client = make_client(preset="openai")
-    await ask(client, RICH)
-    assert llm_server.request.body["user"] == "c"
-    await ask(client, RICH)
-    assert "user" not in llm_server.request.body
+    for _ in range(2):
+        await ask(client, RICH)
+        assert "prompt_cache_key" not in llm_server.request.body
 
 
 @pytest.mark.parametrize(

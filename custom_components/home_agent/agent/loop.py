@@ -107,7 +107,7 @@ class Agent:
                 may_call_tools=may_call,
                 response_format=self.response_format,
                 stream=turn.profile.streaming,
-                conversation_id=turn.conversation_id,
+                cache_key=turn.profile.subentry_id,
                 patience=PATIENCE if self.talks else TASK_PATIENCE,
             )
             turn.record.requests += 1

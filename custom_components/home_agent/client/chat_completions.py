@@ -31,7 +31,7 @@ WINDOW_TIMEOUT = 15.0  # seconds; nobody waits for it
 
 _OPTIONAL = (
     "max_completion_tokens", "max_tokens", "stream_options", "response_format", "tool_choice", "top_p", "temperature",
-    "keep_alive", "user",
+    "keep_alive", "user", "prompt_cache_key",
 )  # fmt: skip
 _OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 _REFUSED = re.compile(
@@ -78,8 +78,9 @@ class Dialect:
             "tools": tools or None,
             "messages": messages,
             "tool_choice": "none" if silenced else None,
-            "user": (request.conversation_id or None) if traits.user else None,
         }
+        if traits.cache_key:
+            body[traits.cache_key] = request.cache_key or None
         return {name: value for name, value in body.items() if value is not None and name not in self._refused}
 
     def adapt(self, body: dict[str, Any], err: BaseException | None) -> bool:

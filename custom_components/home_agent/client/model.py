@@ -93,7 +93,8 @@ class ChatRequest:
     `tool_choice: none`, so that its prompt cache holds."""
     response_format: Mapping[str, Any] | None = None
     stream: bool = True
-    conversation_id: str | None = None
+    cache_key: str = ""
+    """The same for all requests that begin alike, those of one agent; empty: they have nothing in common with others."""
     patience: float = PATIENCE
     """Seconds for which a model that is being loaded is waited for."""
 

@@ -109,8 +109,8 @@ class Traits:
     tool_choice_none: bool = False
     """Knows `tool_choice: none`, and obeys it."""
     stream_options: bool = True
-    user: bool = False
-    """Takes `user`, which keeps a conversation at one cache."""
+    cache_key: str | None = None
+    """Name of the parameter that brings requests that begin alike to one cache."""
     begins_inside_thinking: bool = False
 
 
@@ -122,7 +122,7 @@ def traits_for(preset: str, model: str) -> Traits:
         sampling=not reasoning,
         keep_alive=preset in {"ollama", "custom"},
         tool_choice_none=preset in {"openai", "azure", "openrouter", "vllm", "llama_cpp", "lm_studio"},
-        user=preset in {"openai", "azure", "openrouter"},
+        cache_key={"openai": "prompt_cache_key", "azure": "user", "openrouter": "user"}.get(preset),
         begins_inside_thinking=_BEGINS_INSIDE.search(model) is not None,
     )
 
