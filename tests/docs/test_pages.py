@@ -178,7 +178,8 @@ async def test_actions_take_what_the_examples_give_them(hass: HomeAssistant, exa
 
 @pytest.mark.parametrize("example", [item for item in STEPS if "trigger.event.data." in item.code], ids=str)
 def test_fields_of_events_in_examples_are_documented(example: Example) -> None:
-    [trigger] = parse_yaml(example.code)["triggers"]  # type: ignore[index,call-overload]
+    automation: Any = parse_yaml(example.code)
+    [trigger] = automation["triggers"]
     fields = names(section("API_REFERENCE.md", "Events").partition("###")[0])
     fields |= names(section("API_REFERENCE.md", trigger["event_type"]))
     used = {*re.findall(r"trigger\.event\.data\.(\w+)", example.code), *trigger.get("event_data", {})}
