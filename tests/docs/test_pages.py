@@ -184,3 +184,41 @@ def test_fields_of_events_in_examples_are_documented(example: Example) -> None:
     fields |= names(section("API_REFERENCE.md", trigger["event_type"]))
     used = {*re.findall(r"trigger\.event\.data\.(\w+)", example.code), *trigger.get("event_data", {})}
     assert used <= fields
+
+
+NOT_OURS = frozenset(
+    {
+        "All LLM APIs", "Automatic prefix caching", "Client credentials", "Device control", "Expose new entities", "Home Agent",
+        "Loading model", "Max Concurrent Predictions", "Prefer handling commands locally", "Show details", "Submit",
+        "System health", "Unified KV Cache", "Settings > Devices & services > Home Agent",
+    }
+)  # fmt: skip
+"""Words of Home Assistant, its frontend and of model servers."""
+SAID = frozenset(
+    {
+        "Your answer counts only for this",
+        "Front Door is locked. Unlock Front Door?",
+        "Turn on Good night (and with it: unlock Front Door)?",
+    }
+)
+"""Questions: the tests of questions have them."""
+WITHOUT_LABELS = ("CHANGELOG.md", "PERFORMANCE.md", "DEVELOPMENT.md")
+"""What is in italics there is a word of a table."""
+ITALIC = re.compile(r"(?<![*\w])\*(?![*\s])([A-Z][^*\n]*(?:\n[^*\n]+)?)(?<![\s*])\*(?![*\w])")
+
+
+def words_of(translations: object) -> Iterator[str]:
+    """Yield every text of a file of translations."""
+    if isinstance(translations, dict):
+        for value in translations.values():
+            yield from words_of(value)
+    else:
+        yield str(translations)
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.name not in WITHOUT_LABELS], ids=page_name)
+def test_labels_are_those_of_the_forms(path: Path) -> None:
+    known = {*words_of(json.loads(read(COMPONENT / "translations" / "en.json"))), *NOT_OURS, *SAID, "Unknown", "None"}
+    named = {" ".join(label.split()) for label in ITALIC.findall(CODE.sub("", prose(path)))}
+    captions = {label for label in named if label.startswith("With a model. Without one")}
+    assert named - known - captions == set()

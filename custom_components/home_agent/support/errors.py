@@ -201,7 +201,7 @@ class McpAuthError(McpError):
 
 
 class McpAddressError(McpError):
-    """The server's name leads to an address at home, and the owner does not allow that."""
+    """The server's name leads to an address at home, and the administrator does not allow that."""
 
     key = "mcp_address"
 

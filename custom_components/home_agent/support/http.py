@@ -60,7 +60,7 @@ class EgressPolicy:
     def check(self, host: str) -> None:
         """Raise `ToolRefusal` for a host that is not on the owner's list."""
         if not self.allows(host):
-            raise ToolRefusal(f"{host} is not among the hosts that the owner allows.")
+            raise ToolRefusal(f"{host} is not among the hosts that the administrator allows.")
 
     def allows(self, host: str) -> bool:
         """Return whether a host is on the owner's list, or there is none."""
@@ -364,7 +364,7 @@ def _was_refused(err: BaseException) -> bool:
 def _failure(request: HttpRequest, err: Exception) -> ToolRefusal:
     """Return what a failed request is told as."""
     if _was_refused(err):
-        return ToolRefusal(f"{request.host} leads to an address at home, which the owner does not allow.")
+        return ToolRefusal(f"{request.host} leads to an address at home, which the administrator does not allow.")
     match err:
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
             return RequestFailed(f"The certificate of {request.host} is not trusted.")

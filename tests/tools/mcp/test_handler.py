@@ -268,7 +268,7 @@ async def test_a_name_that_leads_into_the_house_is_refused(
 
     monkeypatch.setattr(tools(hass)._http.resolver, "_resolve", at_home)
     answer = await run("query_knowledge_base", title="Emil")
-    assert answer["error"].endswith("leads to an address at home, which the owner does not allow.")
+    assert answer["error"].endswith("leads to an address at home, which the administrator does not allow.")
     assert library.calls == []
 
 

@@ -149,7 +149,7 @@ class McpCallTool(CustomTool):
     def _unusable(self, err: McpError) -> ToolRefusal:
         """Return what a model is told before anything of the server's own words may reach it."""
         if isinstance(err, McpAddressError):
-            return ToolRefusal(f"{self._host} leads to an address at home, which the owner does not allow.")
+            return ToolRefusal(f"{self._host} leads to an address at home, which the administrator does not allow.")
         return ToolRefusal(f"{self._host} cannot be used now ({type(err).__name__.removeprefix('Mcp')}).")
 
 
