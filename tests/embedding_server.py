@@ -1,15 +1,16 @@
 """An embedding endpoint on loopback: OpenAI's `/v1/embeddings` and Ollama's `/api/embed`.
 
-In tests, through the fixture `embedding_server`. Its vectors are made of letters (search/embeddings.py), so that
+In tests, through the fixture `embedding_server`. Its vectors are made of letters, so that
 texts with words in common are near. What is planned is answered first: a reply of tests/llm_server.py, or a function that is
 given the texts and returns their vectors.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 import json
 from typing import Any
+from zlib import crc32
 
 from aiohttp import web
 
@@ -99,9 +100,6 @@ class EmbeddingServer:
 
 def _folded(texts: Sequence[str], dimension: int) -> list[list[float]]:
     """Return vectors of letters, made shorter by adding up, and never all zero."""
-    # Not before it is needed: a test with a browser has no Home Assistant in its own process
-    from custom_components.home_agent.search.embeddings import vectors_of
-
     folded = []
     for row in vectors_of(texts):
         short = [0.0] * dimension
@@ -110,3 +108,23 @@ def _folded(texts: Sequence[str], dimension: int) -> list[list[float]]:
             short[number % dimension] += float(value)
         folded.append(short)
     return folded
+
+
+def vectors_of(texts: Sequence[str], dimension: int = 512) -> list[list[float]]:
+    """Return one vector of length 1 per text: each word and each group of three letters stands at a place of its own."""
+    return [_vector(text, dimension) for text in texts]
+
+
+def _vector(text: str, dimension: int) -> list[float]:
+    # Not before it is needed: a test with a browser has no Home Assistant in its own process
+    from custom_components.home_agent.support.text import fold, grams, words
+
+    vector = [0.0] * dimension
+    for word, count in Counter(fold(word) for word in words(text)).items():
+        weight = count**0.5  # the second time says less than the first
+        parts = sorted(grams(word))  # in any order, sums would differ
+        for feature, weighs in ((word, weight), *((part, weight * 0.5 / len(parts) ** 0.5) for part in parts)):
+            hashed = crc32(feature.encode(errors="replace"))
+            vector[hashed % dimension] += weighs if hashed & 0x8000_0000 else -weighs
+    length = sum(value * value for value in vector) ** 0.5
+    return [value / length for value in vector] if length else vector

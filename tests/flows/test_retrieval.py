@@ -49,7 +49,7 @@ async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistan
     settings = RetrievalSettings.__dataclass_fields__.keys()
     assert set(fields(form)) == {*BASICS, *(key for section in SECTIONS.values() for key in section)} == set(settings)
     assert shown(form).items() >= {
-        "store": "embedded", "embedding": "lexical", "top_k": 5, "similarity_threshold": 0.7, "l2_threshold": 250.0,
+        "store": "embedded", "embedding": "lexical", "top_k": 5, "similarity_threshold": 0.7,
         "chroma_host": "localhost", "chroma_port": 8000, "collection": "home_entities",
         "embedding_model": "text-embedding-3-small", "embedding_keep_alive": "5m", "additional_top_k": 5,
     }.items()  # fmt: skip
@@ -61,6 +61,14 @@ async def test_form_sent_back_untouched_stores_nothing(hass: HomeAssistant) -> N
     form = await form_of(hass, entry.entry_id)
     assert (await send(hass, form, **shown(form)))["type"] is FlowResultType.CREATE_ENTRY
     assert dict(entry.options) == {"emit_events": False}
+
+
+async def test_a_setting_that_is_gone_is_ignored_and_leaves_with_the_next_input(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, options={"retrieval": {"l2_threshold": 90.0, "additional_top_k": 3}})
+    form = await form_of(hass, entry.entry_id)
+    assert "l2_threshold" not in fields(form)
+    await send(hass, form, **shown(form))
+    assert dict(entry.options) == {"retrieval": {"additional_top_k": 3}}
 
 
 async def test_model_is_tried_and_stored(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:

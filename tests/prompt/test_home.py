@@ -6,6 +6,7 @@ from datetime import timedelta
 import itertools
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EntityCategory
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, label_registry as lr
 from homeassistant.util import dt as dt_util
@@ -153,11 +154,15 @@ def create_label(hass: HomeAssistant) -> None:
     lr.async_get(hass).async_create("Night")
 
 
+def change_category(hass: HomeAssistant) -> None:
+    er.async_get(hass).async_update_entity("light.desk", entity_category=EntityCategory.DIAGNOSTIC)
+
+
 def change_features(hass: HomeAssistant) -> None:
     er.async_get(hass).async_update_entity("light.desk", supported_features=4)
 
 
-@pytest.mark.parametrize("change", [rename, label_entity, create_label, change_features])
+@pytest.mark.parametrize("change", [rename, label_entity, create_label, change_category, change_features])
 async def test_listeners_hear_of_every_new_snapshot(
     hass: HomeAssistant, home: Home, add_entity: AddEntity, change: Callable[[HomeAssistant], None]
 ) -> None:

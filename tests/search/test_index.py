@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EntityCategory
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
@@ -68,10 +69,22 @@ def alias(hass: HomeAssistant) -> None:
 
 
 def name_device(hass: HomeAssistant) -> None:
-    entry = er.async_get(hass).async_get("switch.decorative_lights")
+    dr.async_get(hass).async_update_device(device_of(hass, "switch.decorative_lights"), name_by_user="Zeppelin")
+
+
+def device_of(hass: HomeAssistant, entity_id: str) -> str:
+    entry = er.async_get(hass).async_get(entity_id)
     assert entry
     assert entry.device_id
-    dr.async_get(hass).async_update_device(entry.device_id, name_by_user="Zeppelin")
+    return entry.device_id
+
+
+def name_model(hass: HomeAssistant) -> None:
+    dr.async_get(hass).async_update_device(device_of(hass, "switch.decorative_lights"), model="Zeppelin 4")
+
+
+def name_maker(hass: HomeAssistant) -> None:
+    dr.async_get(hass).async_update_device(device_of(hass, "switch.decorative_lights"), manufacturer="Zeppelin")
 
 
 def label(hass: HomeAssistant) -> None:
@@ -79,7 +92,7 @@ def label(hass: HomeAssistant) -> None:
     er.async_get(hass).async_update_entity("switch.decorative_lights", labels={created.label_id})
 
 
-@pytest.mark.parametrize("change", [rename, alias, name_device, label])
+@pytest.mark.parametrize("change", [rename, alias, name_device, name_model, name_maker, label])
 async def test_a_change_is_searchable_at_once(
     hass: HomeAssistant, finder: HomeIndex, change: Callable[[HomeAssistant], None]
 ) -> None:
@@ -87,6 +100,38 @@ async def test_a_change_is_searchable_at_once(
     change(hass)
     await hass.async_block_till_done()
     assert (await found(finder, "zeppelin"))[0] == "switch.decorative_lights"
+
+
+async def test_what_became_a_setting_of_its_device_comes_after_what_the_device_is_for(
+    hass: HomeAssistant, finder: HomeIndex
+) -> None:
+    first, second = (await found(finder, "lights in the bedroom"))[:2]
+    er.async_get(hass).async_update_entity(first, entity_category=EntityCategory.CONFIG)
+    await hass.async_block_till_done()
+    assert (await found(finder, "lights in the bedroom"))[:2] == [second, first]
+
+
+async def test_one_entity_is_indexed_without_reading_the_home(hass: HomeAssistant, finder: HomeIndex) -> None:
+    hass.states.async_set("light.unregistered", "on", {"friendly_name": "Old name"})
+    async_expose_entity(hass, ASSISTANT, "light.unregistered", True)
+    await finder.async_reindex()
+    entry = hass.config_entries.async_entries("home_agent")[0]
+    heard: list[HomeSnapshot] = []
+    entry.async_on_unload(entry.runtime_data.home.async_listen(heard.append))
+    before = dict(finder._documents)
+    hass.states.async_set(
+        "light.unregistered", "on", {"friendly_name": "Zeppelin"}
+    )  # by no registry, and so by no event
+    document = await finder.async_index_entity("light.unregistered")
+    assert document is not None
+    assert document.names == ("Zeppelin",)
+    assert heard == []
+    same = [key for key, item in finder._documents.items() if before[key] is item]
+    assert sorted(same) == sorted(before.keys() - {"light.unregistered"})
+    assert (await found(finder, "zeppelin"))[0] == "light.unregistered"
+    home: HomeSnapshot = await entry.runtime_data.home.async_get()
+    assert home.entities["light.unregistered"].names == ("Zeppelin",)
+    assert await finder.async_index_entity("light.office_rgbw_lights") is None
 
 
 async def test_a_renamed_area_is_searchable(hass: HomeAssistant, finder: HomeIndex) -> None:

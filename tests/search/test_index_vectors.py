@@ -28,6 +28,7 @@ from tests.house import EXPOSED, build_house, set_up
 from tests.llm_server import unauthorized
 
 from .chroma import ChromaServer
+from .conftest import document, rows
 
 NAME = "home_entities"
 EMBEDDED = pytest.mark.parametrize("where", ["embedded"], indirect=True)
@@ -121,6 +122,14 @@ async def test_vectors_say_what_words_do_not(hass: HomeAssistant, start: Start) 
     assert (await finder.async_find(Query(text="Lichterkette")))[0].entity_id == "switch.decorative_lights"
 
 
+@EMBEDDED
+@pytest.mark.parametrize("top_k", [1, 3, 50])
+async def test_as_many_neighbours_count_as_the_setting_says(start: Start, top_k: int) -> None:
+    entry = await start(similarity_threshold=-1, top_k=top_k)
+    near = await entry.runtime_data.finder._async_near(Query(text="bed light", limit=40))
+    assert len(near) == min(top_k, len(EXPOSED))
+
+
 async def test_the_threshold_of_similarity_holds(start: Start) -> None:
     entry = await start(similarity_threshold=0.9999)
     assert await entry.runtime_data.finder._async_near(Query(text="bed")) == []
@@ -132,6 +141,35 @@ async def test_back_to_words_alone_nothing_of_the_home_stays_in_the_store(hass: 
     hass.config_entries.async_update_entry(entry, options={"retrieval": {"embedding": "lexical"}})
     await hass.async_block_till_done(wait_background_tasks=True)
     assert await entry.runtime_data.finder._vectors.store.async_collections() == {}
+
+
+async def test_without_a_model_nothing_of_the_home_is_written_and_what_there_was_leaves(
+    hass: HomeAssistant, start: Start
+) -> None:
+    entry = await start()
+    store = entry.runtime_data.finder._vectors.store
+    await store.async_drop(NAME)
+    # as versions did that wrote vectors of letters
+    await store.async_upsert(NAME, [document("light.bed_light")], rows([1.0, 0.0, 0.0]), "lexical 1 512")
+    retrieval = {**entry.options["retrieval"], "embedding": "lexical"}
+    hass.config_entries.async_update_entry(entry, options={"retrieval": retrieval})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    finder: HomeIndex = entry.runtime_data.finder
+    assert await finder._vectors.store.async_collections() == {}
+    assert (await finder.async_find(Query(text="bed light")))[0].entity_id == "light.bed_light"
+    await finder.async_reindex(anew=True)
+    assert await finder._vectors.store.async_collections() == {}
+
+
+@CHROMA
+async def test_without_a_model_a_collection_of_another_program_is_no_trouble(
+    hass: HomeAssistant, start: Start, chroma_server: ChromaServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    chroma_server.make(NAME)
+    entry = await start(embedding="lexical")
+    assert set(await entry.runtime_data.finder._vectors.store.async_collections()) == {NAME}
+    assert entry.runtime_data.finder._cancel_retry is None
+    chroma_server.clear()
 
 
 @CHROMA
@@ -280,6 +318,25 @@ async def test_index_one_entity(hass: HomeAssistant, start: Start) -> None:
     with pytest.raises(HomeAssistantError) as error:
         await hass.services.async_call(DOMAIN, "index_entity", {"entity_id": "light.office_rgbw_lights"}, blocking=True)
     assert error.value.translation_key == "entity_not_exposed"
+
+
+@EMBEDDED
+async def test_one_entity_is_written_without_asking_what_the_store_has(
+    hass: HomeAssistant, start: Start, embedding_server: EmbeddingServer
+) -> None:
+    entry = await start()
+    finder: HomeIndex = entry.runtime_data.finder
+    await finder._vectors.store.async_delete(NAME, ["lock.front_door"])  # to see that it is not looked for
+    hass.states.async_set("light.loose", "on", {"friendly_name": "Old"})
+    async_expose_entity(hass, ASSISTANT, "light.loose", True)
+    await settle(hass)
+    before = len(embedding_server.texts)
+    hass.states.async_set("light.loose", "on", {"friendly_name": "Zeppelin"})
+    await hass.services.async_call(DOMAIN, "index_entity", {"entity_id": "light.loose"}, blocking=True)
+    assert embedding_server.texts[before:] == [(await kept(entry))["light.loose"]]
+    assert "lock.front_door" not in await kept(entry)
+    await finder.async_reindex()
+    assert "lock.front_door" in await kept(entry)
 
 
 @EMBEDDED

@@ -12,6 +12,7 @@ from custom_components.home_agent.search.vectors import Store, make_store
 from custom_components.home_agent.settings.search import CONF_RETRIEVAL, RetrievalSettings
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.issues import RetrievalIssues
+from tests.embedding_server import EmbeddingServer
 from tests.house import build_house, set_up
 
 from .chroma import ChromaServer
@@ -24,9 +25,16 @@ async def server(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> Sto
 
 
 @pytest.fixture
-def options(chroma_settings: RetrievalSettings) -> dict[str, Any]:
-    """Options that lead to the server."""
-    return {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_settings.chroma_port}
+def options(chroma_settings: RetrievalSettings, embedding_server: EmbeddingServer) -> dict[str, Any]:
+    """Options that lead to the server and to a model, without which nothing of the home is kept."""
+    return {
+        "store": "chroma",
+        "chroma_host": "127.0.0.1",
+        "chroma_port": chroma_settings.chroma_port,
+        "embedding": "endpoint",
+        "embedding_preset": "custom",
+        "embedding_url": embedding_server.base_url,
+    }
 
 
 async def set_up_with_a_document(hass: HomeAssistant, options: dict[str, Any]) -> MockConfigEntry:

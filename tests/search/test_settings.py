@@ -35,20 +35,17 @@ def test_keys_are_in_no_text_of_the_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "additional", "near"),
+    ("found", "near"),
     [
-        (match(0.3, 0.7), False, True),
-        (match(0.31, 0.69), False, False),
-        (match(250.0, None), False, True),
-        (match(250.1, None), False, False),
-        (match(100.0, None), True, True),
-        (match(100.1, None), True, False),
-        (match(0.3, 0.7), True, True),
+        (match(0.3, 0.7), True),
+        (match(0.31, 0.69), False),
+        (match(100.0, None), True),
+        (match(100.1, None), False),
     ],
 )
-def test_what_is_near_is_said_by_the_space_of_the_collection(found: Match, additional: bool, near: bool) -> None:
+def test_what_is_near_is_said_by_the_space_of_the_collection(found: Match, near: bool) -> None:
     settings = RetrievalSettings(embedding="endpoint", additional_l2_threshold=100.0)
-    assert settings.is_near(found, additional=additional) is near
+    assert settings.is_near(found) is near
 
 
 @pytest.mark.parametrize("name", ["abc", "home_entities", "a.b-c_1", "a" * 512])

@@ -50,7 +50,6 @@ SECTIONS: dict[str, Fields] = {
         "chroma_tenant": TEXT,
         "chroma_database": TEXT,
         "collection": TEXT,
-        "l2_threshold": number(0, 1_000_000, step=0.1),
     },
     "model": {
         "embedding_preset": dropdown(tuple(PRESETS), "preset"),
@@ -72,6 +71,8 @@ SECTIONS: dict[str, Fields] = {
 REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
 """Switches that forget a secret, each below its field as long as there is one."""
 SECRETS = tuple(REMOVE)
+GONE = ("l2_threshold",)
+"""What earlier versions stored and nothing read; it leaves with the next input."""
 DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
 
 
@@ -115,7 +116,7 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
     for key in SECRETS:
         if not submitted.get(key) and (submitted.get(REMOVE[key]) or not _goes_to_same_server(key, stored, data)):
             data.pop(key, None)
-    return {key: value for key, value in data.items() if value != DEFAULTS.get(key)}
+    return {key: value for key, value in data.items() if key not in GONE and value != DEFAULTS.get(key)}
 
 
 def _follow_preset(stored: Mapping[str, Any], data: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ possible.
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import re
 from typing import Any
 
@@ -43,10 +43,10 @@ REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entit
 FIRST_UNSPACED = "\u0e00"  # scripts that write no spaces are all from here on
 _WORD = re.compile(r"\w+")
 _ENTITY_CHANGES = {
-    "aliases", "area_id", "capabilities", "device_class", "device_id", "entity_id", "has_entity_name", "labels", "name",
-    "original_device_class", "original_name", "supported_features", "unit_of_measurement",
+    "aliases", "area_id", "capabilities", "device_class", "device_id", "entity_category", "entity_id", "has_entity_name",
+    "labels", "name", "original_device_class", "original_name", "supported_features", "unit_of_measurement",
 }  # fmt: skip
-_DEVICE_CHANGES = {"area_id", "labels", "name", "name_by_user"}
+_DEVICE_CHANGES = {"area_id", "labels", "manufacturer", "model", "name", "name_by_user", "parent_device_id"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,24 @@ class Home:
         async with self._lock:
             # unless somebody else read it meanwhile
             return self._snapshot or self._passing or await self._async_read()
+
+    async def async_look_at(self, entity_id: str) -> HomeSnapshot:
+        """Return the home with one entity as it is now: a name that only a state has says by no event that it changed.
+
+        The rest of the home is read only when something about it changed.
+        """
+        async with self._lock:
+            snapshot = self._snapshot or await self._async_read()
+            if snapshot is not self._snapshot or (known := snapshot.entities.get(entity_id)) is None:
+                return snapshot
+            if (state := self._hass.states.get(entity_id)) is None:
+                return snapshot
+            new = _entity(self._hass, er.async_get(self._hass).async_get(entity_id), state)
+            if new == known:
+                return snapshot
+            stems = snapshot.stems | {_stem(name) for name in new.names}
+            self._snapshot = replace(snapshot, entities={**snapshot.entities, entity_id: new}, stems=stems)
+            return self._snapshot
 
     async def _async_read(self) -> HomeSnapshot:
         """Read the house, again when something changed meanwhile, but not for ever: only until nothing was hidden meanwhile."""

@@ -1,10 +1,10 @@
-"""What turns text into vectors: a model behind an endpoint, or the letters themselves.
+"""What turns text into vectors: a model behind an endpoint.
 
 An endpoint is asked in batches, for each text once, and never for so long that a turn waits.
 """
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
@@ -13,7 +13,6 @@ from pathlib import Path
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from zlib import crc32
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
@@ -40,7 +39,6 @@ from ..support.errors import (
 from ..support.issues import RetrievalIssues
 from ..support.masking import mask
 from ..support.outages import EMBEDDING, RetrievalBreaker
-from ..support.text import fold, grams, words
 from .database import Database
 from .model import async_load_numpy
 
@@ -70,13 +68,6 @@ _KEYS: dict[type[LLMError], str] = {
     LLMError: "embedding_answer",
 }
 """What an endpoint's errors are called here; the first that fits, so subclasses come first."""
-
-DIMENSION = 512  # of vectors without a model
-AT_ONCE = 4  # texts that take too little time to be worth another thread
-KEY = f"lexical 1 {DIMENSION}"
-"""To be counted up whenever the same text becomes another vector without a model."""
-_PART = 0.5
-"""Weight of all pieces of a word together, beside the word's own 1."""
 
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS vectors (model TEXT NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL,
@@ -365,13 +356,13 @@ def _stacked(vectors: Sequence[Vector]) -> Vectors:
     return np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
 
 
-class LexicalEmbedder:
-    """Needs nothing: two texts are alike as far as they share words or parts of words.
+class NoEmbedder:
+    """Without a model texts are found by their words. A store takes no document without a vector: each gets the same.
 
-    Each word and each piece of one stands at a place that its letters determine: the same on every machine, in every run.
+    Nothing asks for one of them. What a store then has of use is the text, so that files are not read with each start.
     """
 
-    key = KEY
+    key = "text 1"
     health = None
 
     def __init__(self, hass: HomeAssistant) -> None:
@@ -379,39 +370,14 @@ class LexicalEmbedder:
         self._hass = hass
 
     async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
-        """Return one row per text; a text without letters or digits is a row of zeros."""
+        """Return one row of one number per text. Raises `RetrievalError` where numpy cannot be had."""
         await async_load_numpy(self._hass)
-        if len(texts) <= AT_ONCE:
-            return vectors_of(texts)
-        return await self._hass.async_add_executor_job(vectors_of, texts)
+        import numpy as np
+
+        return np.ones((len(texts), 1), dtype=np.float32)
 
     async def async_forget(self) -> None:
         """Do nothing: nothing is kept."""
 
     async def async_close(self) -> None:
         """Do nothing: nothing is open."""
-
-
-def vectors_of(texts: Sequence[str]) -> Vectors:
-    """Return one normalised row per text."""
-    import numpy as np
-
-    vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-    for row, text in enumerate(texts):
-        for feature, weight in features(text).items():
-            hashed = crc32(feature.encode(errors="replace"))
-            vectors[row, hashed % DIMENSION] += weight if hashed & 0x8000_0000 else -weight
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors /= np.where(lengths > 0, lengths, 1)
-    return vectors
-
-
-def features(text: str) -> dict[str, float]:
-    """Return what a text is made of, with weights: words, and groups of three characters of each."""
-    found: dict[str, float] = {}
-    for word, count in Counter(fold(word) for word in words(text)).items():
-        weight = count**0.5  # the second time says less than the first
-        found[word] = found.get(word, 0.0) + weight
-        for part in (parts := sorted(grams(word))):  # sorted: in any order, sums would differ
-            found[part] = found.get(part, 0.0) + weight * _PART / len(parts) ** 0.5
-    return found

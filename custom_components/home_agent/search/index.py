@@ -26,7 +26,7 @@ from ..support.bounds import in_slices
 from ..support.const import LOGGER
 from ..support.errors import RetrievalError, StoreRefusedError
 from ..turn import events
-from .entity_documents import EntityDocument, async_entity_documents
+from .entity_documents import EntityDocument, async_entity_documents, entity_document
 from .model import Found, Query, async_load_numpy
 from .vectors import Counts, Vectors
 
@@ -75,7 +75,8 @@ class HomeIndex:
         self._home = home
         self._vectors = vectors
         self.settings = settings
-        self._embeds = settings.embedding == ENDPOINT or settings.store == CHROMA
+        self._embeds = settings.embedding == ENDPOINT
+        """Whether entities have vectors: without an embedding model nothing would read what a store has of them."""
         self._languages = languages
         self._documents: Mapping[str, EntityDocument] = {}
         self._read: HomeSnapshot | None = None
@@ -96,6 +97,8 @@ class HomeIndex:
         self._anew = False
         self._asked = False
         """Whether the words are to be brought up to date."""
+        self._again: set[str] = set()
+        """Entities to be read again although nothing about them is known to have changed."""
         self._failed = False
         """Whether it was said that there is no index."""
 
@@ -114,7 +117,7 @@ class HomeIndex:
 
         self._entry.async_on_unload(async_at_started(self._hass, started))
         self._entry.async_on_unload(self._end)
-        if self.settings.store == CHROMA:  # others may change or lose what is there
+        if self._embeds and self.settings.store == CHROMA:  # others may change or lose what is there
             self._entry.async_on_unload(async_track_time_interval(self._hass, self._look_again, LOOK_AGAIN))
 
     @property
@@ -151,23 +154,27 @@ class HomeIndex:
         """
         before = self._documents
         self._anew |= anew
+        self._synced = None  # what the store has is asked as well
+        self._home.async_invalidate()
         counts = await self._async_by_hand(anew=anew)
         return counts or Counts.between(before, self._documents)
 
     async def async_index_entity(self, entity_id: str) -> EntityDocument | None:
         """Bring one entity up to date, now; return what is indexed, None when it is not exposed.
 
-        Raises `RetrievalError` when its vector could not be written.
+        Only this entity is read, embedded and written, besides what changed since. Raises `RetrievalError` when its vector
+        could not be written.
         """
+        await self._home.async_look_at(entity_id)
+        self._again.add(entity_id)
         await self._async_by_hand()
         return self._documents.get(entity_id)
 
     async def _async_by_hand(self, *, anew: bool = False) -> Counts | None:
-        """Read the home, bring words and vectors up to date and return what became of the vectors, None without any.
+        """Bring words and vectors up to date and return what became of the vectors, None without any.
 
         Raises `RetrievalError` when they could not be written; they are later, in the background.
         """
-        self._home.async_invalidate()
         self._by_hand += 1
         try:
             await asyncio.shield(self._update())
@@ -181,17 +188,14 @@ class HomeIndex:
                 self._update_vectors()
 
     async def _async_near(self, query: Query) -> Sequence[str]:
-        """Return the ids of the entities that are near by vector, nearest first; none without an embedding endpoint.
-
-        Vectors of letters, which a server has without one, know nothing that the words do not know better.
-        """
-        if self.settings.embedding != ENDPOINT:
+        """Return the ids of at most `top_k` entities that are near by vector, nearest first; none without a model."""
+        if not self._embeds:
             return ()
         began = time.perf_counter()
         follows = query.previous and len(query.text) <= FOLLOW_UP
         text = f"{query.previous}\n{query.text}" if follows else query.text
         name = self.settings.collection
-        nearest = await self._vectors.async_nearest(text, (name,), max(query.limit, self.settings.top_k))
+        nearest = await self._vectors.async_nearest(text, (name,), self.settings.top_k)
         if not isinstance(found := nearest.get(name), list):
             if name in nearest and self._documents:  # the answer does not fit what was written: it is compared again
                 self._synced = None
@@ -224,10 +228,11 @@ class HomeIndex:
     async def _async_update_words(self) -> None:
         while self._asked:
             self._asked = False
-            if (snapshot := await self._home.async_get()) is self._read:
+            again, self._again = self._again, set()
+            if (snapshot := await self._home.async_get()) is self._read and not again:
                 continue
             began = time.perf_counter()
-            documents = await async_entity_documents(self._hass, snapshot)
+            documents = await self._async_documents(snapshot, again)
             try:
                 await self._async_index_words(documents)
             except RetrievalError as err:  # numpy is missing: what is named word for word can be found all the same
@@ -241,14 +246,23 @@ class HomeIndex:
         if self._has_news_for_store and not self._by_hand:
             self._update_vectors()
 
+    async def _async_documents(self, snapshot: HomeSnapshot, again: Iterable[str]) -> Mapping[str, EntityDocument]:
+        """Return what can be found: read from the registries, or only `again` where the home was not read since."""
+        if (
+            self._read is None or snapshot.areas is not self._read.areas
+        ):  # a home that is read anew has areas of its own
+            return await async_entity_documents(self._hass, snapshot)
+        entities = (snapshot.entities[entity_id] for entity_id in again if entity_id in snapshot.entities)
+        read = {item.entity_id: entity_document(self._hass, item, snapshot.areas) for item in entities}
+        return {**self._documents, **read}
+
     @property
     def _has_news_for_store(self) -> bool:
         """Without vectors the store is told once, that there are none: there may have been some before."""
         return self._synced is None or (self._embeds and self._synced is not self._documents)
 
     async def _async_index_words(self, documents: Mapping[str, EntityDocument]) -> None:
-        gone = self._documents.keys() - documents.keys()
-        changed = [item for key, item in documents.items() if self._documents.get(key) != item]
+        gone, changed = _difference(self._documents, documents)
         if self._ranker is None or self._anew or len(gone) + len(changed) >= MANY:
             self._anew = False
             await async_load_numpy(self._hass)
@@ -275,25 +289,46 @@ class HomeIndex:
                 return
 
     async def _async_sync(self, *, anew: bool = False) -> Counts:
-        """Write what changed to the store. Raises `RetrievalError`."""
+        """Write what changed to the store. Raises `RetrievalError`.
+
+        Where it is known what the store has, only that is made into documents, and nothing is read there.
+        """
         async with self._syncing:
-            entities = self._documents
-            wanted = entities.values() if self._embeds else ()
-            documents = {item.entity_id: item.document() async for item in in_slices(wanted)}
-            progress = events.IndexProgress(self._hass, self.settings.collection)
-            if anew:
-                await self._vectors.embedder.async_forget()
+            entities, has = self._documents, None if anew else self._synced
+            name, progress = self.settings.collection, events.IndexProgress(self._hass, self.settings.collection)
             try:
-                counts = await self._vectors.async_sync(
-                    self.settings.collection, documents, progress.async_advance, anew=anew
-                )
-            except BaseException:
+                if anew:
+                    await self._vectors.embedder.async_forget()
+                counts = await self._async_write_changes(has, entities, progress) if has and entities else None
+                if counts is None:
+                    wanted = entities.values() if self._embeds else ()
+                    documents = {item.entity_id: item.document() async for item in in_slices(wanted)}
+                    counts = await self._vectors.async_sync(name, documents, progress.async_advance, anew=anew)
+            except BaseException as err:
                 self._synced = None
                 progress.async_end("failed")
-                raise
+                if self._embeds or not isinstance(err, StoreRefusedError):
+                    raise
+                counts = Counts()  # a collection of another program's has nothing of ours that should leave
+            else:
+                progress.async_end("completed")
             self._synced = entities
-            progress.async_end("completed")
             return counts
+
+    async def _async_write_changes(
+        self,
+        has: Mapping[str, EntityDocument],
+        entities: Mapping[str, EntityDocument],
+        progress: events.IndexProgress,
+    ) -> Counts | None:
+        """Write what differs from what the store has; None when it does not take it: then it is compared as a whole."""
+        gone, changed = _difference(has, entities)
+        documents = [item.document() async for item in in_slices(changed)]
+        try:
+            await self._vectors.async_change(self.settings.collection, documents, gone, progress.async_advance)
+        except StoreRefusedError:
+            return None
+        return Counts.between(has, entities)
 
     @callback
     def _end(self) -> None:
@@ -310,6 +345,14 @@ class HomeIndex:
         if self._cancel_retry is not None:
             self._cancel_retry()
             self._cancel_retry = None
+
+
+def _difference(
+    before: Mapping[str, EntityDocument], after: Mapping[str, EntityDocument]
+) -> tuple[list[str], list[EntityDocument]]:
+    """Return the ids that are gone, and what is new or differs; what was not read again is not compared."""
+    gone = [key for key in before if key not in after]
+    return gone, [item for key, item in after.items() if (old := before.get(key)) is not item and old != item]
 
 
 def _named(snapshot: HomeSnapshot, query: Query) -> list[Found]:

@@ -236,7 +236,7 @@ class PassageSearch:
                     self._skip(name, str(answer) if answer else None)
                 continue
             self._skipped.discard(name)
-            near = [match for match in answer if self._settings.is_near(match, additional=True)]
+            near = [match for match in answer if self._settings.is_near(match)]
             if name in own:  # our own text counts, not what a server says, and what was removed is gone
                 known = ((passages.get(match.id), match.distance) for match in near)
                 found[name] = [replace(item, distance=distance) for item, distance in known if item is not None]

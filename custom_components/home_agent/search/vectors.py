@@ -14,7 +14,7 @@ from ..support.errors import EmbeddingError, RetrievalError, StoreError, StoreRe
 from ..support.issues import RetrievalIssues
 from .chroma_store import ChromaStore
 from .embedded_store import EmbeddedStore, file_of
-from .embeddings import EndpointEmbedder, LexicalEmbedder, database_of
+from .embeddings import EndpointEmbedder, NoEmbedder, database_of
 from .model import Document
 
 BATCH = 64  # documents embedded and written at a time
@@ -33,7 +33,7 @@ same key with another length is refused, for what is there has to be dropped and
 `StoreError` when the store cannot be reached or read, its subclass `StoreRefusedError` when the collection's vectors have
 another length, or when another program made it and it was to be changed.
 """
-type Embedder = EndpointEmbedder | LexicalEmbedder
+type Embedder = EndpointEmbedder | NoEmbedder
 """What turns text into vectors; vectors of different keys are never compared. Vectors have one row per text, of length 1."""
 type Progress = Callable[[int, int], None]
 """Called with how many documents are written and how many there are to write."""
@@ -83,7 +83,7 @@ class Vectors:
     def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Self:
         """Return the store and the embedder that the owner chose; nothing is opened, loaded or asked yet."""
         embeds = settings.embedding == ENDPOINT
-        embedder = EndpointEmbedder(hass, settings, reporter) if embeds else LexicalEmbedder(hass)
+        embedder = EndpointEmbedder(hass, settings, reporter) if embeds else NoEmbedder(hass)
         return cls(make_store(hass, settings, reporter), embedder)
 
     async def async_open(self) -> Store:
@@ -132,16 +132,31 @@ class Vectors:
             await store.async_delete(collection, gone)
         due = [item for key, item in documents.items() if anew or known.get(key) != item.digest]
         try:
-            for start in range(0, len(due), BATCH):
-                await self._async_write(collection, due[start : start + BATCH])
-                if progress:
-                    progress(min(start + BATCH, len(due)), len(due))
+            await self._async_write_all(collection, due, progress)
         except StoreRefusedError as err:
             if anew or not self._is_outdated(collection, err):
                 raise
             return await self.async_sync(collection, documents, progress, anew=True)
         self._outdated.discard(collection)
         return Counts.between(known, {key: document.digest for key, document in documents.items()})
+
+    async def async_change(
+        self,
+        collection: str,
+        documents: Sequence[Document],
+        gone: Sequence[str],
+        progress: Progress | None = None,
+    ) -> None:
+        """Write documents to a collection and remove others; what else is there stays. Raises `RetrievalError`."""
+        store = await self.async_open()
+        await store.async_delete(collection, gone)
+        await self._async_write_all(collection, documents, progress)
+
+    async def _async_write_all(self, collection: str, documents: Sequence[Document], progress: Progress | None) -> None:
+        for start in range(0, len(documents), BATCH):
+            await self._async_write(collection, documents[start : start + BATCH])
+            if progress:
+                progress(min(start + BATCH, len(documents)), len(documents))
 
     async def _async_write(self, collection: str, documents: Sequence[Document]) -> None:
         vectors = await self.embedder.async_embed([document.text for document in documents])

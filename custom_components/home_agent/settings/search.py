@@ -31,11 +31,9 @@ class RetrievalSettings:
     collection: str = "home_entities"
     """Where the entities of the home are kept."""
     top_k: int = 5
-    """How many entities a request is told about, besides the groups that it names."""
+    """How many of the entities nearest by vector count, besides what words find."""
     similarity_threshold: float = 0.7
     """Least cosine of what is near, with vectors of a model."""
-    l2_threshold: float = 250.0
-    """Greatest distance of what is near, in collections that measure it so."""
     embedding: str = LEXICAL
     embedding_preset: str = "openai"
     embedding_url: str = "https://api.openai.com/v1"
@@ -50,10 +48,11 @@ class RetrievalSettings:
     additional_top_k: int = 5
     """Of the merged pool of all additional collections."""
     additional_l2_threshold: float = 250.0
+    """Greatest distance of what is near, in collections of others that measure it so; ours measure the cosine."""
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Return the settings; what is not stored, or is of a newer version, keeps or gets its default."""
+        """Return the settings; what is not stored keeps its default, keys of another version are left alone."""
         stored = options.get(CONF_RETRIEVAL) or {}
         known = {item.name: stored[item.name] for item in fields(cls) if stored.get(item.name) is not None}
         names = known.get("additional_collections")
@@ -73,11 +72,11 @@ class RetrievalSettings:
         address = normalize_base_url(self.embedding_url, self.embedding_preset)
         return preset_for(self.embedding_preset).remote or is_public(address)
 
-    def is_near(self, match: Match, *, additional: bool = False) -> bool:
+    def is_near(self, match: Match) -> bool:
         """Return whether a match of a model's vectors says something: by the space of its own collection."""
         if match.similarity is not None:
             return match.similarity >= self.similarity_threshold
-        return match.distance <= (self.additional_l2_threshold if additional else self.l2_threshold)
+        return match.distance <= self.additional_l2_threshold
 
 
 def collection_names(text: str) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ async def test_l2_collections_have_a_distance_of_their_own(others: Others, start
     knowledge = await start(**others.settings("cellar"))
     found = await knowledge.async_find(QUESTION)
     assert [(item.text, round(item.distance)) for item in found] == [("a hundred", 100), ("225", 225)]
-    knowledge = await start_again(knowledge, others.settings("cellar", additional_l2_threshold=150.0, l2_threshold=300))
+    knowledge = await start_again(knowledge, others.settings("cellar", additional_l2_threshold=150.0))
     assert [item.text for item in await knowledge.async_find(QUESTION)] == ["a hundred"]
 
 
