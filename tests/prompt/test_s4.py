@@ -26,12 +26,11 @@ from custom_components.home_agent.prompt.template import (
     PromptContextService,
     PromptMetadata,
     PromptTask,
-    async_zone,
 )
 from custom_components.home_agent.settings.endpoint import EndpointConfig, endpoint_from_data
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
 from custom_components.home_agent.support.masking import mask
-from custom_components.home_agent.turn.turn import Turn
+from custom_components.home_agent.turn.turn import Turn, async_zone
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text
 from tests.prompt.calendars import NOW, Calendar, add, event

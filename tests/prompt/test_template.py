@@ -8,8 +8,9 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.prompt.history_text import HistoryOptions
-from custom_components.home_agent.prompt.template import UNPROCESSED, PromptContextService, PromptTask, async_zone
+from custom_components.home_agent.prompt.template import UNPROCESSED, PromptContextService, PromptTask
 from custom_components.home_agent.support.masking import mask
+from custom_components.home_agent.turn.turn import async_zone
 from tests.prompt.s4 import turns
 
 NOW = datetime(2026, 11, 21, 15, 30, tzinfo=ZoneInfo("Europe/Berlin"))

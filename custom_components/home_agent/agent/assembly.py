@@ -47,7 +47,7 @@ from ..tools.mcp.provider import McpTools
 from ..tools.registry import NativeTools, Tools, llm_context_of
 from ..transcript.conversations import conversations_of
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
-from ..turn.turn import Turn
+from ..turn.turn import Turn, async_zone
 from .offered import async_offer
 from .runtime import HomeAgentConfigEntry, RuntimeData
 
@@ -107,6 +107,8 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
 async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Set going what `entry.runtime_data` holds; it stops when the entry is unloaded."""
     runtime = entry.runtime_data
+    for profile in runtime.profiles.values():
+        await async_zone(hass, profile.timezone)  # a tool that is lent needs it without a turn before
     for stop in (runtime.vectors.async_close, runtime.throttle.stop, partial(issues.async_clear, hass)):
         entry.async_on_unload(stop)
     runtime.home.async_start()

@@ -14,6 +14,7 @@ from homeassistant.util.json import JsonValueType
 from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ..support.errors import ToolRefusal
+from ..turn.turn import zone_of_turn
 from .domain import Action, Field, Reader, Subject, Test, setting
 from .tolerance import same
 
@@ -219,7 +220,7 @@ def time(value: object, _subject: Subject) -> JsonValueType:
 
 
 def date_time(value: object, _subject: Subject) -> JsonValueType:
-    """Read a point in time; without an offset it is the house's own time."""
+    """Read a point in time; without an offset it is in the zone of the running turn."""
     return parse_date_time(value).isoformat()
 
 
@@ -233,7 +234,7 @@ def parse_date_time(value: object) -> datetime:
     found = dt_util.parse_datetime(str(value).strip())
     if found is None:
         raise ToolRefusal(f"'{value}' is not a date and time. Write it as 2027-01-31 18:30.")
-    return found if found.tzinfo else found.replace(tzinfo=dt_util.get_default_time_zone())
+    return found if found.tzinfo else found.replace(tzinfo=zone_of_turn())
 
 
 def color_name(value: object, _subject: Subject) -> JsonValueType:

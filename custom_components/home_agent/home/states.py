@@ -22,6 +22,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..support.encoding import plain_text
 from ..turn.plan import ServiceCall
+from ..turn.turn import zone_of_turn
 from .domain import Action, Domain, Snapshot, Step
 from .domains import DOMAINS, UNKNOWN
 from .tolerance import STATE, number_of
@@ -94,7 +95,7 @@ def snapshot(state: State) -> Snapshot:
 
 
 def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
-    """Return a value as JSON: points in time in the house's own time, long ones cut, nothing raises."""
+    """Return a value as JSON: points in time in the zone of the turn, long ones cut, nothing raises."""
     if isinstance(value, Enum):
         value = value.value
     match value:
@@ -119,8 +120,9 @@ def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
 
 
 def local_time(moment: datetime) -> str:
-    """Return a point in time in the house's own time zone, whole seconds, with its offset."""
-    return dt_util.as_local(moment).replace(microsecond=0).isoformat()
+    """Return a point in time in the zone of the running turn, else of the home, whole seconds, with its offset."""
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=dt_util.get_default_time_zone())
+    return moment.astimezone(zone_of_turn()).replace(microsecond=0).isoformat()
 
 
 def all_attributes(state: State) -> JsonObjectType:

@@ -33,8 +33,7 @@ from ..search.passages import HEADER, taint
 from ..support.bounds import in_slices
 from ..support.encoding import dump
 from ..support.outages import Outages
-from ..turn.turn import Turn
-from .template import async_zone
+from ..turn.turn import Turn, async_zone
 
 TIMEOUT = 2.0  # seconds; all are asked together, while the entities are looked for
 

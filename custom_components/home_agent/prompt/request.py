@@ -46,13 +46,12 @@ from ..transcript.transcript import (
     render_turn_part,
 )
 from ..turn import events
-from ..turn.turn import Turn
+from ..turn.turn import Turn, async_zone
 from .budget import Budget
 from .home_map import HomeMap
 from .providers import Block, ContextRequest, Providers, keys_of
 from .states import LeftOut, Lookup, StateContext, View, Views
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
-from .template import async_zone
 
 HOME_HEADING = "## Home"
 EARLIER = "earlier"

@@ -17,7 +17,7 @@ from ..support.masking import Mask
 from ..support.outages import Outages
 from ..transcript.conversations import Role
 from ..transcript.transcript import Transcript
-from ..turn.turn import Turn
+from ..turn.turn import Turn, async_zone
 from .budget import Budget
 from .history_text import HistoryMessage, HistoryOptions
 from .providers import CalendarContext, event_lines, events_text
@@ -27,7 +27,6 @@ from .template import (
     ProcessedPrompt,
     PromptContextService,
     PromptTask,
-    async_zone,
     has_history,
     render_prompt,
 )
@@ -179,7 +178,7 @@ class SystemPrompts:
     ) -> PromptTask:
         if transcript.instructions is not None:
             transcript.instructions.personal = bool(needs)
-        zone = await async_zone(self._hass, turn.profile.timezone.strip())
+        zone = await async_zone(self._hass, turn.profile.timezone)
         entities = ""
         if ENTITIES in needs:
             entities = await self._outages.async_answer(ENTITIES, TIMEOUT, entity_context()) or ""

@@ -13,12 +13,10 @@ from functools import lru_cache
 import re
 import time
 from typing import Any, NamedTuple, override
-from zoneinfo import ZoneInfo
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
-from homeassistant.util import dt as dt_util
 from jinja2 import Environment, TemplateSyntaxError, meta
 
 from ..client.model import TokenEstimator
@@ -132,25 +130,6 @@ SAMPLE_VALUES = values_for(
     "User: Hello",
 )
 """Values for a prompt that is only tried."""
-
-
-_ZONES: dict[str, ZoneInfo | None] = {}
-"""Those that were asked for, None where there is none of that name: reading one goes by way of a thread each time, which costs a turn a millisecond."""
-
-
-async def async_zone(hass: HomeAssistant, wanted: str) -> ZoneInfo:
-    """Return the zone of a profile, else the home's, else UTC when neither is usable (C-13); what is none is logged once."""
-    for name in filter(None, (wanted, hass.config.time_zone)):
-        if name not in _ZONES:
-            try:
-                _ZONES[name] = await dt_util.async_get_time_zone(name)
-            except ValueError, OSError:  # a path is no name of a zone
-                _ZONES[name] = None
-            if _ZONES[name] is None:
-                LOGGER.warning("There is no time zone %s; the next one is used", name)
-        if (zone := _ZONES[name]) is not None:
-            return zone
-    return ZoneInfo("UTC")
 
 
 # Filling in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}` (C-11).

@@ -8,17 +8,21 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from enum import StrEnum
 import time
 from typing import Any, Self
+from zoneinfo import ZoneInfo
 
 from homeassistant.auth.models import User
 from homeassistant.components.conversation import ConversationInput
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er, intent
+from homeassistant.util import dt as dt_util
 
 from ..languages.data import LANGUAGE_CODE, LOADED, async_load, code_of
 from ..settings.profile import ContextEntity, Profile
+from ..support.const import LOGGER
 
 
 @dataclass(slots=True)
@@ -276,3 +280,28 @@ def area_of(hass: HomeAssistant, device_id: str | None, satellite_id: str | None
     if device_id and (device := dr.async_get(hass).async_get(device_id)):
         return dr.async_get_effective_area_id(hass, device)
     return None
+
+
+_ZONES: dict[str, ZoneInfo | None] = {}
+"""Those that were asked for, None where there is none of that name: reading one goes by way of a thread each time, which costs a turn a millisecond."""
+
+
+async def async_zone(hass: HomeAssistant, wanted: str) -> ZoneInfo:
+    """Return the zone of a profile, else the home's, else UTC when neither is usable (C-13); what is none is logged once."""
+    for name in filter(None, (wanted.strip(), hass.config.time_zone)):
+        if name not in _ZONES:
+            try:
+                _ZONES[name] = await dt_util.async_get_time_zone(name)
+            except ValueError, OSError:  # a path is no name of a zone
+                _ZONES[name] = None
+            if _ZONES[name] is None:
+                LOGGER.warning("There is no time zone %s; the next one is used", name)
+        if (zone := _ZONES[name]) is not None:
+            return zone
+    return ZoneInfo("UTC")
+
+
+def zone_of_turn() -> tzinfo:
+    """Return the zone of the times that the model of the running turn reads and writes: the agent's own, else the home's."""
+    turn = current_turn.get(None)
+    return (turn and _ZONES.get(turn.profile.timezone.strip())) or dt_util.get_default_time_zone()
