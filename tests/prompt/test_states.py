@@ -63,6 +63,7 @@ class Conversation:
                 home_map=0,
                 small_map=0,
                 states=budget,
+                kept=0,
                 found=budget,
                 found_later=budget,
                 history=0,

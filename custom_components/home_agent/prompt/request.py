@@ -66,9 +66,9 @@ DEFAULT_PROMPT_TOKENS = 550
 SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
 MIN_PROMPT_TOKENS = 512
 
-_MAP_SHARE = 0.35
-_STATES_SHARE = 0.3
-_HISTORY_SHARE = 0.25
+# What each part is sure of, whatever the others would take.
+_STATES_SHARE = 0.25
+_HISTORY_SHARE = 0.15
 _BLOCKS_SHARE = 0.1
 
 # What is looked up costs little, however large the window is: that is its purpose.
@@ -115,11 +115,15 @@ class RequestBuilder:
         self._estimate = endpoint.client.estimator.estimate
         hides, remote = turn.profile.mask_personal_data, endpoint.config.remote
         self._mask: Mask | None = mask_for(hides, remote=remote) if remote or hides != AUTO else None
+        self._expected = 0.0
+        """Tokens of the instructions before their placeholders are filled in."""
         self._budget = self._shares()
         self._prompt = self._budget.prompt
         self._view = View(snapshot=HomeSnapshot(), base=HomeSnapshot())
         self._mode = Mode.DIRECT
         self._map = HomeMap("")
+        self._room = self._prompt
+        """Tokens for rounds and turn parts: what instructions and home map leave."""
         self._instructions = Instructions(owner=turn.owner)
         self._found: Sequence[HomeEntity] = ()
         self._looked_up = False
@@ -143,9 +147,10 @@ class RequestBuilder:
             self._instructions = prompt
         limit, tools = self._turn.profile.history_max_messages, {tool.name for tool in self._tools}
         zone = await _async_own_zone(self._hass, self._turn.profile)
-        transcript.history.restore(owner, limit, self._budget.history, self._estimate, tools, zone)
-        transcript.rounds[-1].endpoint_id = self._endpoint.config.subentry_id
         await self._async_write_system_message()
+        earlier = max(0, min(self._budget.history, self._room - self._budget.kept))
+        transcript.history.restore(owner, limit, earlier, self._estimate, tools, zone)
+        transcript.rounds[-1].endpoint_id = self._endpoint.config.subentry_id
         await self._async_add_part(self._budget)
 
     async def async_messages(self, shorter: bool) -> list[Message]:
@@ -213,7 +218,8 @@ class RequestBuilder:
         await self._async_write_system_message()  # whether the home map names everything decides how states are told
         await self._async_find(self._query(""))
         await self._async_see_again()
-        context = self._state_context(Known(), self._budget)
+        budget = replace(self._budget, states=max(0, min(self._budget.states, self._room - self._budget.kept)))
+        context = self._state_context(Known(), budget)
         states, _ = await context.async_states()
         self._instructions.states, self._instructions.told = render_states(states), context.states
         return self._instructions.states
@@ -227,23 +233,29 @@ class RequestBuilder:
         own = (
             profile.prompt_additions if profile.use_default_prompt else profile.custom_prompt + profile.prompt_additions
         )
-        fixed = self.offered.raw_tokens + raw_estimate(own.encode("utf-8", "replace"))
-        fixed += DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0
+        self._expected = raw_estimate(own.encode("utf-8", "replace"))
+        self._expected += DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0
+        fixed = self.offered.raw_tokens + self._expected
         fixed = math.ceil(fixed / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS  # sent whatever the house is like
         answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
         prompt = max(MIN_PROMPT_TOKENS, window - answer - fixed)
-        home_map, states = round(prompt * _MAP_SHARE), round(prompt * _STATES_SHARE)
-        history = min(profile.history_max_tokens, round(prompt * _HISTORY_SHARE)) if profile.history_enabled else 0
+        history = profile.history_max_tokens if profile.history_enabled else 0
+        blocks = min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE))
+        kept = max(blocks, min(history, round(prompt * _HISTORY_SHARE)) + LEAST_TOKENS)
+        states = prompt - kept
+        home_map = states - round(prompt * _STATES_SHARE)
         found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
+        later = max(LEAST_TOKENS, found // 2)
         return Budget(
             prompt=prompt,
             home_map=home_map,
             small_map=min(home_map, SMALL_MAP_TOKENS),
             states=states,
+            kept=kept,
             found=min(states, found),
-            found_later=min(states, max(LEAST_TOKENS, found // 2)),
+            found_later=min(states, later),
             history=history,
-            blocks=min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE)),
+            blocks=blocks,
         )
 
     async def _async_write_instructions(self) -> None:
@@ -290,7 +302,8 @@ class RequestBuilder:
         home_map = await self._view.async_map(self._budget.home_map, self._estimate)
         if not home_map.full and not profile.context_entities:
             return Mode.RETRIEVED
-        selection = await self._view.async_selection(self._hass, self._turn, self._budget.states, self._estimate)
+        states = max(0, self._prompt - home_map.tokens - self._budget.kept)
+        selection = await self._view.async_selection(self._hass, self._turn, states, self._estimate)
         whole = selection.detailed and not selection.left_out
         if whole and home_map.full and home_map.tokens + selection.tokens <= AUTO_TOKENS:
             return Mode.DIRECT
@@ -311,30 +324,46 @@ class RequestBuilder:
         if self._chat_log.extra_system_prompt:
             parts.append(self._chat_log.extra_system_prompt)
         self._chat_log.content[0] = SystemContent(content="\n\n".join(parts))
+        said = self._estimate(f"{self._instructions.text or ''}{self._chat_log.extra_system_prompt or ''}")
+        filled_in = max(0, math.ceil((said - self._expected - SPARE_TOKENS) / FIXED_STEP)) * FIXED_STEP
+        self._room = self._prompt - self._map.tokens - filled_in
 
-    async def _async_add_part(self, budget: Budget) -> None:
-        """Decide which rounds are sent, and tell what the model does not know from them."""
-        transcript, history = self._transcript, budget.history
-        # turn parts of earlier rounds take of the room for states and passages
-        limits = Limits(words=history, tokens=history + budget.states + budget.blocks if history else 0)
-        self._sent = sent = transcript.send(self._turn.profile, limits, self._estimate)
+    async def _async_add_part(self, budget: Budget, sure: int = 0) -> None:
+        """Decide which rounds are sent, and tell what the model does not know from them.
+
+        The new part is `sure` of so many tokens; where it turns out to need more, rounds go, and it is made anew.
+        """
+        transcript, estimate = self._transcript, self._estimate
+        room = self._room - max(0, estimate(self._turn.text) - SPARE_TOKENS)
+        sure = sure or (budget.found_later if self._mode is Mode.RETRIEVED else LEAST_TOKENS)
+        earlier = max(0, room - sure) if budget.history else 0
+        limits = Limits(words=min(budget.history, earlier), tokens=earlier)
+        self._sent = sent = transcript.send(self._turn.profile, limits, estimate)
+        before = sum(one.size(estimate).tokens for one in sent.rounds[:-1])
+        states, blocks = max(0, min(budget.states, room - budget.kept)), max(0, min(budget.blocks, room))
+        found, later = min(budget.found, states), max(0, min(budget.found_later, room - before))
+        rooms = replace(budget, states=states, blocks=blocks, found=found, found_later=later)
         left_out = LeftOut()
         try:
             known = transcript.known_from(sent.rounds)
             previous = sent.rounds[-2].question.content if sent.rounds[1:] else ""
             query = self._query(previous)
-            request = ContextRequest(turn=self._turn, query=query, tokens=budget.blocks)
-            asking = self._sources.providers.async_blocks(request, known.items, self._estimate)
+            request = ContextRequest(turn=self._turn, query=query, tokens=blocks)
+            asking = self._sources.providers.async_blocks(request, known.items, estimate)
             if self._mode.looks_up:  # entities are asked for first, and told first
                 finding = create_eager_task(self._async_find(query))
-                _, blocks = await asyncio.gather(finding, create_eager_task(asking))
+                _, told = await asyncio.gather(finding, create_eager_task(asking))
             else:
-                blocks = await asking
+                told = await asking
             await self._async_see_again()
-            part, left_out = await async_turn_part(self._state_context(known, budget), blocks)
+            part, left_out = await async_turn_part(self._state_context(known, rooms), told)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the home could not be told")
             part = TurnPart(text="")
+        needs = estimate(part.text)
+        if before and needs > max(sure, room - before):  # what was said before goes first
+            await self._async_add_part(budget, needs if needs < earlier else room)
+            return
         transcript.rounds[-1].part = part
         self._report(part, left_out)
 

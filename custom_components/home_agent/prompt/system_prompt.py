@@ -31,6 +31,7 @@ from .template import (
     render_prompt,
 )
 
+MAX_SHARE = 4  # of what the window has besides instructions and tools, a placeholder for the history gets one share
 TIMEOUT = 4.0  # seconds for states, or for events; each asks its own sources and has limits of its own
 
 # The default instructions. Written for the model, so English whatever the home speaks (S1-88).
@@ -142,7 +143,7 @@ class SystemPrompts:
             options = HistoryOptions(
                 max_length=profile.prompt_history_length,
                 max_messages=profile.prompt_history_messages,
-                max_tokens=min(profile.prompt_history_tokens, max(budget.history, budget.blocks)),
+                max_tokens=min(profile.prompt_history_tokens, budget.prompt // MAX_SHARE),
                 include_system_messages=profile.prompt_history_system,
             )
         for prompt in prompts:
