@@ -5,10 +5,10 @@ import json
 from typing import Any
 
 from homeassistant.config_entries import ConfigSubentryDataWithId
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.support.const import DOMAIN
@@ -187,6 +187,24 @@ async def test_its_requests_share_a_connection(hass: HomeAssistant, llm_server: 
         expert.plan(text("Yes."))
         await say(hass, "is it cold?")
     assert len({request.peer for request in expert.requests}) <= 2
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "Run Request to another model for Expert (prompt: “Is 20 °C cold”"),
+        ("de", "Anfrage an ein anderes Modell für Expert ausführen (prompt: “Is 20 °C cold”"),
+    ],
+)
+async def test_a_question_names_it_in_the_language_of_the_conversation(
+    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer, language: str, question: str
+) -> None:
+    user = MockUser(is_owner=True).add_to_hass(hass)
+    await set_up_both(hass, llm_server, expert, always_ask=["query_external_llm"])
+    llm_server.plan(tool_call("query_external_llm", ASK))
+    answer = await say(hass, "cold?", language=language, context=Context(user_id=user.id))
+    assert speech(answer).startswith(question)
+    assert expert.requests == []
 
 
 async def test_it_counts_toward_the_limit(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:

@@ -115,6 +115,7 @@ async def test_a_program_switches_what_is_exposed(
     async with program(hass, port, admin, path, transport) as session:
         tools = {tool.name: tool for tool in await session.async_list_tools()}
         assert {"ha_control", "ha_query", "ha_undo"} == tools.keys()
+        assert [tools[name].title for name in sorted(tools)] == ["Home control", "Home query", "Undo"]
         assert tools["ha_query"].read_only
         assert not tools["ha_control"].read_only
         assert "light.*" in str(tools["ha_query"].schema)

@@ -41,12 +41,13 @@ class OfferedAPI(llm.API):
         asks_for = self.policy.rules.asks_for
         found = await self.tools.async_tools(self.profile, llm_context)
         tools = [tool for tool in found if not asks_for(self.profile, tool)]
+        language = self.hass.config.language  # Home Assistant asks once, for whoever calls
         guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
         return llm.APIInstance(
             api=self,
             api_prompt="\n\n".join((WHAT, *guides)),
             llm_context=llm_context,
-            tools=[OfferedTool(self, tool) for tool in tools],
+            tools=[OfferedTool(self, tool, await tool.async_title(self.hass, language)) for tool in tools],
             custom_serializer=llm.selector_serializer,
         )
 
@@ -72,10 +73,10 @@ class OfferedTool(llm.Tool):
 
     integration = DOMAIN
 
-    def __init__(self, api: OfferedAPI, tool: HomeAgentTool) -> None:
-        """Tell what the tool tells a model."""
+    def __init__(self, api: OfferedAPI, tool: HomeAgentTool, title: str) -> None:
+        """Tell what the tool tells a model, and people the title."""
         self.name = tool.name
-        self.title = tool.title
+        self.title = title
         self.description = tool.description
         self.annotations = tool.annotations
         self.parameters = probatio.from_json_schema(tool.wire_parameters)

@@ -123,7 +123,7 @@ async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> 
     details = await _async_details(hass, language, call.tool.shown(_in_order(call)))
     if call.plan.targets:
         return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
-    tool = call.tool.title or call.tool.name
+    tool = await call.tool.async_title(hass, language)
     if call.plan.subject:
         subject = _cut(str(call.tool.shown({"subject": call.plan.subject})["subject"]))
         return [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]

@@ -11,6 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..support.const import DOMAIN
+from ..support.localize import async_text
 from ..turn.plan import Plan
 from ..turn.turn import Outcome, Turn
 
@@ -33,6 +34,8 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
+    title_key = ""
+    """The translation of its title, for a tool of ours; others bring a title along."""
     guide: str | None = None
     """What a model has to know to use it, besides its description; tools of the same origin share one, which is sent once."""
     guide_is_default = False
@@ -52,6 +55,10 @@ class HomeAgentTool(llm.Tool):
     def always_asks(self) -> bool:
         """Whether every call of it needs a yes."""
         return self.annotations.destructive and not self.annotations.read_only and not self.judges_calls
+
+    async def async_title(self, hass: HomeAssistant, language: str) -> str:
+        """Return what people are told that it is called, in a language; its name where it has no title."""
+        return await async_text(hass, language, self.title_key) if self.title_key else self.title or self.name
 
     def shown(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what it is called with as people may be told of it: a question is read aloud, pushed and kept."""

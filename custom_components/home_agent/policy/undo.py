@@ -251,7 +251,7 @@ class HaUndo(HomeAgentTool):
     """Undoes the last request of the caller, or one action."""
 
     name = NAME
-    title = "Take back"
+    title_key = "tool_ha_undo"
     description = (
         "Take back what was done last for this user: every change of the last request is restored as it was before. "
         "The result says what was restored, what cannot be, and what somebody changed since and is therefore left alone."

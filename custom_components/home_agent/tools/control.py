@@ -65,7 +65,7 @@ class HaControl(EffectTool):
     """Turns things on and off and sets them."""
 
     name = "ha_control"
-    title = "Control the home"
+    title_key = "tool_ha_control"
     description = "Control Home Assistant devices and services. Use this to turn on/off lights, adjust thermostats, lock doors, etc."
     guide = (
         "ha_control changes things: turn_on, turn_off, toggle, set_value (with parameters such as brightness_pct, temperature, "

@@ -53,7 +53,7 @@ class QueryExternalLLM(HomeAgentTool):
     """Asks another endpoint."""
 
     name = NAME
-    title = "Ask another model"
+    title_key = "tool_query_external_llm"
     guide = (
         "query_external_llm asks a more capable model, for complex analysis or long explanations. It sees only the prompt and "
         "context you pass: put in what it needs, such as sensor readings."

@@ -92,7 +92,7 @@ class HaQuery(HomeAgentTool):
     """Reads states, attributes and history."""
 
     name = "ha_query"
-    title = "Query the home"
+    title_key = "tool_ha_query"
     description = "Get current state and attributes of Home Assistant entities. Use this to check if lights are on, get sensor values, etc."
     guide = (
         "ha_query tells states, attributes and history. entity_id takes wildcards (light.*), names and areas: use it to search "
