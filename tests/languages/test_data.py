@@ -5,7 +5,9 @@ from pathlib import Path
 import re
 from typing import Any
 
+from home_assistant_intents import get_languages
 from homeassistant.core import HomeAssistant
+from homeassistant.generated.languages import LANGUAGES
 from jsonschema import Draft202012Validator, FormatChecker
 import pytest
 
@@ -19,6 +21,7 @@ from custom_components.home_agent.languages.data import (
     language_codes,
     prompt_words,
 )
+from custom_components.home_agent.languages.phrases import Kind, read_answer
 
 FOLDER = Path(data.__file__).parent
 SCHEMA = json.loads((FOLDER / "schema.json").read_text("utf-8"))
@@ -52,6 +55,15 @@ def test_rooms_and_things_are_those_of_english(code: str) -> None:
     words, english = data_of(code), data_of(ENGLISH)
     assert words.rooms.keys() <= english.rooms.keys()
     assert words.things.keys() <= english.things.keys()
+
+
+@pytest.mark.parametrize("language", sorted({*LANGUAGES, *get_languages()}))
+def test_yes_and_no_are_known_in_each_language_of_home_assistant(language: str) -> None:
+    words = data_of(language)
+    assert words.yes
+    assert words.no
+    assert read_answer(words.yes[0], language).kind is Kind.YES
+    assert read_answer(words.no[0], language).kind is Kind.NO
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -11,7 +11,7 @@ import probatio
 import pytest
 
 from custom_components.home_agent.policy.confirmation import Call
-from custom_components.home_agent.policy.questions import async_facts, async_question
+from custom_components.home_agent.policy.questions import async_facts, async_question, async_result
 from custom_components.home_agent.policy.tool import HomeAgentTool
 from custom_components.home_agent.turn.plan import TAINTED, ActionClass, Plan, ServiceCall
 from custom_components.home_agent.turn.turn import Turn, TurnRecord
@@ -111,7 +111,31 @@ def doors(add_entity: AddEntity, names: None) -> None:
             "de",
             "Front Door ist verriegelt. Front Door ausschalten?",
         ),
-        (call(("lock", "unlock", ("lock.front",))), "fr", "Front Door is locked. Unlock Front Door?"),
+        # No translation of ours: put together from Home Assistant's own words.
+        (
+            call(("lock", "unlock", ("lock.front",))),
+            "fr",
+            "Front Door: Verrouillé. Déverrouiller Front Door?",
+        ),
+        (
+            call(("homeassistant", "turn_off", ("valve.water", "lock.front"))),
+            "sv",
+            "Water is closed. Front Door is locked. Turn off Water, Front Door?",
+        ),
+        (
+            call(("lock", "lock", ("lock.back",)), data={"code": "1234"}),
+            "ru",
+            "Back Door: Открыто. Back Door: заблокировать (Код: ••••)?",
+        ),
+        (
+            call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
+            "es",
+            "Garage: Cerrado. Ajustar la posición de Garage (Posición: 50)?",
+        ),
+        # Where Home Assistant does not say all of it: English.
+        (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock Front Door?"),
+        (call(("shell_command", "wipe_disk", ())), "fr", "Wipe disk?"),
+        (call(subject="example.org"), "fr", "Run Send an e-mail for example.org?"),
         (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
         (
             call(targets=("lock.front",), arguments={"speed": 3}),
@@ -178,6 +202,82 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
         question
         == "Front Door is locked. Garage is closed. Do all of this: unlock Front Door; open Garage? What's the PIN?"
     )
+
+
+@pytest.mark.parametrize(
+    "language",
+    [
+        "ca",
+        "cs",
+        "da",
+        "el",
+        "es",
+        "et",
+        "fi",
+        "fr",
+        "he",
+        "hu",
+        "id",
+        "it",
+        "ja",
+        "ko",
+        "lt",
+        "nb",
+        "nl",
+        "pl",
+        "pt-BR",
+        "ro",
+        "ru",
+        "sk",
+        "sl",
+        "sr",
+        "sv",
+        "tr",
+        "uk",
+        "vi",
+        "zh-Hans",
+    ],
+)
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        call(("lock", "unlock", ("lock.front",))),
+        call(("cover", "open_cover", ("cover.garage",))),
+        call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+    ],
+    ids=["unlock", "open", "disarm"],
+)
+async def test_what_is_asked_about_most_is_asked_in_the_language(
+    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, language: str
+) -> None:
+    question = await async_question(hass, make_turn(language=language), [waiting], with_pin=False)
+    english = await async_question(hass, make_turn(language="en"), [waiting], with_pin=False)
+    [entity_id] = waiting.plan.effects[0].entity_ids
+    name = hass.states.get(entity_id).name  # type: ignore[union-attr]
+    assert question.startswith(f"{name}: ")
+    assert question.count(name) == 2  # its state and what would be done
+    assert {word.casefold() for word in question.split()} & {word.casefold() for word in english.split()} <= {
+        *name.casefold().split(),
+        f"{name.split()[-1].casefold()}?",
+        "alarm?",
+    }
+
+
+@pytest.mark.parametrize(("language", "asked"), [("fr", "Code?"), ("nl", "Code?"), ("pl", "Kod?"), ("ko", "코드?")])
+async def test_a_pin_is_asked_for_in_words_of_home_assistant(
+    hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
+) -> None:
+    waiting = [call(("lock", "unlock", ("lock.front",)))]
+    question = await async_question(hass, make_turn(language=language), waiting, with_pin=True)
+    assert question.startswith("Front Door: ")
+    assert question.endswith(f"? {asked}")
+
+
+async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversation(hass: HomeAssistant) -> None:
+    waiting = [call(("lock", "unlock", ("lock.front",)))]
+    assert await async_result(hass, "de", "confirm_done", waiting) == "Erledigt. Front Door ist verriegelt."
+    assert await async_result(hass, "it", "confirm_done", waiting) == "Front Door: Bloccato/a."
+    assert await async_result(hass, "it", "confirm_failed", waiting) == "That didn't work. Front Door is locked."
 
 
 async def test_words_from_outside_are_mentioned(hass: HomeAssistant, make_turn: MakeTurn) -> None:

@@ -118,7 +118,7 @@ def answers_with_less(answer: str, language: str) -> bool:
 
     Also where it is not known how the language denies.
     """
-    if base_of(language) != code_of(language):
+    if base_of(language) != code_of(language) or _claims_of(code_of(language)) is None:
         return True
     patterns = _claims_in(language)
     return any(raw.endswith(_ASKS) or any(item.denials.search(raw) for item in patterns) for raw in _sentences(answer))

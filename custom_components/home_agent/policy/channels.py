@@ -16,9 +16,10 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
 
+from ..languages.data import data_of
 from ..support import issues
 from ..support.const import DOMAIN, LOGGER
-from ..support.localize import async_text
+from ..support.localize import async_has_text, async_text
 from ..turn.turn import Turn, current_turn
 from .confirmation import Confirmation, Resolution
 from .confirmed import async_answer_elsewhere
@@ -168,11 +169,15 @@ async def _async_tell(
 
 async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *, with_pin: bool) -> dict[str, Any]:
     """Return the notification with its two buttons; with a PIN, the first one asks for it."""
-    say = partial(async_text, hass, confirmation.turn.language)
-    confirm = {"action": f"{CONFIRM}{confirmation.id}", "title": await say("confirm_yes")}
+    language = confirmation.turn.language
+    say = partial(async_text, hass, language)
+    yes, no = await say("confirm_yes"), await say("confirm_no")
+    if (words := data_of(language)).yes and not await async_has_text(hass, language, "confirm_yes"):
+        yes, no = words.yes[0].capitalize(), words.no[0].capitalize()
+    confirm = {"action": f"{CONFIRM}{confirmation.id}", "title": yes}
     if with_pin:
         confirm |= {"behavior": "textInput"}
-    reject = {"action": f"{REJECT}{confirmation.id}", "title": await say("confirm_no")}
+    reject = {"action": f"{REJECT}{confirmation.id}", "title": no}
     return {
         "title": await say("confirm_title", profile=confirmation.turn.profile.name),
         "message": confirmation.question,

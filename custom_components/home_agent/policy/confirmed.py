@@ -19,7 +19,7 @@ from ..support.localize import async_text
 from ..turn.turn import Answer, Turn, Usage, running
 from .confirmation import Call, Confirmation, Reply, Resolution
 from .policy import Policy
-from .questions import async_facts
+from .questions import async_result
 from .tool import HomeAgentTool
 
 
@@ -121,8 +121,7 @@ async def _async_run(
                 )
             )
     key = "confirm_failed" if failed == len(calls) else "confirm_partly" if failed else "confirm_done"
-    facts = await async_facts(hass, turn.language, calls)
-    return Answer(text=f"{await async_text(hass, turn.language, key)} {facts}".strip(), done=not failed)
+    return Answer(text=await async_result(hass, turn.language, key, calls), done=not failed)
 
 
 async def _async_still_the_same(

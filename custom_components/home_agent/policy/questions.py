@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 import re
 
+from homeassistant.components.lock import DOMAIN as LOCK_DOMAIN
 from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
 
@@ -20,6 +21,8 @@ from ..turn.plan import TAINTED, Effect
 from ..turn.turn import Turn
 from .confirmation import Call
 
+_CODE = "services.unlock.fields.code.name"
+"""What Home Assistant calls the code of a lock."""
 MAX_NAMES = 4
 MAX_INSIDE = 4
 MAX_DETAILS = 5
@@ -41,7 +44,16 @@ _GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggl
 
 
 async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
-    """Return what is asked, in the language of the turn: what is true now, then the question."""
+    """Return what is asked, in the language of the turn: what is true now, then the question.
+
+    In a language that has no translation of ours it is put together from Home Assistant's names for states and actions; in
+    English where those do not say all of it.
+    """
+    if not await async_has_text(hass, turn.language, "confirm_is"):
+        try:
+            return await _async_plain_question(hass, turn.language, calls, with_pin=with_pin)
+        except _NoWordsError:
+            pass
     language = await _async_one_language(hass, turn.language)
     actions = [part for call in calls for part in await _async_parts(hass, turn, language, call)]
     text = "; ".join(actions)
@@ -55,6 +67,21 @@ async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call],
     if with_pin:
         said.append(await async_text(hass, language, "confirm_pin"))
     return " ".join(said)
+
+
+async def async_result(hass: HomeAssistant, language: str, key: str, calls: Sequence[Call]) -> str:
+    """Return what is said after a yes: the sentence `key`, and what the touched entities are now.
+
+    What was done needs no sentence of ours in a language that has none: Home Assistant's words for the states say it.
+    """
+    touched = _touched(hass, calls)
+    has_words = await async_has_text(hass, language, key)
+    if key == "confirm_done" and not has_words and 0 < len(touched) <= MAX_NAMES:
+        try:
+            return " ".join([await _async_plain_state(hass, language, state) for state in touched])
+        except _NoWordsError:
+            pass
+    return f"{await async_text(hass, language, key)} {await async_facts(hass, language, calls)}".strip()
 
 
 async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call]) -> str:
@@ -82,6 +109,65 @@ async def _async_states(hass: HomeAssistant, language: str, states: Sequence[Sta
         )
         for state in states[:MAX_NAMES]
     ]
+
+
+class _NoWordsError(Exception):
+    """Home Assistant has no translation of something that has to be said."""
+
+
+async def _async_plain_question(hass: HomeAssistant, language: str, calls: Sequence[Call], *, with_pin: bool) -> str:
+    """Return a question in words of Home Assistant alone; raises `_NoWordsError` where it has none."""
+    touched = _touched(hass, calls)
+    if len(touched) > MAX_NAMES or any(TAINTED in call.why or call.plan.inside for call in calls):
+        raise _NoWordsError
+    said = [await _async_plain_state(hass, language, state) for state in touched]
+    effects = [replace(item, data=call.tool.shown(item.data)) for call in calls for item in call.plan.effects]
+    if not all(call.plan.effects for call in calls):
+        raise _NoWordsError
+    said.append(f"{'; '.join([await _async_plain_service(hass, language, item) for item in effects])}?")
+    if with_pin:
+        said.append(f"{await async_own_text(hass, language, 'services', LOCK_DOMAIN, _CODE)}?")
+    return " ".join(said)
+
+
+async def _async_plain_state(hass: HomeAssistant, language: str, state: State) -> str:
+    """Return what an entity is now."""
+    for kind in (state.attributes.get(ATTR_DEVICE_CLASS), "_"):
+        path = f"entity_component.{kind}.state.{state.state}"
+        if await async_own_text(hass, ENGLISH, "entity_component", state.domain, path):
+            return f"{_name(state)}: {await _async_word(hass, language, 'entity_component', state.domain, path)}."
+    return f"{_name(state)}: {state.state}."
+
+
+async def _async_plain_service(hass: HomeAssistant, language: str, call: Effect) -> str:
+    """Return an action with the names of its entities and its parameters.
+
+    Home Assistant names actions twice: for automations of a device, in more languages and with a place for the name, and as
+    services.
+    """
+    domains = {entity_id.partition(".")[0] for entity_id in call.entity_ids} or {call.domain}
+    if len(domains) > 1:
+        raise _NoWordsError
+    [domain] = domains
+    names = ", ".join(_name(state) for item in call.entity_ids if (state := hass.states.get(item)) is not None)
+    kind = call.service.replace(f"_{domain}", "").removeprefix("alarm_")  # open_cover, alarm_disarm
+    path = f"device_automation.action_type.{kind}"
+    action = await async_own_text(hass, language, "device_automation", domain, path, translated=True)
+    if action is None or not names:
+        action = await _async_word(hass, language, "services", domain, f"services.{call.service}.name")
+        action += ": {entity_name}" if names else ""
+    details = []
+    for key, value in call.data.items():
+        field = await _async_word(hass, language, "services", domain, f"services.{call.service}.fields.{key}.name")
+        details.append(f"{field}: {_value(key, value)}")
+    said = action.replace("{entity_name}", names) + (f" ({', '.join(details)})" if details else "")
+    return _capitalised(said)
+
+
+async def _async_word(hass: HomeAssistant, language: str, category: str, domain: str, path: str) -> str:
+    if not (word := await async_own_text(hass, language, category, domain, path, translated=True)):
+        raise _NoWordsError
+    return word
 
 
 async def _async_one_language(hass: HomeAssistant, language: str) -> str:

@@ -39,11 +39,16 @@ async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssist
     )
 
 
-async def async_own_text(hass: HomeAssistant, language: str, category: str, domain: str, path: str) -> str | None:
-    """Return a text of another integration (`services`, `entity_component`) by the path in its translations."""
+async def async_own_text(
+    hass: HomeAssistant, language: str, category: str, domain: str, path: str, *, translated: bool = False
+) -> str | None:
+    """Return a text of another integration (`services`, `entity_component`) by the path in its translations.
+
+    None where there is none; with `translated` also where it is in English only and another language was asked for.
+    """
     path = f"component.{domain}.{path}"
-    text, _ = await _async_find(hass, category, domain, language, path)
-    return text if text != path else None
+    text, in_language = await _async_find(hass, category, domain, language, path)
+    return text if text != path and (in_language or not translated) else None
 
 
 async def _async_sentence(
