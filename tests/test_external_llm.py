@@ -148,6 +148,25 @@ async def test_time_out_is_named(hass: HomeAssistant, llm_server: LLMServer, exp
     assert answer["error"] == "Failed to query external LLM: Connection timeout after 1s"
 
 
+async def test_an_expert_that_is_being_loaded_is_told_so_in_time_and_is_no_outage(
+    hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
+) -> None:
+    await set_up_both(hass, llm_server, expert, tool_timeout=2)
+    expert.loading = -1
+    for _ in range(3):
+        llm_server.plan(tool_call("query_external_llm", ASK), text("I could not ask."))
+        await say(hass, "is it cold?")
+        answer = json.loads(llm_server.request.body["messages"][-1]["content"])
+        assert answer["error"].startswith("Failed to query external LLM: ")
+        assert "still loading its model" in answer["error"]
+    assert not [issue_id for domain, issue_id in ir.async_get(hass).issues if domain == DOMAIN]
+    expert.loading = 1
+    llm_server.plan(tool_call("query_external_llm", ASK), text("It is fine."))
+    expert.plan(text("20 °C is comfortable."))
+    await say(hass, "is it cold?")
+    assert json.loads(llm_server.request.body["messages"][-1]["content"])["success"] is True
+
+
 @pytest.mark.parametrize(
     ("failure", "key"),
     [

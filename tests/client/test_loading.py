@@ -53,6 +53,7 @@ async def test_servers_that_load_are_understood(
         error(500, "error loading model: unable to allocate CUDA0 buffer"),
         error(500, "Failed to load: loading model failed"),
         error(503, "exception while loading model"),
+        error(503, "The model is loaded, but all of its workers are busy"),
         error(503, "Service Unavailable"),
         error(503, "server busy, please try again.  maximum pending requests exceeded"),
     ],

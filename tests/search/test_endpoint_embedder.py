@@ -11,6 +11,7 @@ from homeassistant.helpers import issue_registry as ir
 import numpy as np
 import pytest
 
+from custom_components.home_agent.client import connection
 from custom_components.home_agent.search import embeddings, embeddings as embedding_cache, embeddings as embeddings_api
 from custom_components.home_agent.search.embeddings import EndpointEmbedder
 from custom_components.home_agent.settings.search import RetrievalSettings
@@ -20,7 +21,17 @@ from custom_components.home_agent.support.issues import RetrievalIssues
 from custom_components.home_agent.support.localize import async_error_text
 from tests.embedding_server import EmbeddingServer
 from tests.flows.conftest import server_certificate, tls_server
-from tests.llm_server import LLMServer, Reply, error, html, model_not_found, rate_limited, server_error, unauthorized
+from tests.llm_server import (
+    LLMServer,
+    Reply,
+    error,
+    html,
+    loading,
+    model_not_found,
+    rate_limited,
+    server_error,
+    unauthorized,
+)
 
 __all__ = ["server_certificate", "tls_server"]
 
@@ -266,6 +277,22 @@ async def test_index_asks_twice_a_turn_once(
     with pytest.raises(EmbeddingError):
         await make_embedder().async_embed(["a question"], within=3)
     assert len(embedding_server.requests) == 3
+
+
+async def test_index_waits_for_a_model_that_is_being_loaded_a_turn_does_not(
+    hass: HomeAssistant, make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LOADING_PAUSE", 0.01)
+    embedding_server.plan(*(loading() for _ in range(4)))
+    assert (await make_embedder().async_embed(TEXTS)).shape == (3, 32)
+    assert len(embedding_server.requests) == 5
+    embedding_server.plan(loading())
+    with pytest.raises(EmbeddingError) as failure:
+        await make_embedder().async_embed(["a question"], within=3)
+    assert len(embedding_server.requests) == 6
+    assert failure.value.translation_key == "embedding_loading"
+    sentence = await async_error_text(hass, "en", failure.value)
+    assert sentence.endswith("is still being loaded. Please try again in a moment.")
 
 
 async def test_slow_endpoint_holds_no_turn_up_and_its_answer_is_kept(

@@ -54,7 +54,7 @@ _MODEL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LOADING = re.compile(
-    r"\bloading model\b|\bmodel\b.{0,120}\b(is|still|being|currently) (being )?load(ing|ed)\b",
+    r"\bloading model\b|\bmodel\b.{0,120}\b((is|still|currently) loading|being loaded)\b",
     re.IGNORECASE | re.DOTALL,
 )
 """llama.cpp and what it is built into (Ollama's runner, proxies that repeat it); text-generation-inference."""

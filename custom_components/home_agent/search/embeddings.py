@@ -31,6 +31,7 @@ from ..support.errors import (
     LLMCertificateError,
     LLMConnectionError,
     LLMError,
+    LLMLoadingError,
     LLMModelNotFoundError,
     LLMRateLimitError,
     LLMTimeoutError,
@@ -60,6 +61,7 @@ MAX_RETRY_DELAY = 30.0  # seconds that an endpoint may ask for while no turn wai
 _OF_ITS_TIME = 0.9  # of what the caller waits: the error is to arrive before the caller gives up
 _KEYS: dict[type[LLMError], str] = {
     LLMTimeoutError: "embedding_timeout",
+    LLMLoadingError: "embedding_loading",
     LLMCertificateError: "embedding_certificate",
     LLMAuthError: "embedding_auth",
     LLMRateLimitError: "embedding_rate_limit",
@@ -184,19 +186,20 @@ class EmbeddingsApi:
         self._connection = Connection(hass, config, self._errors)
 
     async def async_embed(self, texts: Sequence[str], *, patient: bool) -> Vectors:
-        """Return one normalised row per text, all of them in one request; with `patient`, made once more if that may help.
+        """Return one normalised row per text, all of them in one request.
 
+        With `patient`, it is made once more if that may help, and a model that is being loaded is waited for.
         Raises `EmbeddingError`.
         """
         try:
             try:
-                raw = await self._async_ask(texts)
+                raw = await self._async_ask(texts, TIMEOUT if patient else 0)
             except LLMError as err:
                 wait = wait_before_retry(err, default=RETRY_DELAY, limit=MAX_RETRY_DELAY)
                 if not patient or wait is None:
                     raise
                 await asyncio.sleep(wait)
-                raw = await self._async_ask(texts)
+                raw = await self._async_ask(texts, TIMEOUT)
         except LLMError as err:
             key = next(key for kind, key in _KEYS.items() if isinstance(err, kind))
             detail = (err.translation_placeholders or {}).get("detail", "")
@@ -206,13 +209,14 @@ class EmbeddingsApi:
         except (ValueError, TypeError, KeyError, AttributeError) as err:
             raise EmbeddingError("embedding_answer", endpoint=self.title, detail=str(err)[:100]) from err
 
-    async def _async_ask(self, texts: Sequence[str]) -> bytes:
-        """Return the answer. Raises `LLMError`."""
+    async def _async_ask(self, texts: Sequence[str], patience: float) -> bytes:
+        """Return the answer; `patience` is in seconds, for a model that is being loaded. Raises `LLMError`."""
         body: dict[str, Any] = {"model": self._settings.embedding_model, "input": list(texts)}
         keep_alive = keep_alive_of(self._settings.embedding_keep_alive) if self._native else None
         if keep_alive is not None:
             body["keep_alive"] = keep_alive
-        response = await self._connection.open("/embed" if self._native else "/embeddings", dump(body))
+        path = "/embed" if self._native else "/embeddings"
+        response = await self._connection.open(path, dump(body), patience=patience)
         try:
             async with aclosing(read(response, self._errors)) as parts:
                 return b"".join([part async for part in parts])
