@@ -160,3 +160,13 @@ async def test_sentences_in_the_troubleshooting_are_those_that_are_said(hass: Ho
     for heading in ("What you hear", "Setting up a model fails"):
         for sentence, _ in rows(section("TROUBLESHOOTING.md", heading), columns=2):
             assert sentence in said
+
+
+async def test_every_sensor_is_in_the_table(hass: HomeAssistant) -> None:
+    texts = await async_get_translations(hass, "en", "entity", [DOMAIN])
+    named = {
+        name.strip()
+        for cell, *_ in rows(section("API_REFERENCE.md", "Entities"), columns=3)
+        for name in cell.split(",")
+    }
+    assert {text for key, text in texts.items() if ".sensor." in key and key.endswith(".name")} <= named

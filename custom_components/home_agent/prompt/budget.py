@@ -29,7 +29,7 @@ class Budget:
     history: int
     """At most; what the home map and the new turn part leave, if that is less."""
     blocks: int
-    """Knowledge, memories, happenings."""
+    """Passages of documents, events."""
 
     def tightened(self, map_tokens: int, told_tokens: int) -> Budget:
         """Return what is left after the model said the request was too long: no history, no passages, half of the rest.
