@@ -23,7 +23,7 @@ from .support.errors import LLMResponseError
 from .turn.turn import Turn, current_turn, running
 
 PARALLEL_UPDATES = 0
-_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.DOTALL)
+_FENCE = re.compile(r"```\w*")
 """Many models wrap their JSON."""
 MAX_CALLS = 100  # a task may look around; it still has to end
 
@@ -100,7 +100,9 @@ def _response_format(task: ai_task.GenDataTask, api: llm.APIInstance | None) -> 
 
 def _structured(endpoint: Endpoint, structure: probatio.Schema, text: str) -> Any:
     """Return the answer as the structure has it. Raises `LLMResponseError` when it is something else."""
-    answer = _FENCE.sub(r"\1", text.strip())
+    answer = text.strip()
+    if answer.endswith("```") and (fence := _FENCE.match(answer)):
+        answer = answer[fence.end() : -3].strip()
     if not answer.startswith(("{", "[")) and "{" in answer:  # others explain it
         answer = answer[answer.index("{") : answer.rfind("}") + 1]
     try:

@@ -30,7 +30,7 @@ from ..support.errors import (
 )
 
 MAX_DETAIL = 200  # characters of a server's message that are kept
-MAX_READ = 2_000  # characters of it that are looked at
+MAX_READ = 2_000  # characters at each of its ends that are looked at
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000  # tokens; anything else is none
 NO_CREDIT = "llm_no_credit"
 
@@ -118,7 +118,7 @@ class ErrorMap:
         return LLMResponseError(endpoint=self.endpoint, detail=self._clean(detail))
 
     def _from_fields(self, status: int, fields: Mapping[str, Any], headers: Mapping[str, str]) -> LLMError:
-        said = " ".join(str(fields.get(key) or "") for key in ("code", "type", "message"))
+        said = " ".join(_both_ends(str(fields.get(key) or "")) for key in ("code", "type", "message"))
         detail = self._clean(str(fields.get("message") or "")) or f"HTTP {status}"
         if status == 402 or (status in {0, 403, 429} and _CREDIT.search(said)):
             return LLMRateLimitError(NO_CREDIT, endpoint=self.endpoint, detail=detail)
@@ -134,7 +134,14 @@ class ErrorMap:
         """Return a message on one line, short, and without anything that is or looks like a key."""
         if self.secret:
             message = message.replace(self.secret, "…")
+        if len(message) > MAX_READ:  # a key may be cut in two where it ends
+            message = f"{message[:MAX_READ].rpartition(' ')[0]} …"
         return _SECRET.sub("…", " ".join(message.split()))[:MAX_DETAIL]
+
+
+def _both_ends(text: str) -> str:
+    """Return what is looked at of a message: some servers repeat all that was sent."""
+    return text if len(text) <= 2 * MAX_READ else f"{text[:MAX_READ]} {text[-MAX_READ:]}"
 
 
 def _error_class(status: int, said: str) -> type[LLMError]:

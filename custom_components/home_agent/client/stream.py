@@ -39,14 +39,17 @@ class ChunkParser:
     chunk of its own, so a missing blank line joins nothing. What is not JSON is passed over.
     """
 
-    rest: bytes = b""
+    rest: bytearray = field(default_factory=bytearray)
     """A line that has not ended yet."""
     done: bool = False
     """Whether the server said that the answer has ended."""
 
     def feed(self, data: bytes) -> list[JsonObjectType]:
         """Return the chunks that `data` completes; a line break alone completes the last line."""
-        *lines, self.rest = (self.rest + data).split(b"\n")
+        self.rest += data
+        if b"\n" not in data:  # what was read before is not read again, however small the pieces are
+            return []
+        *lines, self.rest = self.rest.split(b"\n")
         chunks: list[JsonObjectType] = []
         for line in lines:
             if line.startswith(b"{"):
@@ -109,17 +112,18 @@ class ThinkingSplitter:
     def feed(self, text: str) -> list[Delta]:
         """Return what is certain now."""
         deltas: list[Delta] = []
-        text = self.pending + text
-        while tag := (_CLOSING if self.thinking else _TAG).search(text):
+        text, begin = self.pending + text, 0
+        while tag := (_CLOSING if self.thinking else _TAG).search(text, begin):
             opens = tag[0] == _OPEN
             if not opens and not self.thinking:
                 self.stray_close = True
                 self.thinking = not self.answered
-            deltas += self._decided(text[: tag.start()])
-            text = text[tag.end() :]
+            deltas += self._decided(text[begin : tag.start()])
+            begin = tag.end()
             self.thinking = opens
             if opens:
                 self._unclosed.clear()
+        text = text[begin:]
         tail = text[text.rfind("<") :] if "<" in text else ""
         begun = bool(tail) and (_CLOSE.startswith(tail) or (not self.thinking and _OPEN.startswith(tail)))
         self.pending = tail if begun else ""
@@ -162,7 +166,9 @@ class _Call:
     @property
     def complete(self) -> bool:
         """Whether the arguments are a whole JSON object, to which nothing can be added."""
-        return bool(self.arguments) and not isinstance(arguments_from_text(self.arguments), BrokenArguments)
+        if self.arguments[:100].lstrip()[:1] != "{" or self.arguments[-100:].rstrip()[-1:] != "}":
+            return False  # what every piece would be read again for
+        return not isinstance(arguments_from_text(self.arguments), BrokenArguments)
 
 
 @dataclass(slots=True)

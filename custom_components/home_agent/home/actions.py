@@ -383,11 +383,11 @@ _DESTRUCTIVE = frozenset(
 )  # fmt: skip
 _HARMLESS = frozenset({("wake_on_lan", "send_magic_packet")})
 _VERBS = re.compile(
-    r"(?:.*_)?(?:call|delete|erase|purge|purchase|order|reboot|reload|remove|reset|restart|send|shutdown|uninstall|wipe)(?:_.*)?"
+    r"(?<![^_])(?:call|delete|erase|purge|purchase|order|reboot|reload|remove|reset|restart|send|shutdown|uninstall|wipe)(?![^_])"
 )
 """What no action is called that could be taken back, or that stays in the house."""
-_KEYS_OF_DOORS = re.compile(r"(?!get_).*(?:credential|lock_user|user_?code).*")
-"""Who can open a lock from now on."""
+_KEYS_OF_DOORS = re.compile(r"credential|lock_user|user_?code")
+"""Who can open a lock from now on, unless it is only told (`get_`)."""
 
 
 @lru_cache(maxsize=1024)
@@ -398,7 +398,9 @@ def is_sensitive_service(domain: str, service: str) -> bool:
         return False
     if domain in _INTEGRATIONS or service in record.destructive or (domain, service) in _DESTRUCTIVE:
         return True
-    return any(names.fullmatch(service) for names in (_VERBS, _KEYS_OF_DOORS))
+    return _VERBS.search(service) is not None or (
+        not service.startswith("get_") and _KEYS_OF_DOORS.search(service) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

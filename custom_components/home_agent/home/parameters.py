@@ -13,6 +13,7 @@ from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.json import JsonValueType
 from homeassistant.util.unit_conversion import TemperatureConverter
 
+from ..support.encoding import plain_text
 from ..support.errors import ToolRefusal
 from ..turn.turn import zone_of_turn
 from .domain import Action, Field, Reader, Subject, Test, setting
@@ -41,7 +42,7 @@ def read_duration(text: object) -> timedelta:
     Raises `ToolRefusal` for anything else, and for nothing or less than nothing.
     """
     try:
-        seconds = _seconds(text)
+        seconds = None if isinstance(text, str) and len(text) > MAX_TEXT else _seconds(text)
         if seconds is not None and seconds > 0:
             return timedelta(seconds=seconds)
     except OverflowError:
@@ -93,7 +94,8 @@ def split_number(value: object) -> tuple[float, str] | None:
         return None
     if isinstance(value, (int, float)):
         return (float(value), "") if math.isfinite(value) else None
-    if not (match := _NUMBER.fullmatch(str(value).strip())):
+    text = str(value).strip()
+    if len(text) > MAX_TEXT or not (match := _NUMBER.fullmatch(text)):
         return None
     return float(match[1].replace(",", ".").replace("−", "-")), (match[2] or "").strip().casefold()
 
@@ -207,7 +209,7 @@ def duration(value: object, _subject: Subject) -> JsonValueType:
 
 def date(value: object, _subject: Subject) -> JsonValueType:
     """Read a day."""
-    if found := dt_util.parse_date(str(value).strip()):
+    if found := dt_util.parse_date(plain_text(str(value).strip())):
         return found.isoformat()
     raise ToolRefusal(f"'{value}' is not a date. Write it as 2027-01-31.")
 
@@ -231,7 +233,7 @@ def local_date_time(value: object, _subject: Subject) -> JsonValueType:
 
 def parse_date_time(value: object) -> datetime:
     """Return the point in time that is meant, with its time zone."""
-    found = dt_util.parse_datetime(str(value).strip())
+    found = dt_util.parse_datetime(plain_text(str(value).strip()))
     if found is None:
         raise ToolRefusal(f"'{value}' is not a date and time. Write it as 2027-01-31 18:30.")
     return found if found.tzinfo else found.replace(tzinfo=zone_of_turn())

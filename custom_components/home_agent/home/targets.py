@@ -42,7 +42,7 @@ _SHORTLIST = 12
 
 _LEAST = 3
 """Letters that a pattern needs which names no domain, to mean less than the whole home."""
-_SET = re.compile(r"\[[^\]]*\]")
+_SET = re.compile(r"\[[^\[\]]*\]")
 
 type Able = Callable[[str], bool]
 """Whether an entity can do what is asked."""

@@ -10,6 +10,8 @@ from typing import Any
 from homeassistant.core import State
 from homeassistant.util import color as color_util, dt as dt_util
 
+from ..support.encoding import plain_text
+
 type Check = Callable[[Any], bool]
 """Returns whether a value is the one asked for."""
 type Tolerance = Callable[[Any, Any, State], Check]
@@ -120,7 +122,7 @@ def moment(asked: Any, _shown: Any, _before: State) -> Check:
 
 
 def _moment(value: object) -> object:
-    text = str(value)
+    text = plain_text(str(value))
     if (found := dt_util.parse_datetime(text)) is not None:
         found = found if found.tzinfo else found.replace(tzinfo=dt_util.get_default_time_zone())
         return dt_util.as_utc(found).replace(microsecond=0)

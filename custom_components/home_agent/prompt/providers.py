@@ -31,7 +31,7 @@ from ..search.knowledge import Knowledge
 from ..search.model import Query
 from ..search.passages import HEADER, taint
 from ..support.bounds import in_slices
-from ..support.encoding import dump
+from ..support.encoding import dump, plain_text
 from ..support.outages import Outages
 from ..turn.turn import Turn, async_zone
 
@@ -501,7 +501,7 @@ def _happened(row: Mapping[str, Any], request: EventRequest) -> HomeEvent | None
 
 def _when(value: object, zone_of: datetime) -> date | None:
     """Return a day, or a moment in the zone of another one; None for what is neither."""
-    text = str(value or "")
+    text = plain_text(str(value or ""))
     if (day := dt_util.parse_date(text)) is not None:
         return day
     moment = dt_util.parse_datetime(text)

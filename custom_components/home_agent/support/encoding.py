@@ -135,7 +135,10 @@ def _climbs(text: str) -> bool:
 
 
 def plain_text(text: str) -> str:
-    """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark."""
+    """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark.
+
+    Some libraries cannot bear one: the reader of dates (ciso8601) takes the whole process down with it.
+    """
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 

@@ -25,6 +25,8 @@ MAX_OUTPUT = 256 * 1024  # characters; Home Assistant's own limit for a template
 MAX_PART = 4 * 1024 * 1024  # characters of what a template makes on its way
 MAX_BITS = 4096  # of a whole number
 MAX_STEPS = 20_000_000  # of a pattern: about a fifth of a second
+MAX_PATTERN = 1000  # characters; what is longer no owner wrote
+MAX_FORMAT = 10_000
 MAX_NESTED = 20  # characters for a pattern whose steps double with each
 TOO_LARGE = "The values make the tool's template compute too much."
 
@@ -107,7 +109,8 @@ def _check_numbers(*values: object) -> None:
 
 
 def _check_format(text: object) -> None:
-    if _WIDTH.search(str(text)):
+    text = str(text)
+    if (len(text) > MAX_FORMAT and ("%" in text or "{" in text)) or _WIDTH.search(text):
         raise ToolRefusal(TOO_LARGE)
 
 
@@ -239,6 +242,8 @@ def longest_for(pattern: str) -> int:
     Each repeat may end anywhere, and where the pattern may begin anywhere, that counts as one, too. A repeated group that
     can match the same text in several ways doubles the ways with each character.
     """
+    if len(pattern) > MAX_PATTERN:
+        return MAX_NESTED
     plain = _ESCAPED_OR_CLASS.sub("x", pattern)
     if _is_nested(plain) and _is_ambiguous(pattern):
         return MAX_NESTED

@@ -1,0 +1,715 @@
+"""No pattern and no loop is quadratic in what comes from outside.
+
+400,000 characters of 30 kinds, and each place's own words again and again, go into every place that reads text of models,
+users, names, servers and files. Eight times the text may take about eight times as long, and a character no more than so
+much. A place that looks at the two ends of a text alone takes no time at all.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+import gc
+from importlib import import_module
+import json
+from pathlib import Path
+import re
+import time
+from types import SimpleNamespace
+from typing import Any
+
+from homeassistant.components import conversation
+from homeassistant.core import Context
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+import httpx
+import openai
+import probatio
+import pytest
+from yarl import URL
+
+from custom_components.home_agent import ai_task
+from custom_components.home_agent.client import chat_completions, discovery, messages
+from custom_components.home_agent.client.error_map import ErrorMap
+from custom_components.home_agent.client.model import Reply, TokenEstimator
+from custom_components.home_agent.client.stream import ChunkParser, DeltaStream, arguments_from_text
+from custom_components.home_agent.flows import (
+    endpoint as endpoint_form,
+    options as options_form,
+    profile as profile_form,
+)
+from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, targets
+from custom_components.home_agent.languages import claims, data, phrases, vocabulary
+from custom_components.home_agent.local import refusals
+from custom_components.home_agent.policy import audit, journal, questions
+from custom_components.home_agent.policy.pins import Pins
+from custom_components.home_agent.prompt import history_text, providers, template
+from custom_components.home_agent.search import embeddings, index, lexical, passages, request
+from custom_components.home_agent.search.model import Query
+from custom_components.home_agent.search.passage_search import WordIndex
+from custom_components.home_agent.settings import endpoint, search
+from custom_components.home_agent.settings.profile import Profile
+from custom_components.home_agent.speech import SpeechFilter, speakable_text
+from custom_components.home_agent.support import encoding, http, masking, text as compared
+from custom_components.home_agent.tools import arguments, ha_apis, sanitize
+from custom_components.home_agent.tools.custom import definition, limits, mcp, rest
+from custom_components.home_agent.tools.mcp import sdk
+from custom_components.home_agent.tools.mcp.sdk import RemoteTool
+from custom_components.home_agent.turn.plan import ServiceCall
+from custom_components.home_agent.turn.turn import Turn
+
+PACKAGE = "custom_components.home_agent"
+LARGE = 400_000  # characters
+GROWTH = 3.0  # times as long for each character, at most: what is quadratic takes eight times as long
+QUICK = 0.02  # seconds for the large text, below which no growth matters
+MOST = 5e-6  # seconds for one character
+PIECE = 16  # characters that a model streams at once
+
+KINDS: Mapping[str, str] = {
+    "a letter": "a",
+    "capitals": "A",
+    "spaces": " ",
+    "line ends": "\n",
+    "tabs and line ends": "\t\r\n",
+    "open brackets": "([{<",
+    "closed brackets": ")]}>",
+    "quotes": "\"'“„«`",
+    "digits": "1",
+    "digits apart": "12 ",
+    "digits with marks": "1.2-3/4,5:",
+    "words": "turn the light on ",
+    "near matches": "lihgt kichen turnd onn ",
+    "combining marks": "a\u0301\u0323",
+    "emoji": "🙂👩\u200d👩\u200d👧❤️",
+    "CJK": "厨房的灯打开了",
+    "right to left": "שלום مرحبا ",
+    "bidi and zero width": "\u202ea\u202c\u200b\u2066b\u2069",
+    "backslashes": "\\",
+    "escaped surrogates": "\\ud83d\\u0000",
+    "half surrogates": "\ud83da",
+    "JSON nests": '{"a":[',
+    "HTML": '<b a="1">x</b><img src=',
+    "Markdown": "**a** [b](c) | d | ~~~ ",
+    "fences and headings": "```\n# a\n> - 1. ",
+    "addresses": "https://a.b/c?d=e&f ",
+    "mail": "a.b+c@d.e-f@",
+    "phones and accounts": "+49 171 234 5678 DE89 3704 0044 0532 0130 00 ",
+    "dates": "2027-01-31T18:30:00, 31.1.27 ",
+    "and-chains": "light and lamp, und Licht, ",
+    "negations": "not never nicht kein no ",
+    "names": "light.kitchen_lights, Kitchen Lights, ",
+    "NULs": "\x00a",
+    "templates": "{{ a }}{% b %}{# c #}",
+    "underscores": "_a_",
+    "everything": "Yes, I've turned on 21 °C! “Ok”? a@b.c <i>1</i> [x](http://y) 🙂 灯\u0301\n",
+}
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+FEW = ("en", "de", "ja")
+LANGUAGES = sorted(data.language_codes())
+PINS = Pins({"unlock": "2468", "alarm_disarm": "97531"})
+SUBJECT: Any = SimpleNamespace(attribute=lambda _name: None)
+WORDS = data.prompt_words("en")
+NAMES = frozenset({"ha_name", "user_name"})
+CODE = ServiceCall(domain="lock", service="unlock", entity_ids=(), data={"code": "A1b2"})
+CONFIG = endpoint.EndpointConfig(subentry_id="", title="", base_url="", preset="openai", model="a")
+REQUEST = http.HttpRequest(method="GET", url=URL("http://a/"), timeout=1)
+REQUEST_LANGUAGES = [vocabulary.language_of(code, {}) for code in ("de", "ru", "ja")]
+LEXICON = lexical.Lexicon()
+for word in ("kitchen", "kuche", "licht", "schalter", "thermostat", "living", "room", "灯", "厨房"):
+    LEXICON.number(word)
+KITCHEN = Query(text="kitchen light", language="en", area_id=None, limit=20)
+STRUCTURE = probatio.Schema({"a": str})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where text of others is read."""
+
+    read: Callable[[str], object]
+    words: str = "turn on "
+    """What it looks for, or nearly that."""
+    more: tuple[str, ...] = ()
+    """The same for what else it looks for."""
+    modules: tuple[str, ...] = ()
+    """Whose patterns it runs."""
+    most: int = LARGE
+    """Characters at most of what arrives there."""
+    times: int = 1
+    """How often it reads the text."""
+
+
+def streamed(text: str) -> None:
+    """Let an answer arrive token by token, as bytes of a stream."""
+    parser, stream = ChunkParser(), DeltaStream(Reply(), ErrorMap("Model"))
+    for piece in pieces(text):
+        line = json.dumps({"choices": [{"delta": {"content": piece}}]})
+        for chunk in parser.feed(f"data: {line}\n\n".encode()):
+            stream.feed(chunk)
+    stream.finish()
+
+
+def streamed_call(text: str) -> None:
+    """Let the arguments of a call arrive token by token."""
+    stream = DeltaStream(Reply(), ErrorMap("Model"))
+    for piece in pieces(text):
+        call = {"index": 0, "id": "1", "function": {"name": "ha_control", "arguments": piece}}
+        stream.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
+    stream.finish()
+
+
+def in_one_piece(text: str, *, begins_inside: bool) -> None:
+    """Let an answer arrive whole."""
+    stream = DeltaStream(Reply(), ErrorMap("Model"), begins_inside_thinking=begins_inside)
+    stream.feed({"choices": [{"message": {"content": text[:-1]}}]})
+    stream.finish()
+
+
+def structured(text: str) -> object:
+    """Read the answer to a task."""
+    return ai_task._structured(SimpleNamespace(config=CONFIG), STRUCTURE, text)  # type: ignore[arg-type]
+
+
+def guided(text: str) -> Any:
+    """Return an API with instructions, as far as they are read."""
+    return SimpleNamespace(api_prompt=text)
+
+
+def called(text: str) -> conversation.AssistantContent:
+    """Return an answer with a call of a model's own invention."""
+    call = llm.ToolInput(tool_name=text, tool_args={text: text})
+    return conversation.AssistantContent(agent_id="a", content=text, tool_calls=[call])
+
+
+def refused_parameter(text: str) -> None:
+    """Read why a server refused a request."""
+    response = httpx.Response(400, request=httpx.Request("POST", "http://a/"))
+    body = {"error": {"message": text, "param": text}}
+    error = openai.APIStatusError("", response=response, body=body)  # type: ignore[arg-type]
+    chat_completions._refused_parameter({"max_tokens": 1, "top_p": 1}, error)
+
+
+def refused(read: Callable[..., object], *args: object) -> object:
+    """Read what may well be refused; return what was read."""
+    with suppress(HomeAssistantError, probatio.Invalid, TypeError, *template.UNUSABLE):
+        return read(*args)
+    return None
+
+
+def home_of(name: str) -> snapshot.HomeSnapshot:
+    """Return a home with one entity and one area of a name."""
+    area = snapshot.HomeArea(area_id="a", names=(name,))
+    entity = snapshot.HomeEntity(entity_id="light.a", names=(name,), area_id="a")
+    return snapshot.HomeSnapshot({"light.a": entity}, {"a": area})
+
+
+def turn(text: str) -> Turn:
+    """Return a turn in which something was said."""
+    return Turn(profile=Profile(name="a"), conversation_id="a", text=text, language="en", context=Context())
+
+
+def answer_of(text: str, behind: bytes = b"") -> http.HttpResponse:
+    """Return what another computer answers."""
+    body = text.encode(errors="replace") + behind
+    return http.HttpResponse(status=200, content_type="text/plain" if behind else text, charset=None, body=body)
+
+
+def in_reads(text: str) -> None:
+    """Let one line arrive a few bytes at a time."""
+    parser = ChunkParser()
+    for piece in pieces(f"data: {text}"):
+        parser.feed(piece.encode(errors="replace"))
+
+
+def spoken(text: str) -> None:
+    """Let a voice read an answer that arrives token by token."""
+    speech = SpeechFilter()
+    for piece in pieces(text):
+        speech.feed(piece)
+    speech.flush()
+
+
+def displayed(text: str) -> None:
+    """Let a page show an answer that arrives token by token."""
+    shown = encoding.ShownText(tells_addresses=True)
+    for piece in pieces(text):
+        shown.feed(piece)
+    shown.flush()
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield what a model streams one after another."""
+    return (text[start : start + PIECE] for start in range(0, len(text), PIECE))
+
+
+def in_languages(read: Callable[[str, str], object], codes: Sequence[str] = FEW) -> Callable[[str], None]:
+    """Return a function that reads a text in one language after another."""
+
+    def read_all(text: str) -> None:
+        for language in codes:
+            read(text, language)
+
+    return read_all
+
+
+def documents(text: str) -> None:
+    """Cut a document and find something in it."""
+    sections = list(passages.sections_of_markdown(text))
+    found = passages.split(sections)
+    index = WordIndex({str(number): section.text for number, section in enumerate(found[:20])})
+    index.find(text, 5)
+
+
+def history(text: str) -> None:
+    """Put what was said before into a prompt."""
+    kept = [history_text.HistoryMessage(id="1", role="user", text=text)]
+    history_text.format_history(kept, history_text.HistoryOptions(), WORDS, TokenEstimator().estimate, masking.mask)
+
+
+def refusal(text: str) -> None:
+    """Read the error of a server in each of its forms."""
+    errors = ErrorMap("Model", "sk-secret")
+    for code in (None, 400, 401, 429):
+        errors.from_body({"error": {"message": text, "code": code, "type": text}})
+    errors.from_body({"error": text})
+    errors.from_exception(ValueError(text))
+
+
+def request_of(text: str) -> None:
+    """Read a request as words of a home."""
+    for language in REQUEST_LANGUAGES:
+        request.request_of(text, language, LEXICON)
+
+
+def shortened(text: str) -> None:
+    """Cut what a server refused as too long."""
+    sent = [{"role": "user", "content": text}, {"role": "tool", "content": text}]
+    messages.shortened(sent, 1000, TokenEstimator().estimate)
+
+
+PLACES: Mapping[str, Place] = {
+    "claims: what is told": Place(
+        times=len(FEW),
+        read=in_languages(claims.told_in),
+        words="I've turned the light on, ",
+        modules=("languages.claims",),
+    ),
+    "claims: what is told plainly": Place(
+        times=len(FEW), read=in_languages(claims.told_plainly), words="The door is open. "
+    ),
+    "claims: what is denied": Place(times=len(FEW), read=in_languages(claims.answers_with_less), words="I have not, "),
+    "claims: what is asked for": Place(
+        times=len(FEW),
+        read=in_languages(lambda text, code: (claims.asks_for_action(text, code), claims.parts_of(text, code))),
+        words="thanks, and now lock the door ",
+    ),
+    "claims: what is repeated": Place(read=lambda text: claims.repeats(text, text)),
+    "claims: numbers": Place(read=claims.numbers_in, words="21.5 °C, at 7:30 "),
+    "confirmation": Place(
+        times=len(FEW),
+        read=in_languages(
+            lambda text, code: phrases.read_answer(text, code, with_pin=True, about="unlock", name="Door")
+        ),
+        words="yes please do it one two ",
+        modules=("languages.phrases",),
+    ),
+    "confirmation in Greek": Place(read=lambda text: phrases.read_answer(text, "el"), words="ναι; "),
+    "undo": Place(times=len(FEW), read=in_languages(phrases.asks_to_undo), words="please undo that "),
+    "PINs": Place(times=len(FEW), read=in_languages(PINS.conceal), words="2 four six 8 2468 "),
+    "PINs of one length": Place(read=lambda text: phrases.mask_digits(text, "en", at_least=4), words="one 2 three "),
+    "masking": Place(
+        read=masking.mask,
+        words="Tel. 030/1234567 4111 1111 1111 1111 DE89370400440532013000 Musterstraße 12, 12345 Berlin a@b.de ",
+        more=(
+            "12 Oak Avenue Calle Mayor de la Rosa ulica Długa 12/3, ул. Тверская 7 Main Street 5 ",
+            "DE12 3456 7890 AB12 CD34 ",
+            "passport 12A34B56 ssn 123-45-6789 44051401359 konto 123456 ",
+        ),
+        modules=("support.masking",),
+    ),
+    "masking of values": Place(read=masking.SecretMask(["hunter2!", "aaaaaaaaaa"]).text, words="hunter2 "),
+    "answers shown": Place(
+        read=lambda text: encoding.shown(text, tells_addresses=True),
+        words="![a](https://b) <img [c](//d ",
+        modules=("support.encoding",),
+    ),
+    "answers shown while they come": Place(read=displayed, words="![a](https://b) <im"),
+    "values in addresses": Place(
+        read=lambda text: (refused(encoding.for_path, text), refused(encoding.for_header, text)), words="%2e%2e/;a/"
+    ),
+    "values in bodies": Place(read=lambda text: (encoding.for_xml(text), encoding.plain_text(text)), words="<a>&"),
+    "names of tools": Place(
+        read=lambda text: (sanitize.tool_name_from(text), sanitize.cleaned(text), sanitize.is_reserved(text)),
+        words="tool näme ",
+        modules=("tools.sanitize",),
+    ),
+    "results of tools": Place(
+        read=lambda text: (refused(sanitize.content_from, text), sanitize.bounded(text)), words='{"a":[1,"\u200b"],'
+    ),
+    "results that are JSON": Place(
+        read=lambda text: refused(sanitize.content_from, json.dumps({"a": text, text: [text]})), words="\x1b["
+    ),
+    "schemas of tools": Place(read=lambda text: sanitize.schema_from({"type": "object", "properties": {text: {}}})),
+    "arguments of tools": Place(
+        read=lambda text: sanitize.wrong_arguments({"properties": {"a": {}}, "required": [text]}, {text: text})
+    ),
+    "blocks of MCP": Place(
+        read=lambda text: sdk.text_of([SimpleNamespace(text=text), SimpleNamespace(data=text)], None)
+    ),
+    "names of MCP's tools": Place(
+        read=lambda text: mcp.named(
+            [RemoteTool(name=text, title=None, description=None, schema={}, read_only=False)], "a_b"
+        ),
+        words="get_-.state ",
+        modules=("tools.custom.mcp",),
+    ),
+    "guides of APIs": Place(
+        read=lambda text: ha_apis.stable_guide(guided(text)),
+        words="Static Context: x\n- names: a\n  b: c\nYou are in area x\n",
+        modules=("tools.ha_apis",),
+    ),
+    "an answer": Place(read=streamed, words="<think>a</think> "),
+    "an answer in one piece": Place(
+        read=lambda text: in_one_piece(text, begins_inside=False),
+        words="</think><think>",
+        modules=("client.stream",),
+    ),
+    "an answer that may be thinking": Place(
+        read=lambda text: in_one_piece(text, begins_inside=True), words="</thin <think"
+    ),
+    "a line of a stream in many reads": Place(read=in_reads, words='{"choices":[{"delta":'),
+    "arguments of a call": Place(read=arguments_from_text, words='{"a":"b",'),
+    "arguments of a call that come in pieces": Place(read=streamed_call, words='{"a":"b"}', most=100_000),
+    "errors of a server": Place(
+        read=refusal,
+        words="model a not found: context length 4096 exceeds 12 token invalid api key sk-aaaaaa bearer b quota ",
+        modules=("client.error_map",),
+    ),
+    "refused parameters": Place(
+        read=refused_parameter, words="unsupported parameter max_toke ", modules=("client.chat_completions",)
+    ),
+    "calls sent again": Place(
+        read=lambda text: messages.messages_from_content([called(text), called(text)]),
+        words="häma.",
+        modules=("client.messages",),
+    ),
+    "what was too long": Place(read=shortened),
+    "names of models": Place(
+        read=lambda text: (
+            endpoint.traits_for("openai", text),
+            replace(CONFIG, model=text).assumed_window(None),
+            discovery._NO_CHAT.search(text),
+            discovery._from_show({"parameters": text}, CONFIG),
+        ),
+        words="num_ctx 12\ngpt-5 o1-embed/o3-deepseek-r",
+        modules=("client.discovery", "settings.endpoint"),
+    ),
+    "tokens": Place(read=TokenEstimator().estimate),
+    "structured answers": Place(
+        read=lambda text: (refused(structured, text), refused(structured, f"```{text}")),
+        words="```json\n{} ",
+        modules=("ai_task",),
+    ),
+    "speech": Place(read=speakable_text, words="[a](http://b) &amp; <b> `c` **d** <e@f.g> ", modules=("speech",)),
+    "speech while it comes": Place(read=spoken, words="[a](http://b?c www.a.b/c <a href &lt; 1. ~~~\n"),
+    "text that is compared": Place(
+        read=lambda text: (compared.words(text), compared.phrase(text), compared.fold(text), compared.grams(text)),
+        words="l'été it's été’s ",
+        modules=("support.text",),
+    ),
+    "likeness": Place(read=lambda text: compared.likeness(text, f"{text[:-1]}b"), most=compared.MAX_WORD),
+    "requests for entities": Place(
+        read=request_of,
+        times=len(REQUEST_LANGUAGES),
+        words="set the küchenlichtschalter to 21 °C 50% in the living room? 21 degrees ",
+        modules=("search.request",),
+    ),
+    "words of the home": Place(
+        read=lambda text: (snapshot.words_of(text), snapshot.stems_of(text)), modules=("home.snapshot",)
+    ),
+    "names word for word": Place(
+        read=lambda text: index._named(
+            home_of("Kitchen light"), Query(text=text, language="en", area_id=None, limit=20)
+        ),
+        words="kitchen light kitchen ",
+        modules=("search.index",),
+    ),
+    "names in the home": Place(read=lambda text: index._named(home_of(text), KITCHEN)),
+    "vectors of letters": Place(read=lambda text: embeddings.vectors_of([text])),
+    "documents": Place(read=documents, words="# a\n\ntext. More!\n---\n...\n```\n", modules=("search.passages",)),
+    "front matter": Place(
+        read=lambda text: list(passages.sections_of_markdown(f"---\n{text}")), words="--\n..\n---x\n"
+    ),
+    "headings": Place(read=lambda text: list(passages.sections_of_markdown(f"# {text}")), words="# a #  "),
+    "passages of others": Place(read=lambda text: passages.passage_of_others("a", "b", text, {text: text})),
+    "names of collections": Place(
+        read=lambda text: (search.collection_names(text), search.is_collection_name(text)),
+        words="a-b.c_d,",
+        modules=("settings.search",),
+    ),
+    "events asked for": Place(
+        times=len(FEW),
+        read=in_languages(lambda text, code: providers.detect_event_request(text, NOW, code)),
+        words="what happened yesterday, which appointments are on the shopping list next week ",
+        modules=("prompt.providers",),
+    ),
+    "events": Place(
+        read=lambda text: providers.event_lines([providers.event_from_text(None, text, text, (text,))], WORDS),
+        words="Market 23.50 € #food 1 234,50 EUR 12 ",
+    ),
+    "history": Place(read=history, words="a\r\nb\u2028c", modules=("prompt.history_text",)),
+    "prompts": Place(
+        read=lambda text: (refused(template.one_spelling, text, NAMES), refused(template.names_in, text, NAMES)),
+        words="{ha_name} {{ userName }} {unknown",
+        modules=("prompt.template",),
+        most=100_000,
+    ),
+    "questions": Place(
+        read=lambda text: (
+            questions._value("a", text),
+            questions._value("a", [text]),
+            questions._value("a", {text: text}),
+            questions._key(text),
+        ),
+        words="a-b c? “",
+        modules=("policy.questions",),
+    ),
+    "audit": Place(
+        read=lambda text: (
+            audit.masked({"a": text, "action": text, text: [text], "b": {"c": text}}),
+            audit.masked_result({"entity_id": text, "answer": text, "a": [text]}),
+        ),
+        words="light.a, *.b? 12.5 % ",
+        modules=("policy.audit",),
+    ),
+    "words of the journal": Place(
+        read=lambda text: journal._without_codes(turn(text), [CODE]), words="A1b2 A1b ", modules=("policy.journal",)
+    ),
+    "names that no sentence knows": Place(
+        read=lambda text: (refusals._is_name(text, text), refusals._nonsense(text)), modules=("local.refusals",)
+    ),
+    "durations": Place(
+        read=lambda text: (refused(parameters.read_duration, text), refused(parameters.read_duration, f"{text}!")),
+        words="the last 1.5 h and 30m, ",
+        modules=("home.parameters",),
+    ),
+    "numbers": Place(
+        read=lambda text: (parameters.split_number(text), parameters.split_number(f"1{text}!")), words="-21,5 °"
+    ),
+    "colours": Place(
+        read=lambda text: (
+            refused(parameters.color_name, text, SUBJECT),
+            refused(parameters.channels(3), text, SUBJECT),
+            parameters._loose(text),
+        ),
+        words="255, 0, #ff000 -.-",
+    ),
+    "points in time": Place(read=lambda text: refused(parameters.parse_date_time, text), words="2027-01-31 18:30:"),
+    "actions of tools": Place(
+        read=lambda text: (
+            refused(arguments.action, text),
+            refused(arguments.entity_ids, text),
+            refused(arguments.json_object, text),
+        ),
+        words="light.turn_on, ",
+    ),
+    "names of services": Place(
+        read=lambda text: (
+            actions.is_sensitive_service.__wrapped__("a", text),
+            actions.is_sensitive_service.__wrapped__("a", f"{text}\n"),
+        ),
+        words="_call_send_credential_user_code",
+        modules=("home.actions",),
+    ),
+    "what scripts are given": Place(
+        read=lambda text: (
+            list(targets._readings(text)),
+            targets._TOKEN.findall(text),
+            targets._BETWEEN.split(text),
+            targets._UNREADABLE.search(text),
+        ),
+        words="['light.a', \"b\"]\\x ",
+        modules=("home.targets",),
+    ),
+    "wildcards": Place(read=lambda text: (targets._is_broad(text), targets._is_broad(f"{text}.a*")), words="*[a-z]?."),
+    "wildcards of the owner": Place(
+        read=lambda text: text in exposure.Names(["light.*kitchen*", "*_door", "script__a"]),
+        words="light.kitche_doo",
+        modules=("home.exposure",),
+    ),
+    "steps of scripts": Place(
+        read=lambda text: (contents._VARIABLE.fullmatch(text), contents._LITERAL_DOMAIN.match(text)),
+        words="{{ a }} b.",
+        modules=("home.contents",),
+        most=100_000,
+    ),
+    "codes of languages": Place(
+        read=lambda text: (data.code_of(text), data.LANGUAGE_CODE.fullmatch(text)),
+        words="de-AT_",
+        modules=("languages.data",),
+    ),
+    "answers of a computer": Place(
+        read=lambda text: (refused(rest.content_of, "a", answer_of(text)), rest._type_of(answer_of(text))),
+        words="application/vnd.a+.json",
+        modules=("tools.custom.rest",),
+    ),
+    "errors of a computer": Place(
+        read=lambda text: (rest._error(REQUEST, answer_of(text)), rest._error(REQUEST, answer_of(text, b"\xff")))
+    ),
+    "paths into answers": Place(
+        read=lambda text: refused(definition.path_from_text, text, ()),
+        words=".a[0]['b']",
+        modules=("tools.custom.definition",),
+    ),
+    "patterns of templates": Place(
+        read=lambda text: (limits.longest_for.__wrapped__(text), refused(limits._check_format, text)),
+        words="(a|b)*[c]{1,2}%(d)0*{e:",
+        modules=("tools.custom.limits",),
+        most=100_000,
+    ),
+    "hosts": Place(
+        read=lambda text: (http.is_at_home(text), http.http_url(text), http.normalized(text)), words="a.local."
+    ),
+    "fields of forms": Place(
+        read=lambda text: (
+            endpoint_form.KEEP_ALIVE.fullmatch(text),
+            options_form._PIN.fullmatch(text),
+            profile_form._LISTED.fullmatch(text),
+            profile_form._ENTITY_PATTERN.fullmatch(text),
+            profile_form._TIME_ZONE.fullmatch(text),
+        ),
+        words="1h30m2.5s",
+        modules=("flows.endpoint", "flows.options", "flows.profile"),
+    ),
+}
+EXCEPTIONS: Mapping[str, str] = {
+    "languages.intent_words": "reads the sentence templates of Home Assistant's own package",
+    "support.storage": "looks at the beginnings of files in its own folder",
+    "tools.custom.templates": "looks for names of this home in what the owner wrote",
+}
+"""Modules with patterns that no text from outside meets, and why not."""
+
+
+class TooSlow(AssertionError):
+    """A text that takes longer than its length explains."""
+
+
+def seconds(read: Callable[[str], object], text: str, *, times: int = 1) -> float:
+    """Return the least of several times of computing: what else the machine does is not counted."""
+    best = float("inf")
+    for _ in range(times):
+        began = time.thread_time()
+        with suppress(HomeAssistantError):
+            read(text)
+        best = min(best, time.thread_time() - began)
+    return best
+
+
+def check(place: Place, kind: str) -> None:
+    """Raise `TooSlow` when a text of one kind takes a place longer than it should; short texts first, to end soon."""
+    before, took = 0, 0.0
+    for size in (place.most >> shift for shift in (9, 6, 3, 0)):
+        shorter, text = ((kind * (length // len(kind) + 1))[:length] for length in (before, size))
+        took, last = seconds(place.read, text) / place.times, took
+        if is_slow(before, last, size, took):
+            last = seconds(place.read, shorter, times=3) / place.times
+            took = min(took, seconds(place.read, text) / place.times)
+            if is_slow(before, last, size, took):
+                raise TooSlow(f"{last:.4f} s for {before} characters, {took:.4f} s for {size}")
+        before = size
+
+
+def is_slow(before: int, last: float, size: int, took: float) -> bool:
+    """Return whether so many characters take too long, by themselves or against fewer of them."""
+    grows = before > 0 and took * before >= GROWTH * last * size
+    return took >= QUICK and (took > max(MOST * size, 5 * QUICK) or grows)
+
+
+@pytest.fixture
+def _no_collection() -> Iterator[None]:
+    """Keep the collector of garbage from taking its time where it falls."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.usefixtures("_no_collection")
+def test_every_character_takes_the_same_time(name: str) -> None:
+    place = PLACES[name]
+    place.read("a")  # what is made once
+    slow: dict[str, str] = {}
+    for text in (*KINDS.values(), place.words, place.words[:1], *place.more):
+        try:
+            check(place, text)
+        except TooSlow as err:
+            slow[text] = str(err)
+    assert not slow
+
+
+def patterns_of() -> Iterator[str]:
+    """Yield the modules that match patterns, by the source."""
+    root = Path(import_module(PACKAGE).__path__[0])
+    for path in sorted(root.rglob("*.py")):
+        calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+        if any(
+            isinstance(call, ast.Attribute) and isinstance(call.value, ast.Name) and call.value.id == "re"
+            for call in calls
+        ):
+            yield ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_every_module_with_a_pattern_is_among_the_places() -> None:
+    fed = {module for place in PLACES.values() for module in place.modules}
+    assert set(patterns_of()) == fed | EXCEPTIONS.keys()
+    assert fed.isdisjoint(EXCEPTIONS)
+
+
+class Noted:
+    """A pattern, or several, that tells when it is used."""
+
+    def __init__(self, pattern: re.Pattern[str], used: set[str], name: str) -> None:
+        self._pattern, self._used, self._name = pattern, used, name
+
+    def __getattr__(self, name: str) -> Any:
+        self._used.add(self._name)
+        return getattr(self._pattern, name)
+
+
+def test_every_pattern_of_these_modules_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: set[str] = set()
+    patterns: set[str] = set()
+    for module in sorted({module for place in PLACES.values() for module in place.modules}):
+        room = import_module(f"{PACKAGE}.{module}")
+        for name, value in [*vars(room).items()]:
+            if isinstance(value, re.Pattern):
+                patterns.add(f"{module}.{name}")
+                monkeypatch.setattr(room, name, Noted(value, used, f"{module}.{name}"))
+    for place in PLACES.values():
+        for kind in (place.words, *place.more, *KINDS.values()):
+            with suppress(HomeAssistantError):
+                place.read((kind * 240)[:240])
+    assert sorted(patterns - used) == sorted(NOT_RUN)
+
+
+OWNERS = "reads what the owner wrote"
+SIGN = "looks at one character"
+NOT_RUN: Mapping[str, str] = {
+    "prompt.template._UNDEFINED": OWNERS,
+    "search.passages._LINES": "run as one of `_BREAKS`",
+    "search.passages._PARAGRAPHS": "run as one of `_BREAKS`",
+    "search.passages._SENTENCES": "run as one of `_BREAKS`",
+    "search.passages._WORDS": "run as one of `_BREAKS`",
+    "speech._STYLED": SIGN,
+    "support.masking.SECRET": "run by the modules that import it",
+    "support.masking._CARD_STARTS": "reads the digits of one card",
+    "tools.custom.definition._NAME": OWNERS,
+    "tools.custom.definition._PARAMETER": OWNERS,
+    "tools.custom.rest._HEADER": OWNERS,
+    "tools.custom.rest._OUTSIDE_MARKS": OWNERS,
+    "tools.custom.rest._SECRET": OWNERS,
+    "tools.custom.rest._SERVER": OWNERS,
+}
+"""Patterns beside others that no text from outside meets, and why not."""
