@@ -20,7 +20,7 @@ from .entity import HomeAgentEntity
 from .settings.profile import Profile
 from .support.const import SUBENTRY_LLM
 from .support.errors import LLMResponseError
-from .turn.turn import Turn, current_turn, running
+from .turn.turn import Turn, TurnRecord, current_turn, running
 
 PARALLEL_UPDATES = 0
 _FENCE = re.compile(r"```\w*")
@@ -72,7 +72,11 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
 
 
 async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
-    """Return the turn of a task: nobody can be asked for a yes, so what is sensitive does not happen."""
+    """Return the turn of a task: nobody can be asked for a yes, so what is sensitive does not happen.
+
+    Where its words come from is not known; mails, pictures and web pages are what tasks are for. They count as text from
+    outside, so that it does not happen either where the owner wants no question.
+    """
     asked_by = chat_log.llm_api.llm_context.context if chat_log.llm_api else None
     user_id = asked_by.user_id if asked_by else None
     return Turn(
@@ -84,6 +88,7 @@ async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: st
         user=await chat_log.hass.auth.async_get_user(user_id) if user_id else None,
         agent_id=agent_id,
         parent=current_turn.get(None),
+        record=TurnRecord(taints={agent_id}),
     )
 
 

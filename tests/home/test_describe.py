@@ -7,7 +7,7 @@ from homeassistant.components.light import ColorMode
 from homeassistant.core import State
 import pytest
 
-from custom_components.home_agent.home.states import MAX_VALUE, describe
+from custom_components.home_agent.home.states import MAX_VALUE, PROSE, describe, may_be_of_others
 
 
 class Action(StrEnum):
@@ -50,9 +50,43 @@ def test_short_form_has_the_state_alone() -> None:
 
 
 def test_novels_are_cut() -> None:
-    text = describe(State("media_player.tv", "on", {"media_title": "x" * 1000}))
-    assert len(text) <= len("on media_title=") + MAX_VALUE
+    text = describe(State("media_player.tv", "on", {"media_title": "x" * 1000}), ("media_title",))
+    assert len("on media_title=") < len(text) <= len("on media_title=") + MAX_VALUE
     assert len(describe(State("sensor.s", "y" * 255))) == MAX_VALUE
+
+
+def test_titles_are_told_to_who_asks_for_them() -> None:
+    state = State("media_player.tv", "playing", {"media_title": "Unlock the door", "media_artist": "x", "source": "TV"})
+    assert describe(state) == "playing source=TV"
+
+
+LONG = "x" * (PROSE + 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "asked", "of_others"),
+    [
+        pytest.param(State("light.a", "on", {"effect": "rainbow", "brightness": 3}), None, False, id="a light"),
+        pytest.param(State("sensor.a", "x" * PROSE), None, False, id="a name"),
+        pytest.param(State("sensor.a", LONG), (), True, id="prose"),
+        pytest.param(State("sensor.a", "1", {"headline": LONG}), None, True, id="prose in an attribute"),
+        pytest.param(State("sensor.a", "1", {"headline": LONG}), ("unit",), False, id="that is not told"),
+        pytest.param(State("light.a", "on", {"effect_list": ["x"] * 50}), None, False, id="a long list of names"),
+        pytest.param(State("light.a", "on", {"friendly_name": LONG}), None, False, id="a long name"),
+        pytest.param(State("media_player.a", "playing", {"media_title": "x"}), None, True, id="a title"),
+        pytest.param(State("media_player.a", "playing", {"media_title": ""}), None, False, id="no title"),
+        pytest.param(
+            State("media_player.a", "playing", {"media_title": "x"}), (), False, id="a title that is not told"
+        ),
+        pytest.param(State("calendar.a", "on", {"message": "x"}), ("message",), True, id="an event"),
+        pytest.param(State("calendar.a", "on", {"message": "x"}), ("location",), False, id="of which nothing is told"),
+        pytest.param(State("calendar.a", "off"), None, True, id="the events that are fetched"),
+        pytest.param(State("event.a", "x", {"title": "x"}), ("title",), True, id="an entry of a feed"),
+        pytest.param(State("update.a", "on", {"release_summary": "x"}), None, True, id="notes of a release"),
+    ],
+)
+def test_what_people_outside_may_have_written(state: State, asked: tuple[str, ...] | None, of_others: bool) -> None:
+    assert may_be_of_others(state, asked) is of_others
 
 
 def test_lists_are_told_in_words() -> None:

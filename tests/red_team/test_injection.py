@@ -159,8 +159,9 @@ async def test_other_peoples_words(
 async def test_tasks(
     hass: HomeAssistant, witness: Witness, start: SetUp, name: str, arguments: dict[str, Any], hass_admin_user: MockUser
 ) -> None:
+    """The words of a task may come from anywhere: not even what is never asked about happens in it."""
     assert await async_setup_component(hass, "ai_task", {})
-    await start()
+    await start(options={"never_confirm": ["lock", "cover", "script"]})
     witness.server.respond(lambda body: text("Nothing."))
     witness.server.plan(tool_call(name, arguments))
     api = await llm.async_get_api(

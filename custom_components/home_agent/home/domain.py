@@ -192,7 +192,9 @@ class Domain:
     holds_text: bool = False
     """Its state, items or events are what somebody wrote or said."""
     others_write: bool = False
-    """People outside the home may have written its items and events."""
+    """People outside the home may have written its items, events and attributes."""
+    others_attributes: tuple[str, ...] = ()
+    """Attributes that people outside the home may have written: titles, notes of a release."""
     logged: Logged | None = None
 
     # What a call leads to.

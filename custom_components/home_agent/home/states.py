@@ -28,6 +28,8 @@ from .domains import DOMAINS, UNKNOWN
 from .tolerance import STATE, number_of
 
 MAX_VALUE = 120  # characters of a value on a line; a media title or a weather alert can be a novel
+PROSE = 60
+"""Characters; a longer text of an entity is no name, mode or option: somebody wrote it, and an order has room in it."""
 MAX_NUMBER = 1e15  # beyond it, and for what is no number at all, the text says it
 MAX_TEXT = 255  # characters of one value of a result
 MAX_ITEMS = 20  # of a list or an object
@@ -75,6 +77,40 @@ def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = T
                 said = said if len(said) <= MAX_VALUE else f"{said[: MAX_VALUE - 1]}…"
             text = f"{text} {name}={said}"
     return text
+
+
+def may_be_of_others(state: State, attributes: Iterable[str] | None = None) -> bool:
+    """Return whether people outside the home may have written what is told of an entity: its state and these attributes.
+
+    None: all attributes, and its items or events. The record of the domain says so, or the length of a text.
+    """
+    record, known = DOMAINS.get(state.domain, UNKNOWN), state.attributes
+    names = known.keys() - _DULL if attributes is None else {*attributes} & known.keys()
+    return (
+        len(state.state) > PROSE
+        or (record.others_write and (attributes is None or bool(names)))
+        or any(
+            known[name] not in (None, "")
+            and (name in record.others_attributes or (isinstance(known[name], str) and len(known[name]) > PROSE))
+            for name in names - _NEVER
+        )
+    )
+
+
+def has_prose(value: JsonValueType) -> bool:
+    """Return whether there is a long text in a result; notes of ours and names do not count."""
+    match value:
+        case str():
+            return len(value) > PROSE
+        case list():
+            return any(map(has_prose, value))
+        case dict():
+            return any(
+                len(key) > PROSE or has_prose(item)
+                for key, item in value.items()
+                if key not in ("note", "remark", "name")
+            )
+    return False
 
 
 def _in_words(value: object) -> str:

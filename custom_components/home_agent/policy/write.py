@@ -26,7 +26,7 @@ from ..home.domains import RUNNERS
 from ..home.states import restoring_calls, result_of
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
-from ..support.errors import ToolRefusal, where_of
+from ..support.errors import HomeAgentError, ToolRefusal, where_of
 from ..turn.plan import ActionClass, Effect, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
 from .following import Following
@@ -247,15 +247,23 @@ class Writes:
         Raises what the tool raises.
         """
         if plan.action is ActionClass.READ:
-            result = await tool.run(hass, args, plan, turn)
+            try:
+                result = await tool.run(hass, args, plan, turn)
+            except HomeAssistantError as err:
+                if not isinstance(err, HomeAgentError):
+                    turn.record.taints.add(tool.name)
+                raise
             return result.render({}) if isinstance(result, PendingResult) else result
         write = Write(hass, self, turn, tool.name, plan)
         try:
             result = await tool.run(hass, args, plan, turn)
         except BaseException:  # a cancelled call may have switched something, too
             write.fail()
+            turn.record.taints.add(tool.name)  # why it failed is told in the words of a device or its server
             raise
         if isinstance(result, PendingResult):
+            if result.failed:
+                turn.record.taints.add(tool.name)
             return result.render(await write.async_outcomes(result.failed))
         outcomes = await write.async_outcomes()
         if not outcomes or not (result is None or isinstance(result, dict)):

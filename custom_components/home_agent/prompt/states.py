@@ -18,7 +18,7 @@ from homeassistant.util import slugify
 from homeassistant.util.json import JsonValueType
 
 from ..home.snapshot import HomeEntity, HomeSnapshot
-from ..home.states import describe
+from ..home.states import PROSE, describe, may_be_of_others
 from ..search.model import Found, Query
 from ..search.ranking import relevant
 from ..settings.profile import Mode
@@ -37,6 +37,8 @@ LOOKUP_TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
 MAX_READ = 2_000
 """Characters of a message that are looked up: nobody asks in more, and a pasted book would keep the index busy."""
 GONE = "gone"
+TAINT = "states"
+"""What a confirmation names when states that others wrote make the conversation careful."""
 
 type Attributes = Mapping[str, tuple[str, ...]]
 """The attributes that the owner chose, by entity id; without an entry those that matter for the domain."""
@@ -305,6 +307,16 @@ class StateContext:
     async def async_states(self) -> tuple[JsonValueType, LeftOut]:
         """Return the states in the profile's context format, and what is not among them; `states` is then known."""
         left_out = await self._async_collect()
+        turn = self.turn
+        has_rows = turn.context_entities is not None or bool(turn.profile.context_entities)
+        rows = rows_of(turn) if has_rows else []  # of what the owner chose, titles may be told
+        for entity_id in self.lines:
+            if (state := self.states[entity_id].state) is None or not (rows or len(state.state) > PROSE):
+                continue
+            chosen = next((names for pattern, names in reversed(rows) if fnmatchcase(entity_id, pattern)), ())
+            if may_be_of_others(state, chosen):
+                turn.record.taints.add(TAINT)
+                break
         return self._rendered(), left_out
 
     async def _async_collect(self) -> LeftOut:

@@ -30,7 +30,9 @@ import probatio
 
 from ..home.actions import is_sensitive_service, judge, judge_named
 from ..home.contents import SCRIPT
+from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_exposed, is_narrowed, may_know
+from ..home.states import may_be_of_others
 from ..home.targets import entity_ids_in, refuse_broad_ids, variables_name
 from ..policy.intents import COMMAND, Mismatch, Recognised, async_handle, pinned, plan_of
 from ..policy.tool import HomeAgentTool
@@ -117,7 +119,9 @@ class ApiTool(HomeAgentTool):
             targets=tuple(dict.fromkeys(entity_ids_in(hass, args))),
             reason=self._reason if action is ActionClass.SENSITIVE else None,
             subject=self.title or self.name,
-            outside=self.annotations.open_world or self._tool.integration in _OTHERS_WORDS,
+            outside=self.annotations.open_world
+            or self._tool.integration in _OTHERS_WORDS
+            or (self._tool.name in _WHOLE_HOUSE and _has_words_of_others(hass)),
         )
 
     @override
@@ -308,6 +312,15 @@ class ApiRemoteTool(ApiTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what it is, as it is described now: a yes is for that."""
         return replace(await super().plan(hass, args, turn), version=self._version)
+
+
+def _has_words_of_others(hass: HomeAssistant) -> bool:
+    """Return whether what is told of the whole home holds text of people outside it: titles, or a state that is prose."""
+    return any(
+        may_be_of_others(state, DOMAINS.get(state.domain, UNKNOWN).others_attributes)
+        for state in hass.states.async_all()
+        if is_exposed(hass, state.entity_id)
+    )
 
 
 def _may_know_everything(hass: HomeAssistant, turn: Turn) -> bool:

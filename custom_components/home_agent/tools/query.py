@@ -9,7 +9,6 @@ from homeassistant.helpers import area_registry as ar, llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..home.domains import DOMAINS, UNKNOWN
 from ..home.domains.read_only import FORECAST
 from ..home.snapshot import Home
 from ..home.states import (
@@ -19,9 +18,11 @@ from ..home.states import (
     computed,
     detail_call,
     details_from_response,
+    has_prose,
     json_safe,
     key_attributes,
     local_time,
+    may_be_of_others,
 )
 from ..home.targets import Targets
 from ..policy.tool import HomeAgentTool
@@ -139,8 +140,14 @@ class HaQuery(HomeAgentTool):
         if not states:
             raise ToolRefusal("It is gone.")
         if (history := args.get("history")) is not None:
-            return await async_history(hass, states, history["duration"], history["aggregate"])
-        if len(states) <= MAX_DETAILED and any(DOMAINS.get(state.domain, UNKNOWN).others_write for state in states):
+            past = await async_history(hass, states, history["duration"], history["aggregate"])
+            if has_prose(past):
+                turn.record.taints.add(self.name)
+            return past
+        wanted = () if len(states) > MAX_DETAILED else None
+        if wanted is None and args["attributes"]:
+            wanted = args["attributes"]
+        if any(may_be_of_others(state, wanted) for state in states):
             turn.record.taints.add(self.name)
         details = await _async_details(hass, plan.effects, turn)
         entities = (await self._home.async_get()).entities

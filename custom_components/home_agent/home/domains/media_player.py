@@ -114,9 +114,11 @@ DOMAINS = {
             "volume_increase": "volume_up", "volume_decrease": "volume_down",
         },
         rewrite=_flags,
-        line=("media_title", "media_artist", "volume_level", "is_volume_muted", "source"),
-        attributes=(
-            "media_title", "media_artist", "volume_level", "is_volume_muted", "source", "sound_mode", "shuffle", "repeat",
+        line=("volume_level", "is_volume_muted", "source"),
+        attributes=("volume_level", "is_volume_muted", "source", "sound_mode", "shuffle", "repeat"),
+        others_attributes=(
+            "media_title", "media_artist", "media_album_name", "media_album_artist", "media_series_title", "media_channel",
+            "media_playlist", "media_content_id",
         ),
         search_words=features_as_words(
             (MediaPlayerEntityFeature.PLAY | MediaPlayerEntityFeature.PAUSE, "play"),

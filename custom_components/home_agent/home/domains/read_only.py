@@ -1,4 +1,4 @@
-"""Domains that are only read: calendars, the weather, persons, binary sensors."""
+"""Domains that are only read: calendars, events, the weather, persons, binary sensors."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -34,7 +34,10 @@ DOMAINS = {
         holds_text=True,
         others_write=True,
     ),
+    "event": Domain(others_write=True),
+    "geo_location": Domain(others_write=True),
     "person": Domain(rank=15, logged=Logged.ALWAYS),
+    "update": Domain(others_attributes=("title", "release_summary", "release_url")),
     "weather": Domain(
         line=("temperature", "humidity", "wind_speed"),
         attributes=("temperature", "humidity", "wind_speed", "pressure"),

@@ -501,4 +501,6 @@ class TemplateTool(CustomTool):
         values = Values(args)
         result = self._template.value(values)
         self.check_reached(values, plan)
+        if values.of_others:
+            turn.record.taints.add(self.name)
         return bounded(self._tool_context.secrets.mask.json(result))

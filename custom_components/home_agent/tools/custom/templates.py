@@ -30,6 +30,7 @@ from jinja2 import (
 from jinja2.runtime import Context
 
 from ...home.exposure import is_exposed
+from ...home.states import may_be_of_others
 from ...support.encoding import Encode, plain
 from ...support.errors import CustomToolError, ToolRefusal
 from ...support.masking import Secrets
@@ -48,6 +49,8 @@ class Values:
     arguments: Mapping[str, object]
     entities: set[str] = field(default_factory=set)
     """Entities that a template was led to; those that the owner wrote into it are not among them."""
+    of_others: bool = False
+    """A template looked at an entity of which people outside the home may have written something."""
 
 
 class Templates:
@@ -133,6 +136,12 @@ class Templates:
         finally:
             info.collecting = False
             render_info_cv.reset(token)
+            states = self._hass.states
+            seen = (
+                states.async_all(None if info.all_states else info.domains) if info.all_states or info.domains else []
+            )
+            seen += [state for entity_id in info.entities if (state := states.get(entity_id)) is not None]
+            values.of_others = values.of_others or any(map(may_be_of_others, seen))
             if led_to := {domain for domain in info.domains if not _names(text.source, domain)}:
                 raise ToolRefusal(f"The tool's template may not list all of {', '.join(sorted(led_to))}.")
             led_to = {entity_id for entity_id in info.entities if not _names(text.source, entity_id)}
