@@ -1,5 +1,7 @@
 """The house answers by itself: in its languages, under the policy, in the chat log; and knows when it cannot."""
 
+from unittest.mock import patch
+
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation import AssistantContent, ToolResultContent, UserContent
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -277,6 +279,37 @@ async def test_sentence_trigger_of_the_owner_wins(hass: HomeAssistant, llm_serve
     assert speech(result) == "As you wish."
     assert state_of(hass, "light.bed_light") == "off"
     assert [event.data["tool_name"] for event in executed] == ["trigger_sentence"]
+
+
+RING = {"alias": "Ring", "id": "ring", "trigger": {"trigger": "conversation", "command": "ring the bell"}}
+UNLOCKS = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
+
+
+@pytest.mark.parametrize("never_ask", [[], ["automation.ring"], ["trigger_sentence"]])
+async def test_sentence_trigger_is_judged_by_what_it_does(hass: HomeAssistant, never_ask: list[str]) -> None:
+    answer = {"set_conversation_response": "Come in."}
+    assert await async_setup_component(hass, "automation", {"automation": [{**RING, "action": [UNLOCKS, answer]}]})
+    await set_up(hass, options={"never_confirm": never_ask})
+    said = await say(hass, "ring the bell", device_id="a device")
+    if never_ask:
+        assert speech(said) == "Come in."
+    else:
+        assert speech(said) == "Run ring the bell (and with it: unlock Front Door)?"
+        assert state_of(hass, "lock.front_door") == "locked"
+        assert speech(await say(hass, "yes", said.conversation_id, device_id="a device")) == "Done."
+    assert state_of(hass, "lock.front_door") == "unlocked"
+    assert speech(await say(hass, "undo that", said.conversation_id, device_id="a device")) != ""
+
+
+async def test_sentence_trigger_that_changed_since_the_question(hass: HomeAssistant) -> None:
+    assert await async_setup_component(hass, "automation", {"automation": [{**RING, "action": [UNLOCKS]}]})
+    await set_up(hass)
+    said = await say(hass, "ring the bell", device_id="a device")
+    changed = {**RING, "action": [UNLOCKS, {"action": "lock.open", "target": {"entity_id": "lock.front_door"}}]}
+    with patch("homeassistant.config.load_yaml_config_file", return_value={"automation": [changed]}):
+        await hass.services.async_call("automation", "reload", {}, blocking=True)
+    await say(hass, "yes", said.conversation_id, device_id="a device")
+    assert state_of(hass, "lock.front_door") == "locked"
 
 
 @pytest.mark.usefixtures("home_agent")

@@ -1,13 +1,20 @@
 """Sentences that Home Assistant itself understands: without a model, the same doors stay shut."""
 
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.setup import async_setup_component
 import pytest
 
-from tests.house import say
+from tests.house import say, speech
 from tests.llm_server import text
 
 from .conftest import SetUp
-from .world import Witness
+from .world import AUTOMATIONS, DOOR, GARAGE, SCRIPTS, Witness
 
 SENTENCES = [
     ("en", "unlock the front door"),
@@ -66,3 +73,98 @@ async def test_sentence(
     device = await say(hass, sentence, device_id="a device", language=language)
     await say(hass, "yes", device.conversation_id, device_id="another device", language=language)
     await hass.async_block_till_done(wait_background_tasks=True)
+
+
+OPEN = {"action": "lock.unlock", "target": {"entity_id": DOOR}}
+SESAME = {"trigger": "conversation", "command": ["open sesame", "[please] let {someone} in"]}
+WAITS: dict[str, dict[str, Any]] = {
+    "a lock": {"actions": [OPEN]},
+    "a garage": {"actions": [{"action": "cover.open_cover", "target": {"entity_id": GARAGE}}]},
+    "a script": {"actions": [{"action": "script.secret"}]},
+    "one of several branches": {"actions": [{"if": "{{ true }}", "then": [OPEN], "else": [{"event": "harmless_ran"}]}]},
+    "a template": {"actions": [{"action": "{{ 'lock.unlock' }}", "target": {"entity_id": DOOR}}]},
+}
+AUTOMATION = {"id": "sesame", "alias": "Sesame", "triggers": [SESAME]}
+
+
+async def automate(hass: HomeAssistant, *automations: dict[str, Any], **scripts: dict[str, Any]) -> None:
+    """Have an owner write these besides what there is."""
+    config = {"automation": [*AUTOMATIONS, *automations], "script": {**SCRIPTS, **scripts}}
+    with patch("homeassistant.config.load_yaml_config_file", return_value=config):
+        for domain in config:
+            await hass.services.async_call(domain, "reload", {}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+SAID = ("open sesame", "Open sesame!", "please let Mallory in")
+
+
+@pytest.mark.parametrize("model", [False, True], ids=["without a model", "before a model"])
+@pytest.mark.parametrize("actions", WAITS.values(), ids=WAITS.keys())
+async def test_a_sentence_of_the_owner_that_opens(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, actions: dict[str, Any], model: bool
+) -> None:
+    await automate(hass, {**AUTOMATION, **actions})
+    await start(model=model, profile={"local_first": True})
+    witness.server.respond(lambda body: text("What do you mean?"))
+    for words in SAID:
+        asked = await say(hass, words, context=alice)
+        assert speech(asked).endswith("?")
+        await say(hass, "what?", asked.conversation_id, context=alice)
+        await say(hass, words)
+        device = await say(hass, words, device_id="a device")
+        await say(hass, "yes", device.conversation_id, device_id="another device")
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+@pytest.mark.parametrize("rule", ["automation.sesame", "automation", "lock", DOOR, "lock.unlock", "trigger_sentence"])
+async def test_a_sentence_that_does_what_is_never_allowed(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str
+) -> None:
+    await automate(hass, {**AUTOMATION, **WAITS["a lock"]})
+    await start(model=False, options={"never_offer": [rule], "never_confirm": ["automation", "lock"]})
+    for who in (alice, Context()):
+        said = await say(hass, "open sesame", context=who)
+        assert not speech(said).endswith("?")
+        await say(hass, "yes", said.conversation_id, context=who)
+
+
+async def test_a_sentence_of_somebody_who_may_not(
+    hass: HomeAssistant, witness: Witness, start: SetUp, person: Callable[..., Context]
+) -> None:
+    bell = {"id": "bell", "alias": "Bell", "triggers": [{"trigger": "conversation", "command": "ring"}]}
+    await automate(hass, {**AUTOMATION, **WAITS["a lock"]}, {**bell, "actions": [{"event": "harmless_ran"}]})
+    await start(model=False, options={"never_confirm": ["automation"]})
+    limited = person("Bob", {"entities": {"entity_ids": {"light.bed_light": True}}})
+    for words in ("open sesame", "ring"):
+        await say(hass, words, context=limited)
+    assert not any(event.event_type == "harmless_ran" for event in witness.events)
+
+
+async def test_a_sentence_in_the_midst_of_a_script(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    waiting = {"wait_for_trigger": [SESAME]}
+    await automate(hass, ask={"alias": "Ask", "sequence": [waiting, OPEN]})
+    await start(model=False)
+    await hass.services.async_call("script", "turn_on", {"entity_id": "script.ask"})
+    while not get_agent_manager(hass).trigger_sentences:
+        await asyncio.sleep(0)
+    for who in (alice, Context()):
+        await say(hass, "open sesame", context=who)
+    await hass.services.async_call("script", "turn_off", {"entity_id": "script.ask"}, blocking=True)
+
+
+async def test_a_sentence_of_which_nobody_knows_who_waits(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    entity = {"triggers": [SESAME], "actions": [OPEN], "sensor": [{"name": "Sesame", "state": "{{ now() }}"}]}
+    assert await async_setup_component(hass, "template", {"template": [entity]})
+    with patch("homeassistant.config.load_yaml_config_file", return_value={"template": [entity]}):
+        await hass.services.async_call("template", "reload", {}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    witness.entry = None
+    await start(model=False)
+    asked = speech(await say(hass, "open sesame", context=alice))
+    assert asked == "Run open sesame (and with it: actions that cannot be foreseen)?"
+    await say(hass, "open sesame")

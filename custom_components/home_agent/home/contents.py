@@ -5,7 +5,7 @@ Home Assistant has validated it and filled in blueprints. What a template decide
 decide. A scene that an integration keeps to itself may do whatever can be done with the entities of the same hub.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import re
 from typing import Any
@@ -47,6 +47,8 @@ WRITERS = frozenset(
     {"generic_hygrostat", "generic_thermostat", "panasonic_viera", "template", "universal", "wake_on_lan"}
 )
 """Home Assistant's integrations whose entities do what somebody wrote, or switch another entity."""
+CONVERSATION = "conversation"
+"""The kind of trigger that is a sentence."""
 SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
 """Services of `script` that are not scripts."""
 UNFORESEEN = "unforeseen"
@@ -306,6 +308,30 @@ def contents_of(hass: HomeAssistant, entity_id: str) -> Contents:
             contents = _NOTHING  # its configuration is broken: it does not run
         read = kept[entity_id] = _Read(source=source, contents=contents)
     return read.contents
+
+
+def waiting_for(hass: HomeAssistant, sentences: Collection[str]) -> list[str]:
+    """Return the automations and scripts that wait for one of these sentences, to begin or to go on."""
+    return [
+        entity.entity_id
+        for domain in (AUTOMATION, SCRIPT)
+        for entity in getattr(hass.data.get(domain), "entities", ())
+        if not set(sentences).isdisjoint(_sentences_in(getattr(entity, "raw_config", None)))
+    ]
+
+
+def _sentences_in(config: object) -> Iterator[str]:
+    """Yield the sentences of all triggers in a configuration as it was written."""
+    match config:
+        case Mapping():
+            if CONVERSATION in (config.get("trigger"), config.get("platform")):
+                said = config.get("command") or ()
+                yield from [said] if isinstance(said, str) else map(str, said)
+            for item in config.values():
+                yield from _sentences_in(item)
+        case list() | tuple():
+            for item in config:
+                yield from _sentences_in(item)
 
 
 def _of_unreadable(hass: HomeAssistant, entity_id: str, entity: Any) -> WrittenCall:

@@ -1,11 +1,14 @@
 """The policy in front of Home Assistant's intents: what a sentence would do may happen, waits for a yes, or is refused."""
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import time
 from typing import Any, override
 
+from hassil.recognize import RecognizeResult
 from homeassistant.components.conversation import ChatLog, ConversationInput
+from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.components.conversation.default_agent import DefaultAgent
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -24,6 +27,7 @@ from ..policy.intents import (
     async_handle,
     pinned,
     plan_of,
+    plan_of_trigger,
 )
 from ..policy.policy import Policy, async_record
 from ..policy.tool import HomeAgentTool, PendingResult
@@ -87,6 +91,47 @@ class ConfirmedIntent(HomeAgentTool):
         if response.error_code is not None:
             raise ToolRefusal(response.error_code.value)
         return {"targets": [target.id for target in response.success_results if target.id]}
+
+
+class SentenceTrigger(HomeAgentTool):
+    """A sentence of an owner's for which automations wait, in the form of a tool."""
+
+    name = TRIGGER
+    parameters = probatio.Schema({})
+    annotations = ConfirmedIntent.annotations
+    judges_calls = True
+    stands_alone = True
+
+    def __init__(self, sentence: Sentence) -> None:
+        """Take the sentence as it was said."""
+        self._sentence = sentence
+
+    async def async_matched(self) -> Mapping[str, RecognizeResult]:
+        """Return which triggers it fits now, by their name."""
+        found = await self._sentence.agent.async_recognize_sentence_trigger(self._sentence.user_input)
+        return found.matched_triggers if found is not None else {}
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return what those come to that wait for it now. Raises `ToolError` when nobody does, or the user may not."""
+        matched = (await self.async_matched()).values()
+        if not matched:
+            raise ToolRefusal(TRIGGER)
+        said = [(result.intent_sentence and result.intent_sentence.text) or "" for result in matched]
+        plan = plan_of_trigger(hass, turn, said)
+        self.title = plan.subject
+        return replace(plan, subject=None)
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Let those that wait begin; return what they want to be said, if anything."""
+        manager = get_agent_manager(hass)
+        begun = [
+            begin(self._sentence.user_input, result)
+            for name, result in (await self.async_matched()).items()
+            if (begin := manager.get_trigger_callback(name)) is not None
+        ]
+        return {"response": next((said for said in await asyncio.gather(*begun) if said), None)}
 
 
 class IntentPolicy:
@@ -177,6 +222,8 @@ class IntentPolicy:
         self._write = None
         if response.error_code is not None:
             write.fail()
+            if self.recognised is not None:  # why it failed is told in the words of a device
+                self._turn.record.taints.add(self.recognised.name)
             return
         outcomes = await write.async_outcomes()
         if outcomes and _DENIED.issuperset(outcomes.values()):

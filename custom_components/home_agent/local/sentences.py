@@ -15,15 +15,14 @@ from homeassistant.components.conversation.agent_manager import get_agent_manage
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
-from ..policy.confirmation import NeedsConfirmation
+from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised, mismatch_of, nothing_there
 from ..policy.policy import Policy
 from ..policy.write import Write
 from ..support.errors import ToolError
-from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Answer, Turn
 from .fuzzy import async_answer_fuzzily
-from .intent_policy import TRIGGER, IntentPolicy, Sentence, async_report
+from .intent_policy import TRIGGER, IntentPolicy, Sentence, SentenceTrigger, async_report
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
 
 LEFT_TO_MODEL = frozenset({intent.INTENT_GET_STATE, intent.INTENT_RESPOND, "HassMediaSearchAndPlay"})
@@ -58,15 +57,22 @@ async def async_answer(
     return _answer(outcome)
 
 
-async def _async_trigger(sentence: Sentence, policy: Policy) -> intent.IntentResponse | None:
-    """Let an automation of the owner answer that has this sentence as its trigger."""
-    started = time.perf_counter()
+async def _async_trigger(sentence: Sentence, policy: Policy) -> intent.IntentResponse | ToolError | None:
+    """Let an automation of the owner answer that has this sentence as its trigger, if what it does may happen."""
+    started, tool = time.perf_counter(), SentenceTrigger(sentence)
+    if not await tool.async_matched():
+        return None
+    try:
+        plan = await tool.plan(sentence.hass, {}, sentence.turn)
+        policy.authorize(sentence.turn, plan, Call(tool=tool, arguments={}, plan=plan))
+    except ToolError as err:
+        async_report(sentence.hass, sentence.turn, TRIGGER, {}, type(err).__name__, None, started)
+        return err
     speech = await conversation.async_handle_sentence_triggers(sentence.hass, sentence.user_input, sentence.chat_log)
     if speech is None:
         return None
     async_report(sentence.hass, sentence.turn, TRIGGER, {}, None, None, started)
     # What the automation did is not known here; but it is what was done last, if anybody wants it undone.
-    plan = Plan(action=ActionClass.WRITE)
     await Write(sentence.hass, policy.writes, sentence.turn, TRIGGER, plan).async_outcomes()
     response = intent.IntentResponse(language=sentence.turn.language)
     response.async_set_speech(speech)

@@ -4,7 +4,7 @@ Home Assistant calls services from inside its intent handlers and asks nobody. T
 handlers find them, at the moment they are about to; nothing awaits between this and the handler.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,8 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er, intent
 import probatio
 
-from ..home.actions import reached_members
+from ..home.actions import judge, reached_members
+from ..home.contents import AUTOMATION, UNFORESEEN, waiting_for
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_exposed, may_know
 from ..support.const import ASSISTANT
@@ -139,6 +140,42 @@ def _shopping_plan(hass: HomeAssistant, recognised: Recognised) -> Plan:
     if not lists:
         raise ToolError("entity_not_found", target=_SHOPPING)
     return Plan(action=ActionClass.READ if recognised.name == _LAST_ITEMS else ActionClass.WRITE, targets=lists)
+
+
+def plan_of_trigger(hass: HomeAssistant, turn: Turn, sentences: Collection[str]) -> Plan:
+    """Return what the automations come to that wait for these sentences of an owner's; each is judged by its contents.
+
+    It does not matter whether they are exposed. A sentence of which nobody knows who waits for it may do anything. Raises
+    `ToolError` for a user who may not control one of them.
+    """
+    reasons: dict[str, None] = {}
+    inside: list[ServiceCall] = []
+    found: dict[str, None] = {}
+    reached: dict[str, None] = {}
+    for sentence in sentences:
+        if not (waiting := waiting_for(hass, (sentence,))):
+            reasons[DESTRUCTIVE] = None
+            inside.append(ServiceCall(domain="", service=UNFORESEEN, entity_ids=()))
+        found |= dict.fromkeys(waiting)
+    for entity_id in found:
+        if turn.user is not None and not turn.user.permissions.check_entity(entity_id, POLICY_CONTROL):
+            raise ToolPermissionError(target=entity_id)
+        service = "trigger" if entity_id.partition(".")[0] == AUTOMATION else "turn_on"
+        call = ServiceCall(domain=entity_id.partition(".")[0], service=service, entity_ids=(entity_id,))
+        judged = judge(hass, call)
+        reasons |= dict.fromkeys(judged.reasons)
+        inside += [item for item in judged.inside if item not in inside]
+        reached |= dict.fromkeys((entity_id, *judged.reached))
+    shown = [state for entity_id in found if (state := hass.states.get(entity_id)) and is_exposed(hass, entity_id)]
+    return Plan(
+        action=ActionClass.SENSITIVE if reasons else ActionClass.WRITE,
+        reason=next(iter(reasons), None),
+        reasons=tuple(reasons),
+        sensitive=tuple(found) if reasons and UNFORESEEN not in {item.service for item in inside} else (),
+        inside=tuple(inside),
+        reached=tuple(reached),
+        subject=", ".join(state.name for state in shown) or turn.text,
+    )
 
 
 def pinned(name: str, slots: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
