@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from tests.e2e.process import free_port
 
 FOLDER = Path(__file__).parents[1] / ".llama"
+TEMPLATE = Path(__file__).with_name("llama_tools.jinja")
 START_LIMIT = 180.0  # seconds
 
 
@@ -36,15 +38,28 @@ def require_llama() -> None:
         pytest.fail("no .llama here: run scripts/setup, or set WITHOUT_LLAMA=1 to leave these tests out")
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+
 @contextmanager
 def llama_server(
-    log: Path, *, window: int = 8192, slots: int = 1, port: int | None = None, wait: bool = True
-) -> Generator[int]:
-    """Run a server and yield its port; with `wait` once the model is loaded. The window is shared by the slots."""
-    port = port or free_port()
+    log: Path, *, window: int = 8192, slots: int = 1, tools: bool = False, wait: bool = True
+) -> Generator[Running]:
+    """Run a server; with `wait` it is yielded once the model is loaded. The window is shared by the slots.
+
+    The model's own chat template knows no tools, and leaves them out; with `tools` it is one that has them.
+    """
+    port = free_port()
     command = [str(FOLDER / "llama-server"), "-m", str(FOLDER / "model.gguf"), "--host", "127.0.0.1"]
     command += ["--port", str(port)]
-    command += ["-c", str(window), "-np", str(slots), "--jinja", "-t", "2", "--no-warmup"]
+    command += ["-c", str(window), "-np", str(slots), "--jinja", "--no-warmup"]
+    command += ["-t", "1"]  # two wait for each other on a busy machine, and are slower than one
+    command += ["--chat-template-file", str(TEMPLATE)] if tools else []
     with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             ends = time.monotonic() + START_LIMIT
@@ -52,6 +67,6 @@ def llama_server(
                 if process.poll() is not None or time.monotonic() > ends:
                     raise RuntimeError(f"llama-server did not start:\n{log.read_text()[-4000:]}")
                 time.sleep(0.1)
-            yield port
+            yield Running(port, process)
         finally:
             process.kill()

@@ -34,7 +34,7 @@ def run_real(agents: Sequence[str], sizes: Sequence[int], conversations: int) ->
 def _day(agent: str, size: int, folder: Path, code: Path, conversations: int) -> Any:
     with (
         llama_server(folder / "llama.log", window=WINDOW) as real,
-        Process("server", str(real), log=folder / "server.log") as server,
+        Process("server", str(real.port), log=folder / "server.log") as server,
         worker(agent, size, server.read(), folder, code, "timers") as measured,
     ):
         measured.read()

@@ -211,11 +211,17 @@ class Hass(Api):
     # Talking
 
     async def say(
-        self, text: str, *, agent: str | None = None, conversation_id: str | None = None, language: str = "en"
+        self,
+        text: str,
+        *,
+        agent: str | None = None,
+        conversation_id: str | None = None,
+        language: str = "en",
+        patience: float = ANSWER_TIMEOUT,
     ) -> Answer:
         """Say something to an agent, over HTTP; one that is being loaded anew is waited for."""
         message = {"text": text, "language": language, "agent_id": agent, "conversation_id": conversation_id}
-        async with asyncio.timeout(ANSWER_TIMEOUT):
+        async with asyncio.timeout(patience):
             while True:
                 try:
                     return Answer(
@@ -239,12 +245,14 @@ class Hass(Api):
             await self.command("assist_pipeline/pipeline/set_preferred", pipeline_id=pipeline)
         return pipeline
 
-    async def run_pipeline(self, text: str, pipeline: str, **fields: Any) -> PipelineRun:
+    async def run_pipeline(
+        self, text: str, pipeline: str, patience: float = ANSWER_TIMEOUT, **fields: Any
+    ) -> PipelineRun:
         """Run the text part of a pipeline to its end; `device_id` makes it a voice device's."""
         events: list[dict[str, Any]] = []
         arguments = {"start_stage": "intent", "end_stage": "intent", "input": {"text": text}, "pipeline": pipeline}
         async with (
-            asyncio.timeout(ANSWER_TIMEOUT),
+            asyncio.timeout(patience),
             (await self.socket()).subscribe("assist_pipeline/run", **arguments, **fields) as queue,
         ):
             while not events or events[-1]["type"] != "run-end":

@@ -1,0 +1,353 @@
+"""A real server of llama.cpp with a real, very small model: what no scripted endpoint can tell about the protocol.
+
+What the model says is worth nothing; that it is asked, heard, hung up on and told the right things is. It calls a tool
+only when a grammar makes it: the go-between in front of it can rewrite a request.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+import json
+from pathlib import Path
+import signal
+from typing import Any
+
+from aiohttp import ClientSession, ClientTimeout, web
+import pytest
+from pytest_asyncio import fixture as async_fixture
+
+from tests.llama_server import llama_server, require_llama
+
+from .harness import Flow, Hass
+from .process import free_port
+
+pytestmark = pytest.mark.timeout(600)
+
+type Rewrite = Callable[[dict[str, Any]], None]
+
+KITCHEN, BED = "light.kitchen_lights", "light.bed_light"
+CHAT = "/v1/chat/completions"
+WINDOW = 6144
+BUTLER = "You are the butler of this house. You speak slowly, and never of the weather. " * 8
+PATIENCE = 240.0  # seconds; a busy machine reads twenty tokens in one
+
+
+@dataclass(slots=True)
+class Passed:
+    """One request that went through."""
+
+    path: str
+    body: dict[str, Any]
+    status: int = 0
+    answer: str = ""
+
+    @property
+    def cached(self) -> int:
+        """Tokens of the prompt that the server had."""
+        return int(self._last["usage"]["prompt_tokens_details"]["cached_tokens"])
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the prompt."""
+        return int(self._last["usage"]["prompt_tokens"])
+
+    @property
+    def _last(self) -> Any:
+        events = [line.removeprefix("data: ") for line in self.answer.splitlines() if line.startswith("data: {")]
+        return json.loads(events[-1] if events else self.answer)
+
+
+@dataclass(slots=True)
+class GoBetween:
+    """Passes everything on to a server as it is, notes it, and lets a test rewrite requests of its model."""
+
+    server: int
+    port: int = field(default_factory=free_port)
+    passed: list[Passed] = field(default_factory=list)
+    rewrites: list[Rewrite] = field(default_factory=list)
+    """Each is used for one request, the first for the next."""
+
+    @property
+    def url(self) -> str:
+        """What a person enters."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def chats(self) -> list[Passed]:
+        """The requests of the model."""
+        return [passed for passed in self.passed if passed.path == CHAT]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[GoBetween]:
+        """Pass on for the length of a block."""
+        app = web.Application(client_max_size=2**26)
+        app.router.add_route("*", "/{path:.*}", self._pass)
+        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", self.port).start()
+        try:
+            yield self
+        finally:
+            await runner.cleanup()
+
+    async def _pass(self, request: web.Request) -> web.StreamResponse:
+        raw = await request.read()
+        body = json.loads(raw) if raw else {}
+        if request.path == CHAT:
+            body |= {"temperature": 0}
+            if self.rewrites:
+                self.rewrites.pop(0)(body)
+        passed = Passed(request.path, body)
+        self.passed.append(passed)
+        url = f"http://127.0.0.1:{self.server}{request.path}"
+        async with (
+            ClientSession(timeout=ClientTimeout(total=None)) as session,
+            session.request(request.method, url, json=body if raw else None) as answer,
+        ):
+            passed.status = answer.status
+            response = web.StreamResponse(status=answer.status, headers={"Content-Type": answer.content_type})
+            await response.prepare(request)
+            async for chunk in answer.content.iter_any():
+                passed.answer += chunk.decode(errors="replace")
+                await response.write(chunk)
+            await response.write_eof()
+            return response
+
+    async def slots(self) -> list[dict[str, Any]]:
+        """Return what the server's slots do."""
+        async with ClientSession() as session, session.get(f"http://127.0.0.1:{self.server}/slots") as answer:
+            found: list[dict[str, Any]] = await answer.json()
+            return found
+
+    async def busy(self) -> int:
+        """Return how many of them work."""
+        return sum(slot["is_processing"] for slot in await self.slots())
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Generator[int]:
+    """The port of a server with one slot."""
+    require_llama()
+    with llama_server(tmp_path_factory.mktemp("llama") / "llama.log", window=WINDOW, tools=True) as server:
+        yield server.port
+
+
+@async_fixture(scope="module")
+async def small_hass(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Hass]:
+    """A home with two lights: what a small model reads in seconds."""
+    require_llama()
+    async with Hass(tmp_path_factory.mktemp("small")).running() as hass:
+        await hass.expose(*await hass.states(), exposed=False)
+        await hass.expose(KITCHEN, BED)
+        yield hass
+
+
+@async_fixture
+async def between(real: int) -> AsyncGenerator[GoBetween]:
+    """What stands in front of the server."""
+    async with GoBetween(real).running() as passing:
+        yield passing
+
+
+@async_fixture
+async def home(small_hass: Hass) -> AsyncGenerator[Hass]:
+    """The home without Home Agent; its log must stay clean."""
+    await small_hass.call("light.turn_off", KITCHEN)
+    yield small_hass
+    for entry in await small_hass.entries():
+        await small_hass.remove_entry(entry["entry_id"])
+    small_hass.assert_clean_log()
+
+
+async def add_model(hass: Hass, url: str, *, max_tokens: int = 24, **advanced: Any) -> Flow:
+    """Add Home Agent with the model of a server of llama.cpp, as its forms ask for it."""
+    flow = await (await hass.config_flow()).submit(preset="llama_cpp")
+    await flow.submit_well(base_url=url)
+    [model] = offered(flow)
+    more = {"advanced": advanced} if advanced else {}
+    return await flow.submit_well(model=model, max_tokens=max_tokens, **more)
+
+
+def offered(flow: Flow) -> list[str]:
+    """Return the models that a form offers."""
+    [found] = [item["selector"]["select"]["options"] for item in flow.step["data_schema"] if item["name"] == "model"]
+    return list(found)
+
+
+async def agent_of(hass: Hass) -> str:
+    [agent] = await hass.agents()
+    return agent
+
+
+def longest(body: dict[str, Any]) -> None:
+    """Let the model go on until somebody stops it."""
+    body |= {"max_tokens": 4000, "ignore_eos": True}
+
+
+async def wait_until_free(between: GoBetween) -> None:
+    """Wait until no slot works."""
+    async with asyncio.timeout(PATIENCE):
+        while await between.busy():
+            await asyncio.sleep(0.05)
+
+
+async def test_set_up_through_the_forms_finds_model_and_window(home: Hass, between: GoBetween) -> None:
+    flow = await (await home.config_flow()).submit(preset="llama_cpp")
+    await flow.submit_well(base_url=between.url.removesuffix("/v1"))
+    [model] = offered(flow)
+    assert model.endswith(".gguf")
+    await flow.submit_well(model=model, max_tokens=8)
+    assert flow.kind == "create_entry"
+    assert (await home.say("Hello", agent=await agent_of(home), patience=PATIENCE)).speech
+    async with asyncio.timeout(PATIENCE):
+        while "/props" not in [passed.path for passed in between.passed]:
+            await asyncio.sleep(0.05)
+        while (window := await window_of(home)) != WINDOW:
+            await asyncio.sleep(0.05)
+    assert window == WINDOW
+
+
+async def window_of(hass: Hass) -> int:
+    """Return the window that Home Agent takes the model to have."""
+    found = (await hass.get(f"/api/diagnostics/config_entry/{await hass.entry_id()}"))["data"]["subentries"]
+    [window] = [item["seen"]["context_window"] for item in found if item["type"] == "llm"]
+    return int(window)
+
+
+async def test_answer_is_streamed_as_it_is_written(home: Hass, between: GoBetween) -> None:
+    await add_model(home, between.url)
+    pipeline = await home.create_pipeline(await agent_of(home))
+    run = await home.run_pipeline("Tell me about gardens", pipeline, patience=PATIENCE)
+    assert len(run.deltas) >= 5
+    assert "".join(run.deltas).strip() == run.answer.speech
+    assert between.chats[0].body["stream"] is True
+
+
+async def test_who_hangs_up_in_mid_answer_frees_the_slot(home: Hass, between: GoBetween) -> None:
+    await add_model(home, between.url)
+    pipeline = await home.create_pipeline(await agent_of(home))
+    between.rewrites.append(longest)
+    phone = await home.connect()
+    arguments = {"start_stage": "intent", "end_stage": "intent", "input": {"text": "Go on"}, "pipeline": pipeline}
+    async with phone.subscribe("assist_pipeline/run", **arguments) as events:
+        async with asyncio.timeout(PATIENCE):
+            while (await events.get())["type"] != "intent-progress":
+                pass
+        assert await between.busy() == 1
+        await phone.close()
+    await wait_until_free(between)
+    [cut] = between.chats
+    assert "[DONE]" not in cut.answer
+    assert (await home.say("Are you there?", agent=await agent_of(home), patience=PATIENCE)).speech
+
+
+async def test_prompt_over_the_window_still_ends_in_words(home: Hass, tmp_path: Path) -> None:
+    with llama_server(tmp_path / "llama.log", window=512) as server:
+        async with GoBetween(server.port).running() as between:
+            await add_model(home, between.url, context_window=8192)  # more than the server has
+            answer = await home.say("Hello", agent=await agent_of(home), patience=PATIENCE)
+            assert answer.speech
+            assert 400 in [passed.status for passed in between.chats], "the server took what it has no room for"
+            assert len(between.chats) <= 3
+            home.allow_log("is unavailable" if answer.kind == "error" else "nothing")
+
+
+async def test_model_that_is_being_loaded_is_waited_for(home: Hass, between: GoBetween, tmp_path: Path) -> None:
+    await add_model(home, between.url)
+    with llama_server(tmp_path / "llama.log", window=WINDOW, wait=False) as server:
+        between.server = server.port
+        await until_loading(between)
+        server.process.send_signal(signal.SIGSTOP)  # in the middle of loading, however fast this machine is
+        asking = asyncio.create_task(home.say("Hello", agent=await agent_of(home), patience=PATIENCE))
+        async with asyncio.timeout(PATIENCE):
+            while not between.chats:
+                await asyncio.sleep(0.05)
+        server.process.send_signal(signal.SIGCONT)
+        answer = await asking
+    assert answer.speech
+    assert [passed.status for passed in between.chats] == [503] * (len(between.chats) - 1) + [200]
+    assert len(between.chats) > 1
+
+
+async def until_loading(between: GoBetween) -> None:
+    """Wait until a server says that it loads its model."""
+    async with asyncio.timeout(PATIENCE), ClientSession() as session:
+        while True:
+            try:
+                async with session.get(f"http://127.0.0.1:{between.server}/health") as answer:
+                    assert answer.status == 503, "loaded before anybody looked"
+                    return
+            except OSError:
+                await asyncio.sleep(0.01)
+
+
+async def test_task_with_a_structure_is_answered_in_it(home: Hass, between: GoBetween) -> None:
+    await add_model(home, between.url, max_tokens=200)
+    tasks = [entity_id for entity_id in await home.states() if entity_id.startswith("ai_task.")]
+    structure = {
+        "room": {"required": True, "selector": {"select": {"options": ["kitchen", "garage"]}}},
+        "is_dark": {"required": True, "selector": {"boolean": {}}},
+    }
+    answer = await home.call_for_response(
+        "ai_task.generate_data",
+        entity_id=tasks[0],
+        task_name="Room",
+        instructions="In which room does one cook, and is it dark there?",
+        structure=structure,
+    )
+    assert answer["data"].keys() == {"room", "is_dark"}
+    assert answer["data"]["room"] in ("kitchen", "garage")
+    assert isinstance(answer["data"]["is_dark"], bool)
+    [chat] = between.chats
+    assert chat.body["response_format"]["type"] == "json_schema"
+
+
+async def test_two_agents_keep_a_slot_each(home: Hass, tmp_path: Path) -> None:
+    with llama_server(tmp_path / "llama.log", window=2 * WINDOW, slots=2) as server:
+        async with GoBetween(server.port).running() as between:
+            await add_model(home, between.url, max_tokens=8)
+            first = await agent_of(home)
+            flow = await home.subentry_flow(await home.entry_id(), "profile")
+            # a server takes the slot whose prompt begins alike, so two that differ late would share one
+            await flow.submit_well(name="Butler", prompt={"use_default_prompt": False, "custom_prompt": BUTLER})
+            async with asyncio.timeout(PATIENCE):
+                while not (others := set(await home.agents()) - {first}):
+                    await asyncio.sleep(0.05)
+            [second] = others
+            for agent in (first, second, first, second):
+                await home.say("Hello", agent=agent, patience=PATIENCE)
+            opening, other, again, other_again = between.chats
+            assert other.cached < 0.3 * other.prompt
+            for before, after in ((opening, again), (other, other_again)):
+                assert after.cached >= 0.7 * before.prompt
+            between.rewrites += [longest, longest]
+            both = [asyncio.create_task(home.say("Go on", agent=agent, patience=PATIENCE)) for agent in (first, second)]
+            async with asyncio.timeout(PATIENCE):
+                while await between.busy() < 2:
+                    await asyncio.sleep(0.05)
+            for task in both:
+                task.cancel()
+
+
+async def test_grammar_makes_the_model_call_a_tool(home: Hass, between: GoBetween) -> None:
+    await add_model(home, between.url, max_tokens=80)
+
+    def call_the_tool(body: dict[str, Any]) -> None:
+        [tool] = [tool for tool in body["tools"] if tool["function"]["name"] == "ha_control"]
+        only = {"action": {"enum": ["turn_on"]}, "entity_id": {"enum": [KITCHEN]}}
+        schema = {"type": "object", "properties": only, "required": list(only), "additionalProperties": False}
+        body["tools"] = [{"type": "function", "function": {**tool["function"], "parameters": schema}}]
+        # the grammar lets it talk first; from the first brace on it can write nothing but this call
+        body |= {"tool_choice": "required", "parallel_tool_calls": False, "logit_bias": [["{", 100]]}
+
+    def only_words(body: dict[str, Any]) -> None:  # it would repeat the result, which is no call
+        del body["tools"]
+        body["max_tokens"] = 12
+
+    between.rewrites += [call_the_tool, only_words]
+    answer = await home.say("Lights on in the kitchen, please", agent=await agent_of(home), patience=PATIENCE)
+    assert answer.speech
+    assert await home.state(KITCHEN) == "on"
+    result = json.loads(between.chats[1].body["messages"][-1]["content"])
+    assert result["success"] is True
