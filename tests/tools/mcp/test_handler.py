@@ -148,6 +148,14 @@ async def test_a_yes_lets_it_happen(
     assert library.calls == [{"name": "lend_book", "title": "Emil"}]
 
 
+async def test_a_second_call_has_to_wait_as_long_as_the_owner_says(
+    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
+) -> None:
+    await write_yaml(page(library, "find_book", "min_interval: 3600"), secrets=SECRETS)
+    assert (await run("query_knowledge_base", title="Emil"))["success"]
+    assert not (await run("query_knowledge_base", title="Emil"))["success"]
+
+
 @pytest.mark.parametrize(
     ("method", "lines", "expected"),
     [

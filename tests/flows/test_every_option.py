@@ -1,0 +1,811 @@
+"""Every option of every form changes something that can be seen from outside, and a test shows it."""
+
+import ast
+import asyncio
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+import json
+from pathlib import Path
+import re
+from typing import Any
+
+from aiohttp import web
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.setup import async_setup_component
+from homeassistant.util import dt as dt_util
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
+
+from custom_components.home_agent.flows.custom_tool import FORMS
+from custom_components.home_agent.flows.options import MENU
+from custom_components.home_agent.flows.profile import BASICS, SECTIONS
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.tools.custom.provider import HANDLERS
+from tests.flows.forms import Result, fields, shown
+from tests.house import build_house, part_of, say, set_up, speech
+from tests.llm_server import LLMServer, Reply, text, tool_call
+from tests.tools.custom.conftest import server
+from tests.tools.custom.rest_server import RestServer, answer
+
+__all__ = ["server"]
+
+NOWHERE = "http://127.0.0.1:9"
+"""An address at which nothing listens: a form then offers to go on without the check."""
+
+type Forms = dict[str, set[str]]
+"""The fields of each form as it is shown; those of its sections among them."""
+
+
+async def all_forms(hass: HomeAssistant, server: LLMServer) -> Forms:
+    """Return every field of every form, read from the forms as a browser gets them."""
+    forms: Forms = defaultdict(set)
+    config, options, subentries = hass.config_entries.flow, hass.config_entries.options, hass.config_entries.subentries
+
+    def note(form: str, result: Result) -> Result:
+        assert result["type"] == "form", (form, result)
+        forms[form] |= set(fields(result))
+        return result
+
+    for preset in ("custom", "azure", "ollama"):  # some have fields of their own
+        form = note("setup", await config.async_init(DOMAIN, context={"source": SOURCE_USER}))
+        form = note("setup", await config.async_configure(form["flow_id"], {"name": "A", "preset": preset}))
+        key = {"api_key": "k", **({"api_version": "2024-10-21"} if preset == "azure" else {})}
+        note("setup", await config.async_configure(form["flow_id"], {"base_url": NOWHERE, **key}))
+        form = await config.async_configure(form["flow_id"], {"base_url": NOWHERE, **key, "use_anyway": True})
+        note("setup", form)
+        config.async_abort(form["flow_id"])
+
+    secrets = {"chroma_token": "t", "embedding_key": "k", "chroma_host": "127.0.0.1", "chroma_port": 9}
+    entry = await set_up(hass, server, options={"pins": {"unlock": "2468"}, "retrieval": secrets})
+    note("setup", await entry.start_reconfigure_flow(hass))
+    reauth: Any = {"source": "reauth", "entry_id": entry.entry_id}
+    note("setup", await config.async_init(DOMAIN, context=reauth, data={"subentry_id": "llm-1"}))
+
+    for page in MENU:
+        form = await options.async_init(entry.entry_id)
+        form = note(page, await options.async_configure(form["flow_id"], {"next_step_id": page}))
+        if page == "retrieval":
+            note(page, await options.async_configure(form["flow_id"], {"store": "chroma", "embedding": "lexical"}))
+
+    def start(kind: str, **context: Any) -> Any:
+        asked: Any = {"source": SOURCE_USER, **context}
+        return subentries.async_init((entry.entry_id, kind), context=asked)
+
+    note("profile", await start("profile"))
+    note("llm", await start("llm"))
+    form = await start("llm", source=SOURCE_RECONFIGURE, subentry_id="llm-1")
+    form = note("llm", form)
+    note("llm", await subentries.async_configure(form["flow_id"], {"base_url": server.base_url}))
+    for kind in HANDLERS:
+        form = note("custom_tool", await start("custom_tool"))
+        basics = {"name": f"tool_{kind}", "description": "d", "type": kind, "behaviour": "default"}
+        note(f"custom_tool {kind}", await subentries.async_configure(form["flow_id"], basics))
+    form = note("mcp_server", await start("mcp_server"))
+    where = {"name": "S", "url": NOWHERE, "transport": "auto", "auth": "none"}
+    note("mcp_server", await subentries.async_configure(form["flow_id"], where))
+    note("mcp_server", await subentries.async_configure(form["flow_id"], {**where, "use_anyway": True}))
+    return forms
+
+
+# What each option of an agent changes: it is set through the form of the agent, then through that of the default settings.
+
+
+class World:
+    """A home with one agent, as somebody sees it from outside."""
+
+    def __init__(self, hass: HomeAssistant, server: LLMServer, entry: MockConfigEntry) -> None:
+        """Begin."""
+        self.hass = hass
+        self.server = server
+        self.entry = entry
+        self.context = Context(user_id="")
+
+    async def ask(self, words: str, *replies: Reply, said: str | None = None) -> tuple[str, str, list[dict[str, Any]]]:
+        """Say something; return the answer, the conversation, and the bodies of the requests that were made for it."""
+        before, left = len(self.server.requests), list(replies)
+        self.server.respond(lambda _body: left.pop(0) if left else text("**Fine**, thanks."))
+        result = await say(self.hass, words, said, context=self.context)
+        await self.hass.async_block_till_done()
+        bodies = [request.body for request in self.server.requests[before:]]
+        return speech(result), str(result.conversation_id), bodies
+
+    async def first(self, words: str = "Is the bed light on?") -> dict[str, Any]:
+        """Return the body of the first request of a new conversation."""
+        return (await self.ask(words))[2][0]
+
+    async def system(self) -> str:
+        return str((await self.first())["messages"][0]["content"])
+
+    async def part(self, words: str = "Is the bed light on?") -> dict[str, Any]:
+        return part_of((await self.first(words))["messages"][-1])
+
+    async def tools(self) -> set[str]:
+        return {tool["function"]["name"] for tool in (await self.first()).get("tools", ())}
+
+    async def talk(self, *words: str) -> list[dict[str, Any]]:
+        """Return the messages of the last request of a talk."""
+        said: str | None = None
+        bodies: list[dict[str, Any]] = []
+        for sentence in words:
+            _, said, bodies = await self.ask(sentence, said=said)
+        return list(bodies[-1]["messages"])
+
+    async def later(self) -> str:
+        """Return the instructions of a conversation that goes on after a restart of the integration."""
+        call = tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
+        _, said, _ = await self.ask("Bed light on, please", call, text("It is on."))
+        await self.ask("Thank you so much for that", text("You are welcome. " * 30), said=said)
+        await self.hass.config_entries.async_reload(self.entry.entry_id)
+        for when in (6, 0):
+            async_fire_time_changed(self.hass, dt_util.utcnow() + timedelta(minutes=when))
+            await self.hass.async_block_till_done()
+        _, _, bodies = await self.ask("And now?", said=said)
+        return str(bodies[0]["messages"][0]["content"])
+
+
+type See = Callable[[World], Awaitable[object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What is seen with an option as it is by default, and with another value."""
+
+    value: Any
+    see: See
+    before: object
+    after: object
+    base: Mapping[str, Any] = field(default_factory=dict)
+    """Other options of the agent without which this one has no meaning."""
+
+
+async def requests(world: World) -> object:
+    return len((await world.ask("Turn on the bed light", text("I cannot.")))[2]) > 0
+
+
+async def instructions(world: World) -> object:
+    system = await world.system()
+    return next((word for word in ("Mine.", "Other.", "[en]", "[{language}]") if word in system), None)
+
+
+async def replaced(world: World) -> object:
+    return "You are a helpful home assistant" in await world.system()
+
+
+async def clock(world: World) -> object:
+    """Return the zones of the clock beside the question and of a time that a tool answers with."""
+    call = tool_call("ha_query", {"entity_id": "light.bed_light"})
+    _, _, bodies = await world.ask("Is the bed light on?", call, text("No."))
+    told = part_of(bodies[0]["messages"][-1])["time"]
+    tool = json.loads(bodies[1]["messages"][-1]["content"])
+    zones = {name: dt_util.get_time_zone(name) for name in ("US/Pacific", "Asia/Tokyo")}
+    now = dt_util.utcnow()
+    zone = next(name for name, item in zones.items() if item and now.astimezone(item).strftime("%H:%M") == told)
+    return zone, str(tool["result"]["last_changed"])[-6:]
+
+
+async def states(world: World) -> object:
+    told = (await world.part()).get("states")
+    return sorted({key.partition(".")[0] for key in told}) if isinstance(told, dict) else type(told).__name__
+
+
+async def matching(world: World) -> object:
+    return len((await world.part("Which lights are there?"))["states"])
+
+
+async def changes(world: World) -> object:
+    world.hass.states.async_set("light.bed_light", "off")
+    _, said, _ = await world.ask("Hello, how are you?")
+    world.hass.states.async_set("light.bed_light", "on")
+    _, _, bodies = await world.ask("Fine as well.", said=said)
+    return "light.bed_light" in part_of(bodies[0]["messages"][-1]).get("states", {})
+
+
+async def sent_again(world: World) -> object:
+    return sum(message["role"] == "user" for message in await world.talk("One.", "Two.", "Three.", "Four."))
+
+
+async def offered(world: World) -> object:
+    names = await world.tools()
+    return {
+        tool for tool in ("ha_query", "weather", "HassTurnOn", "query_external_llm") if any(tool in n for n in names)
+    }
+
+
+async def described(world: World) -> object:
+    tools = (await world.first())["tools"]
+    return next("Sums." in str(tool["function"]) for tool in tools if "external" in tool["function"]["name"])
+
+
+async def lent(world: World) -> object:
+    return [api.name for api in llm.async_get_apis(world.hass) if api.id.startswith(DOMAIN)]
+
+
+async def switched(world: World) -> object:
+    call = tool_call("ha_control", {"action": "turn_on", "entity_id": "switch.decorative_lights"})
+    world.hass.states.async_set("switch.decorative_lights", "off")
+    answer, _, _ = await world.ask("Decorative lights on", call, text("It is on."))
+    return "?" in answer
+
+
+async def unlocked(world: World) -> object:
+    call = tool_call("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
+    answer, _, _ = await world.ask("Unlock the front door", call, text("It is open."))
+    return "?" in answer
+
+
+async def streamed(world: World) -> object:
+    return (await world.first()).get("stream", False)
+
+
+async def spoken(world: World) -> object:
+    return (await world.ask("How are you?"))[0]
+
+
+HISTORY = {"prompt_additions": "Before:\n{{ message_history }}"}
+
+
+async def remembered(world: World) -> object:
+    told = (await world.later()).partition("Before:\n")[2]
+    return tuple(word in told for word in ("Bed light on", "ha_control", "Thank you", "You are welcome"))
+
+
+OWN_PROMPT = {"use_default_prompt": False, "custom_prompt": "Mine."}
+SETTINGS_SEEN: dict[str, Effect] = {
+    "llm": Effect(value="none", see=requests, before=True, after=False),
+    "local_first": Effect(value=True, see=requests, before=True, after=False),
+    "prompt_additions": Effect(value="Other.", see=instructions, before=None, after="Other."),
+    "use_default_prompt": Effect(value=False, see=replaced, before=True, after=False, base={"custom_prompt": "Mine."}),
+    "custom_prompt": Effect(value="Other.", see=instructions, before="Mine.", after="Other.", base=OWN_PROMPT),
+    "use_prompt_context_service": Effect(
+        value=False, see=instructions, before="[en]", after="[{language}]", base={"prompt_additions": "[{language}]"}
+    ),
+    "prompt_history_length": Effect(
+        value=100, see=remembered, before=(True, False, True, True), after=(False, False, False, True), base=HISTORY
+    ),
+    "prompt_history_messages": Effect(
+        value=1, see=remembered, before=(True, False, True, True), after=(False, False, False, True), base=HISTORY
+    ),
+    "prompt_history_tokens": Effect(
+        value=50, see=remembered, before=(True, False, True, True), after=(False, False, False, True), base=HISTORY
+    ),
+    "prompt_history_system": Effect(
+        value=True, see=remembered, before=(True, False, True, True), after=(True, True, True, True), base=HISTORY
+    ),
+    "timezone": Effect(value="Asia/Tokyo", see=clock, before=("US/Pacific", "-08:00"), after=("Asia/Tokyo", "+09:00")),
+    "context_mode": Effect(value="off", see=states, before=["cover", "light", "lock", "switch"], after="NoneType"),
+    "context_format": Effect(
+        value="natural_language", see=states, before=["cover", "light", "lock", "switch"], after="list"
+    ),
+    "context_entities": Effect(
+        value=[{"entity_id": "lock.*"}],
+        see=states,
+        before=["cover", "light", "lock", "switch"],
+        after=["lock"],
+        base={"context_mode": "direct"},
+    ),
+    "context_max_entities": Effect(value=1, see=matching, before=4, after=1, base={"context_mode": "retrieved"}),
+    "context_update_interval": Effect(value=3600, see=changes, before=True, after=False),
+    "history_enabled": Effect(value=False, see=sent_again, before=4, after=1),
+    "history_max_messages": Effect(value=2, see=sent_again, before=4, after=2),
+    "native_tools": Effect(value=False, see=offered, before={"ha_query", "weather"}, after={"weather"}),
+    "custom_tools": Effect(value=["none"], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
+    "llm_apis": Effect(
+        value=["assist"], see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "HassTurnOn"}
+    ),
+    "external_llm": Effect(
+        value="llm-1", see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "query_external_llm"}
+    ),
+    "external_llm_description": Effect(
+        value="Sums.", see=described, before=False, after=True, base={"external_llm": "llm-1"}
+    ),
+    "offer_tools": Effect(value=True, see=lent, before=[], after=["Home Agent"]),
+    "always_ask": Effect(value=["switch"], see=switched, before=False, after=True),
+    "never_ask": Effect(value=["lock"], see=unlocked, before=True, after=False),
+    "never_offer": Effect(value=["ha_query"], see=offered, before={"ha_query", "weather"}, after={"weather"}),
+    "streaming": Effect(value=False, see=streamed, before=True, after=False),
+    "speech": Effect(value="always", see=spoken, before="**Fine**, thanks.", after="Fine, thanks."),
+}
+"""Those that one look shows; the others stand in `SHOWN`."""
+
+
+async def set_in_agent(world: World, key: str, value: object) -> None:
+    """Set an option in the form of the agent."""
+    flows, entry = world.hass.config_entries.subentries, world.entry
+    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
+    form = await flows.async_init((entry.entry_id, "profile"), context=where)
+    values = shown(form) | {key: value}
+    sent: dict[str, Any] = {"name": "Home Agent"} | {name: values[name] for name in BASICS if name in values}
+    for section, names in SECTIONS.items():
+        sent[section] = {name: values[name] for name in names if name in values}
+    result = await flows.async_configure(form["flow_id"], sent)
+    assert result["type"] == "abort", result
+
+
+async def set_in_defaults(world: World, key: str, value: object) -> None:
+    """Set an option in the form of the default settings that has it."""
+    flows = world.hass.config_entries.options
+    for page in MENU:
+        menu = await flows.async_init(world.entry.entry_id)
+        form = await flows.async_configure(menu["flow_id"], {"next_step_id": page})
+        if key in fields(form):
+            result = await flows.async_configure(form["flow_id"], shown(form) | {key: value})
+            assert result["type"] == "create_entry", result
+            return
+        flows.async_abort(form["flow_id"])
+    pytest.fail(f"no form of the default settings has {key}")
+
+
+TOOL = ConfigSubentryDataWithId(
+    subentry_type="custom_tool",
+    data={"name": "weather", "description": "Weather.", "handler": {"type": "template", "template": "Rain"}},
+    title="weather",
+    unique_id=None,
+    subentry_id="tool-1",
+)
+
+
+ONLY_IN_AGENTS = {"always_ask", "never_ask"}
+
+
+@pytest.mark.parametrize(
+    ("key", "setting"),
+    [(key, set_in_agent) for key in SETTINGS_SEEN]
+    + [(key, set_in_defaults) for key in SETTINGS_SEEN if key not in ONLY_IN_AGENTS],
+)
+async def test_an_option_of_an_agent_changes_what_it_says(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser, key: str, setting: Any
+) -> None:
+    effect = SETTINGS_SEEN[key]
+    await build_house(hass)
+    entry = await set_up(hass, llm_server, options={"profile_defaults": dict(effect.base)}, more=[TOOL])
+    world = World(hass, llm_server, entry)
+    world.context = Context(user_id=hass_admin_user.id)
+    assert await effect.see(world) == effect.before
+    await setting(world, key, effect.value)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await effect.see(world) == effect.after
+
+
+# What each option of a model changes in the requests that its server gets.
+
+
+def sees(key: str) -> See:
+    """Return a look at one key of the body."""
+
+    async def see(world: World) -> object:
+        return (await world.first()).get(key)
+
+    return see
+
+
+async def with_tools(world: World) -> object:
+    return "tools" in await world.first()
+
+
+async def answered(world: World) -> object:
+    """Return the key that came along, and where the request went."""
+    await world.first()
+    return world.server.request.headers.get("Authorization")
+
+
+MODEL_SEEN: dict[str, Effect] = {
+    "temperature": Effect(value=0.35, see=sees("temperature"), before=None, after=0.35),
+    "top_p": Effect(value=0.5, see=sees("top_p"), before=None, after=0.5),
+    "max_tokens": Effect(value=77, see=sees("max_tokens"), before=None, after=77),
+    "keep_alive": Effect(value="9m", see=sees("keep_alive"), before=None, after="9m"),
+    "model": Effect(value="other", see=sees("model"), before="scripted", after="other"),
+    "tool_calling": Effect(value=False, see=with_tools, before=True, after=False),
+    "api_key": Effect(value="sk-new", see=answered, before="Bearer sk-house-key", after="Bearer sk-new"),
+    "remove_key": Effect(value=True, see=answered, before="Bearer sk-house-key", after=None),
+}
+
+
+@pytest.mark.parametrize("key", MODEL_SEEN)
+async def test_an_option_of_a_model_changes_what_its_server_gets(
+    hass: HomeAssistant, llm_server: LLMServer, key: str
+) -> None:
+    effect = MODEL_SEEN[key]
+    await build_house(hass)
+    world = World(hass, llm_server, await set_up(hass, llm_server))
+    assert await effect.see(world) == effect.before
+    flows, given = hass.config_entries.subentries, {key: effect.value}
+    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "llm-1"}
+    form: Any = await flows.async_init((world.entry.entry_id, "llm"), context=where)
+    connection = {name: item for name, item in given.items() if name in fields(form)}
+    form = await flows.async_configure(form["flow_id"], shown(form) | connection)
+    listed = [str(marker) for marker in form["data_schema"].schema if marker != "advanced"]
+    values = shown(form) | given
+    sent = {name: values[name] for name in listed if name in values}
+    advanced = {name: values[name] for name in fields(form) if name not in listed and name in values}
+    result = await flows.async_configure(form["flow_id"], sent | {"advanced": advanced})
+    assert result["type"] == "abort", result
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await effect.see(world) == effect.after
+
+
+# What each option of a request of one's own changes at the server that it asks, or in its result.
+
+type Look = Callable[[RestServer, Mapping[str, Any]], object]
+
+
+def target(server: RestServer, _result: Mapping[str, Any]) -> object:
+    return server.last.target
+
+
+def method(server: RestServer, _result: Mapping[str, Any]) -> object:
+    return server.last.method
+
+
+def header(name: str) -> Look:
+    return lambda server, _result: server.last.headers.get(name)
+
+
+def sent(server: RestServer, _result: Mapping[str, Any]) -> object:
+    return server.last.body
+
+
+def came(_server: RestServer, result: Mapping[str, Any]) -> object:
+    return result.get("result")
+
+
+def works(_server: RestServer, result: Mapping[str, Any]) -> object:
+    return result["success"]
+
+
+def whole(_server: RestServer, result: Mapping[str, Any]) -> object:
+    return "x" * 3000 in str(result)
+
+
+def asked_for_a_token(name: str) -> Look:
+    """Return a look at what the token server was sent."""
+
+    def look(server: RestServer, _result: Mapping[str, Any]) -> object:
+        (asked,) = [asked for asked in server.asked if asked.target.startswith(("/token", "/other"))][-1:]
+        if name == "target":
+            return asked.target
+        return asked.headers.get("Authorization") if name == "basic" else asked.form.get(name)
+
+    return look
+
+
+OAUTH = {"type": "oauth2", "token_url": "URL/token", "client_id": "me", "client_secret": "s1"}
+BASIC = {"type": "basic", "username": "me", "password": "p1"}
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+
+
+REST_SEEN: dict[str, tuple[Mapping[str, Any], Any, Look, object, object]] = {
+    "url": ({}, "URL/v2", target, "/v1", "/v2"),
+    "method": ({}, "HEAD", method, "GET", "HEAD"),
+    "headers": ({}, {"X-Room": "attic"}, header("X-Room"), None, "attic"),
+    "query": ({}, {"room": "attic"}, target, "/v1", "/v1?room=attic"),
+    "body": ({"method": "POST"}, {"a": 1}, sent, b"", b'{"a":1}'),
+    "content_type": (
+        {"method": "POST", "body": "a"},
+        "text/csv",
+        header("Content-Type"),
+        "text/plain; charset=utf-8",
+        "text/csv",
+    ),
+    "response": ({}, "It says {{ response.ok }}.", came, {"ok": True}, "It says true."),
+    "response_path": ({}, "ok", came, {"ok": True}, True),
+    "timeout": ({"url": "URL/slow"}, 1, works, True, False),
+    "max_response_bytes": ({"url": "URL/long"}, 1024, whole, True, False),
+    "min_interval": ({}, 3600, works, True, False),
+    "auth.type": ({"auth": {"token": "t1"}}, "bearer", header("Authorization"), None, "Bearer t1"),
+    "auth.token": (
+        {"auth": {"type": "bearer", "token": "t1"}},
+        "t2",
+        header("Authorization"),
+        "Bearer t1",
+        "Bearer t2",
+    ),
+    "auth.username": ({"auth": BASIC}, "you", header("Authorization"), basic("me", "p1"), basic("you", "p1")),
+    "auth.password": ({"auth": BASIC}, "p2", header("Authorization"), basic("me", "p1"), basic("me", "p2")),
+    "auth.token_url": ({"auth": OAUTH}, "URL/other", asked_for_a_token("target"), "/token", "/other"),
+    "auth.client_id": ({"auth": OAUTH}, "you", asked_for_a_token("basic"), basic("me", "s1"), basic("you", "s1")),
+    "auth.client_secret": ({"auth": OAUTH}, "s2", asked_for_a_token("basic"), basic("me", "s1"), basic("me", "s2")),
+    "auth.scope": ({"auth": OAUTH}, "read", asked_for_a_token("scope"), None, ["read"]),
+    "auth.audience": ({"auth": OAUTH}, "house", asked_for_a_token("audience"), None, ["house"]),
+    "auth.credentials_in": ({"auth": OAUTH}, "body", asked_for_a_token("client_id"), None, ["me"]),
+}
+"""By field: the other fields, the other value, where it is seen, and what with and without it."""
+
+
+def at(server: RestServer, value: Any) -> Any:
+    """Return a value with the address of the server."""
+    if isinstance(value, dict):
+        return {key: at(server, item) for key, item in value.items()}
+    return value.replace("URL", server.url) if isinstance(value, str) else value
+
+
+async def slow(_request: web.Request) -> web.StreamResponse:
+    await asyncio.sleep(1.2)
+    return web.json_response({"ok": True})
+
+
+async def token(_request: web.Request) -> web.StreamResponse:
+    return web.json_response({"access_token": "a", "token_type": "bearer", "expires_in": 3600})
+
+
+@pytest.mark.parametrize("key", REST_SEEN)
+async def test_an_option_of_a_request_changes_what_is_sent_or_comes_back(
+    hass: HomeAssistant, hass_admin_user: MockUser, server: RestServer, key: str
+) -> None:
+    given, value, look, before, after = REST_SEEN[key]
+    server.answers |= {"/slow": slow, "/long": answer("x" * 3000), "/token": token, "/other": token}
+    entry = await set_up(hass)
+
+    async def seen(name: str, handler: Mapping[str, Any]) -> object:
+        """Enter a tool, use it twice, and look."""
+        flows = hass.config_entries.subentries
+        form = await flows.async_init((entry.entry_id, "custom_tool"), context={"source": SOURCE_USER})
+        basics = {"name": name, "description": "d", "type": "rest", "behaviour": "read_only"}
+        form = await flows.async_configure(form["flow_id"], basics)
+        sections: dict[str, Any] = {}
+        for item, filled in at(server, dict(handler)).items():
+            (section,) = [part for part, names in FORMS["rest"].items() if item in names and part != "auth"] or ["auth"]
+            sections = sections | ({item: filled} if section in ("", item) else {section: {item: filled}})
+        result = await flows.async_configure(form["flow_id"], sections)
+        assert result["type"] == "create_entry", result
+        await hass.async_block_till_done()
+        context, called = Context(user_id=hass_admin_user.id), {"tool_name": name, "parameters": {}}
+        for _ in range(2):
+            told = await hass.services.async_call(
+                DOMAIN, "execute_tool", called, blocking=True, return_response=True, context=context
+            )
+        return look(server, dict(told or {}))
+
+    base: dict[str, Any] = {"url": "URL/v1", **given}
+    assert await seen("one", base) == before
+    section, _, name = key.rpartition(".")
+    assert await seen("two", base | ({section: base[section] | {name: value}} if section else {name: value})) == after
+    await asyncio.sleep(0.3 if key == "timeout" else 0)  # the server ends with what nobody waited for
+
+
+@pytest.mark.parametrize("verify_ssl", [True, False])
+async def test_the_certificate_of_a_request_is_looked_at_unless_told(
+    hass: HomeAssistant, hass_admin_user: MockUser, tls_server: LLMServer, verify_ssl: bool
+) -> None:
+    tls_server.models = ["attic"]
+    entry = await set_up(hass)
+    flows = hass.config_entries.subentries
+    form = await flows.async_init((entry.entry_id, "custom_tool"), context={"source": SOURCE_USER})
+    basics = {"name": "ask", "description": "d", "type": "rest", "behaviour": "read_only"}
+    form = await flows.async_configure(form["flow_id"], basics)
+    given = {"url": f"{tls_server.base_url}/models", "limits": {"verify_ssl": verify_ssl}}
+    assert (await flows.async_configure(form["flow_id"], given))["type"] == "create_entry"
+    await hass.async_block_till_done()
+    told = await hass.services.async_call(
+        DOMAIN,
+        "execute_tool",
+        {"tool_name": "ask", "parameters": {}},
+        blocking=True,
+        return_response=True,
+        context=Context(user_id=hass_admin_user.id),
+    )
+    assert ("attic" in str(told)) is not verify_ssl
+
+
+GUARDED: dict[str, tuple[str, str, str, Mapping[str, Any]]] = {
+    "pin_unlock": ("lock.front_door", "unlock", "locked", {}),
+    "pin_open_door": ("cover.garage", "open", "closed", {"device_class": "garage", "supported_features": 3}),
+    "pin_open_valve": ("valve.water", "open", "closed", {"device_class": "water", "supported_features": 3}),
+    "pin_disarm": ("alarm_control_panel.home", "disarm", "armed_away", {"supported_features": 3}),
+}
+
+
+@pytest.mark.parametrize("key", GUARDED)
+async def test_a_pin_is_asked_for_by_what_it_guards(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser, key: str
+) -> None:
+    entity_id, action, state, attributes = GUARDED[key]
+    await build_house(hass)
+    for domain in ("valve", "alarm_control_panel"):
+        assert await async_setup_component(hass, domain, {})
+    hass.states.async_set(entity_id, state, attributes)
+    async_expose_entity(hass, "conversation", entity_id, True)
+    world = World(hass, llm_server, await set_up(hass, llm_server))
+    world.context = Context(user_id=hass_admin_user.id)
+    call = tool_call("ha_control", {"action": action, "entity_id": entity_id})
+    assert "?" in (before := (await world.ask("Do it", call))[0])
+    assert "PIN" not in before
+    await set_in_defaults(world, key, "2468")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert "PIN" in (await world.ask("Do it", call))[0]
+
+
+# What no one look shows is shown by a test of its own, which names the option.
+
+_MCP, _OWN, _PIN = "tests/tools/mcp", "tests/tools/custom", "tests/policy/confirmation/test_pin.py"
+_SEARCH, _CHROMA = "tests/search/test_endpoint_embedder.py", "tests/search/test_chroma_store.py"
+_OTHERS = "tests/search/knowledge/test_additional_collections.py"
+_LISTS, _FORM, _LLM = "tests/policy/test_rules.py", "tests/flows/test_retrieval.py", "tests/flows/test_llm_subentry.py"
+_SETUP = "tests/flows/test_first_setup.py"
+SHOWN: dict[str, Mapping[str, str]] = {
+    "settings": {
+        "name": "tests/flows/test_profile.py::test_assistant_with_nothing_but_a_name_inherits_everything",
+        "tell_events": "tests/prompt/test_calendar.py::test_who_does_not_ask_is_told_nothing",
+        "documents_for": "tests/search/knowledge/test_page.py::test_documents_are_told_to_whom_the_owner_says",
+        "mask_personal_data": "tests/prompt/test_turns.py::test_history_is_hidden_where_it_leaves_the_house",
+        "history_max_tokens": "tests/prompt/test_budget.py"
+        "::test_tokens_of_history_is_the_number_of_the_setting_where_there_is_room",
+        "history_max_age_hours": "tests/transcript/test_restore.py::test_nothing_older_than_the_profile_sends",
+        "history_persist": "tests/transcript/test_kept.py::test_not_on_the_disk_and_yet_kept",
+        "continue_conversation": "tests/transcript/test_continue.py::test_the_same_person",
+        "continue_minutes": "tests/transcript/test_continue.py::test_not_after_too_long",
+        "history_summary": "tests/prompt/test_summary.py::test_without_the_option_nobody_is_asked",
+        "mcp_servers": f"{_MCP}/test_server.py::test_one_server_away_leaves_the_other",
+        "max_calls_per_turn": "tests/test_conversation.py"
+        "::test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words",
+        "tool_timeout": "tests/policy/test_policy.py::test_a_slow_tool_is_given_up",
+    },
+    "model": {
+        "name": f"{_LLM}::test_names_are_unique",
+        "preset": f"{_SETUP}::test_presets_fill_in_what_is_usual",
+        "base_url": f"{_LLM}::test_key_is_not_sent_to_another_server",
+        "api_version": "tests/client/test_chat_completions.py::test_azure_has_its_own_address_and_header",
+        "verify_ssl": f"{_SETUP}::test_certificate_nobody_vouches_for",
+        "use_anyway": f"{_SETUP}::test_failures_are_told_apart_and_can_be_skipped",
+        "context_window": "tests/client/test_window.py::test_the_owners_word_asks_nobody",
+        "idle_timeout": "tests/client/test_failures.py::test_a_silent_stream_times_out_and_a_talking_one_does_not",
+        "remote": "tests/prompt/test_turns.py::test_a_second_model_outside_the_house_gets_no_personal_data",
+    },
+    "retrieval": {
+        "store": "tests/search/test_leaving.py::test_another_store_takes_everything_along",
+        "embedding": "tests/search/test_index_vectors.py"
+        "::test_without_a_model_nothing_of_the_home_is_written_and_what_there_was_leaves",
+        "chroma_host": f"{_CHROMA}::test_wrong_settings",
+        "chroma_port": f"{_CHROMA}::test_wrong_settings",
+        "chroma_tls": f"{_CHROMA}::test_certificate_is_checked_unless_the_owner_says_otherwise",
+        "chroma_verify_ssl": f"{_CHROMA}::test_certificate_is_checked_unless_the_owner_says_otherwise",
+        "chroma_token": "tests/search/test_chroma_tls.py::test_wrong_token",
+        "chroma_tenant": f"{_CHROMA}::test_wrong_settings",
+        "chroma_database": f"{_CHROMA}::test_wrong_settings",
+        "collection": "tests/search/test_leaving.py::test_another_name_of_the_collection_takes_everything_along",
+        "embedding_preset": f"{_SEARCH}::test_ollama_is_asked_its_own_way_with_keep_alive",
+        "embedding_url": f"{_FORM}::test_key_goes_to_no_other_server",
+        "embedding_key": f"{_SEARCH}::test_no_key_no_header",
+        "embedding_verify_ssl": f"{_SEARCH}::test_certificate_is_checked",
+        "embedding_model": f"{_FORM}::test_model_is_tried_and_stored",
+        "embedding_keep_alive": f"{_SEARCH}::test_ollama_is_asked_its_own_way_with_keep_alive",
+        "embedding_batch": f"{_SEARCH}::test_many_texts_go_in_batches_and_each_once",
+        "top_k": "tests/search/test_index_vectors.py::test_as_many_neighbours_count_as_the_setting_says",
+        "similarity_threshold": "tests/search/test_index_vectors.py::test_the_threshold_of_similarity_holds",
+        "additional_collections": f"{_OTHERS}::test_all_go_into_one_pool_sorted_by_distance",
+        "additional_top_k": f"{_OTHERS}::test_the_limit_is_of_the_pool_not_of_each_collection",
+        "additional_l2_threshold": f"{_OTHERS}::test_l2_collections_have_a_distance_of_their_own",
+        "remove_chroma_token": f"{_FORM}::test_each_secret_can_be_forgotten_alone",
+        "remove_embedding_key": f"{_FORM}::test_each_secret_can_be_forgotten_alone",
+        "use_anyway": f"{_FORM}::test_server_that_is_off_may_be_stored_untried",
+    },
+    "safety": {
+        "allowed_entities": "tests/home/test_exposure.py::test_a_model_is_told_of_nothing_else",
+        "always_confirm": "tests/policy/test_policy.py::test_owner_lists_what_always_needs_confirmation",
+        "never_confirm": f"{_LISTS}::test_rules_of_the_options",
+        "never_offer": f"{_LISTS}::test_tools_that_are_not_offered",
+        "throttle_turns": "tests/policy/test_throttle.py::test_whole_turns_of_a_loop",
+        "verify_seconds": "tests/policy/confirmation/test_runs.py::test_a_door_that_does_not_follow_is_told_as_it_is",
+    },
+    "confirmation": {
+        "confirm_timeout": "tests/policy/confirmation/test_reply.py::test_a_late_yes_is_told_so",
+        "pin_destructive": f"{_PIN}::test_each_kind_has_its_own_and_both_are_said",
+        "remove_pins": "tests/flows/test_confirmation.py::test_an_empty_field_keeps_a_pin_and_the_list_removes_it",
+    },
+    "network": {
+        "allowed_hosts": f"{_MCP}/test_handler.py::test_only_allowed_hosts_are_asked",
+        "allow_private_hosts": "tests/support/test_http.py::test_a_public_name_does_not_lead_into_the_house",
+    },
+    "debug": {
+        "emit_events": "tests/test_events.py::test_events_can_be_silenced_but_errors",
+        "audit_log": "tests/test_hardships.py"
+        "::test_audit_lines_are_in_the_log_at_its_default_level_where_they_are_wanted",
+        "debug_logging": "tests/test_hardships.py::test_detailed_log_can_be_switched_off_again",
+    },
+    "custom_tool": {
+        "name": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
+        "title": "tests/flows/test_custom_tool.py::test_a_request",
+        "description": f"{_OWN}/test_conversation.py::test_a_model_asks_the_weather",
+        "parameters": f"{_OWN}/test_rest.py::test_numbers_in_words_are_read_and_unknown_parameters_refused",
+        "type": "tests/flows/test_custom_tool.py::test_other_kinds",
+        "behaviour": "tests/flows/test_custom_tool.py::test_other_kinds",
+    },
+    "custom_tool rest": {
+        "verify_ssl": "tests/flows/test_every_option.py::test_the_certificate_of_a_request_is_looked_at_unless_told"
+    },
+    "custom_tool service": {
+        "service": f"{_OWN}/test_service.py::test_a_service_that_is_not_there",
+        "target": f"{_OWN}/test_service.py::test_targets_are_resolved_to_what_is_exposed",
+        "data": f"{_OWN}/test_service.py::test_data_keeps_its_types_and_secrets_reach_it",
+        "return_response": f"{_OWN}/test_service.py::test_responses",
+        "response": f"{_OWN}/test_service.py::test_responses",
+        "response_path": f"{_OWN}/test_service.py::test_responses",
+    },
+    "custom_tool template": {"template": f"{_OWN}/test_template.py::test_results"},
+    "custom_tool mcp": {
+        "server_url": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
+        "method": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
+        "arguments": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
+        "response": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
+        "response_path": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
+        "timeout": f"{_MCP}/test_handler.py::test_what_goes_wrong_is_told",
+        "min_interval": f"{_MCP}/test_handler.py::test_a_second_call_has_to_wait_as_long_as_the_owner_says",
+        "type": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
+        "token": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
+        "token_url": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
+        "client_id": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
+        "client_secret": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
+    },
+    "mcp_server": {
+        "name": f"{_MCP}/test_form.py::test_a_server_without_a_name_has_that_of_its_host",
+        "url": f"{_MCP}/test_form.py::test_a_key_goes_to_no_other_server",
+        "transport": f"{_MCP}/test_tools.py::test_both_transports_with_a_key",
+        "auth": f"{_MCP}/test_form.py::test_a_key_that_is_entered_is_used",
+        "token": f"{_MCP}/test_form.py::test_a_key_that_is_entered_is_used",
+        "token_url": f"{_MCP}/test_form.py::test_oauth",
+        "client_id": f"{_MCP}/test_form.py::test_oauth",
+        "client_secret": f"{_MCP}/test_form.py::test_oauth",
+        "scope": f"{_MCP}/test_form.py::test_oauth",
+        "verify_ssl": f"{_MCP}/test_form.py::test_a_certificate_that_nobody_vouches_for",
+        "allowed_tools": f"{_MCP}/test_tools.py::test_what_the_owner_names_needs_a_yes",
+        "use_anyway": f"{_MCP}/test_form.py::test_a_server_that_is_off_can_be_added",
+    },
+}
+"""By group of options: the test that shows what it changes."""
+GROUPS = {
+    "setup": "model",
+    "llm": "model",
+    **dict.fromkeys(("profile", "assistant", "prompt", "context", "history", "tools"), "settings"),
+}
+"""The same options in several forms."""
+SAME = {("debug", "streaming"): "settings"}
+"""Options of an agent that stand among others."""
+SAME_CODE = {
+    **dict.fromkeys(("username", "password", "scope", "audience", "credentials_in", "verify_ssl", "transport")),
+}
+"""Options of a tool at a server that are read by the code that requests and servers have: support/auth.py, tools/mcp."""
+
+
+def effects() -> dict[str, set[str]]:
+    """Return the options that a test shows, by group."""
+    known = {group: set(tests) for group, tests in SHOWN.items()}
+    known["settings"] |= SETTINGS_SEEN.keys()
+    known["model"] |= MODEL_SEEN.keys()
+    known["confirmation"] |= GUARDED.keys()
+    known["custom_tool rest"] |= {key.rpartition(".")[2] for key in REST_SEEN}
+    known["custom_tool mcp"] |= SAME_CODE.keys()
+    return known
+
+
+async def test_every_option_of_every_form_is_shown_to_change_something(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    forms, known = await all_forms(hass, llm_server), effects()
+    found: dict[str, set[str]] = defaultdict(set)
+    for form, options in forms.items():
+        for option in options:
+            found[SAME.get((form, option)) or GROUPS.get(form, form)].add(option)
+    unknown = {f"{group}: {option}" for group, options in found.items() for option in options - known.get(group, set())}
+    assert not unknown, f"no test shows what these options change: {sorted(unknown)}"
+    gone = {f"{group}: {option}" for group, options in known.items() for option in options - found.get(group, set())}
+    assert not gone, f"no form has these options: {sorted(gone)}"
+
+
+@pytest.mark.parametrize(("option", "name"), [item for tests in SHOWN.values() for item in tests.items()])
+def test_what_is_said_to_show_it_is_there(option: str, name: str) -> None:
+    path, _, function = name.partition("::")
+    source = Path(path).read_text(encoding="utf-8")
+    defined = {
+        item.name for item in ast.walk(ast.parse(source)) if isinstance(item, ast.AsyncFunctionDef | ast.FunctionDef)
+    }
+    assert function in defined
+    stored = "pins" if option in ("pin_destructive", "remove_pins") else option
+    assert re.search(rf"{stored}|{stored.removeprefix('remove_')}", source)
