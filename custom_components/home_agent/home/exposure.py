@@ -11,6 +11,7 @@ from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er
 from homeassistant.util.hass_dict import HassKey
 
 from ..support.bounds import in_slices
@@ -82,6 +83,12 @@ def is_shared(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether an entity is exposed and on the owner's list, whether it exists or not."""
     allowed = hass.data.get(DATA_ALLOWED)
     return (allowed is None or entity_id in allowed) and async_should_expose(hass, ASSISTANT, entity_id)
+
+
+def may_tell(hass: HomeAssistant, entity_id: str, user: User | None = None) -> bool:
+    """Return whether an id may be named to a user: it is none of an entity, or of one that they may know of."""
+    exists = hass.states.get(entity_id) is not None or er.async_get(hass).async_get(entity_id) is not None
+    return not exists or (is_shared(hass, entity_id) and may_know(user, entity_id))
 
 
 # Who may touch what: exposure of the entity and permission of the user, both as they are at this moment.

@@ -1,12 +1,15 @@
 """Entity states for a model and for the journal: as a line of text, as JSON, as a snapshot, and how one is brought back.
 
-What is told is safe to serialize and bounded.
+What is told is safe to serialize and bounded. Of attributes, ids of entities that the reader may not know of, addresses and
+tokens are left out, whatever the attributes are called.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from enum import Enum
+from itertools import pairwise
 import math
+import re
 from typing import Any, cast
 
 from homeassistant.const import (
@@ -21,6 +24,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..support.encoding import plain_text
+from ..support.masking import CODE
 from ..turn.plan import ServiceCall
 from ..turn.turn import zone_of_turn
 from .domain import Action, Domain, Snapshot, Step
@@ -39,12 +43,29 @@ LOWEST, HIGHEST = -(2**63), 2**64 - 1  # what JSON encoders take
 
 _FULL = {"brightness": 255, "volume_level": 1}
 """Attributes that are told in percent of this."""
-# A picture's address and a camera's token open what they belong to; nobody has to read them out.
-_NEVER = frozenset({"access_token", "entity_picture", "entity_picture_local", "code", "token"})
+# A picture's address, a camera's token and what plays open what they belong to; nobody has to read them out.
+_NEVER = frozenset({"access_token", "entity_picture", "entity_picture_local", "media_content_id", "media_image_hash"})
+_SECRET_NAME = re.compile(
+    r"token|secret|passw|passphrase|credential|cookie|authori[sz]ation|bearer|signature|webhook|stream_source|session_?id"
+    r"|(?:api|access|private|public|shared|encryption|pairing|license)_?key|(?:^|_)(?:psk|key)$",
+    re.IGNORECASE,
+)
+_MAY_TELL = re.compile(r"[/?@]|www\.|data:|[\w+=-]{16}|[a-z0-9_]\.[a-z0-9_]", re.IGNORECASE)
+"""What every address, token and id of an entity has in it."""
+_WORD = re.compile(r"\S+")
+_OWN_PATHS = re.compile(r"/(?:api|auth|hls|local|media|stream)/|\bdata:[\w.+-]{1,50}/|\bwww\.", re.IGNORECASE)
+_RUN = re.compile(r"[\w+/=.-]{16,}")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_ENTITY_ID = re.compile(r"(?<![\w.])[a-z0-9_]{1,64}\.[a-z0-9_]{1,190}(?![\w.])", re.IGNORECASE)
+_LEFT_OUT = "…"
+_MAX_SEEN = 500  # characters of a text, and parts of a list, that are looked through
 _DULL = frozenset(
     {"friendly_name", "icon", "supported_features", "attribution", "assumed_state", "editable", "restored", "id"}
 )
 _ALWAYS_KEY = ("unit_of_measurement", "device_class")
+
+type Knows = Callable[[str], bool]
+"""Returns whether a reader may be told of an entity; true for what is no entity."""
 
 _RESTING = frozenset({"off", "standby"})
 _MOVING = frozenset({"opening", "closing"})
@@ -53,11 +74,12 @@ _SET_BY_PRESET = frozenset({"temperature", "target_temp_low", "target_temp_high"
 """What a preset brings along."""
 
 
-def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = True) -> str:
+def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = True, knows: Knows | None = None) -> str:
     """Return the state as text: `21.5 °C`, `on brightness=50%`, `heat temperature=21`.
 
     `attributes` replaces the domain's own choice (`state` in it is ignored: it always comes first); attributes that are
-    missing or None are left out. With `detailed` false the state stands alone.
+    missing, None or secret are left out. With `detailed` false the state stands alone. Of entities for which `knows` is false
+    nothing is said in attributes; without it, no entity is named.
     """
     text = state.state[:MAX_VALUE]
     if state.state in (STATE_UNAVAILABLE, STATE_UNKNOWN):
@@ -70,10 +92,14 @@ def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = T
             value = known.get(name)
             if value is None or name in ("state", ATTR_UNIT_OF_MEASUREMENT):
                 continue
+            if name in _NEVER or CODE.fullmatch(name) or _SECRET_NAME.search(name):
+                continue
             if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
                 said = f"{round(value * 100 / _FULL[name])}%" if name in _FULL else f"{value:g}"
             else:
-                said = _in_words(value)
+                said = _in_words(value, knows or _none)
+                if not said and value:
+                    continue
                 said = said if len(said) <= MAX_VALUE else f"{said[: MAX_VALUE - 1]}…"
             text = f"{text} {name}={said}"
     return text
@@ -113,12 +139,12 @@ def has_prose(value: JsonValueType) -> bool:
     return False
 
 
-def _in_words(value: object) -> str:
+def _in_words(value: object, knows: Knows) -> str:
     """Return a value on a line: a list with commas, anything nested as JSON, as it is told in results."""
     value = value.value if isinstance(value, Enum) else value
     if not isinstance(value, (list, tuple, set, frozenset, Mapping)):
-        return str(value)
-    told = json_safe(value)
+        return without_secrets(text, knows) if _MAY_TELL.search(text := str(value)[:_MAX_SEEN]) else text
+    told = json_safe(value, knows=knows)
     items = told if isinstance(told, list) else [told]
     return ", ".join(item if isinstance(item, str) else json_bytes(item).decode() for item in items)
 
@@ -130,8 +156,55 @@ def snapshot(state: State) -> Snapshot:
     return Snapshot(state.state, cast(JsonObjectType, json_loads(json_bytes(kept))) if kept else {})
 
 
-def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
-    """Return a value as JSON: points in time in the zone of the turn, long ones cut, nothing raises."""
+def _none(_entity_id: str) -> bool:
+    return False
+
+
+def without_secrets(text: str, knows: Knows) -> str:
+    """Return a text without addresses, tokens and ids of entities that are not known; "" when nothing else is left."""
+
+    def address(match: re.Match[str]) -> str:
+        return _LEFT_OUT if _is_address(match[0]) else match[0]
+
+    def token(match: re.Match[str]) -> str:
+        return _LEFT_OUT if _is_token(match[0]) else match[0]
+
+    def entity(match: re.Match[str]) -> str:
+        return match[0] if knows(match[0].lower()) else _LEFT_OUT
+
+    text = _WORD.sub(address, text[:_MAX_SEEN])
+    text = _ENTITY_ID.sub(entity, _RUN.sub(token, text))
+    return text if text.strip(f"{_LEFT_OUT} ,;") else ""
+
+
+def _is_address(word: str) -> bool:
+    """Return whether there is an address in a word: of whatever scheme, a path of Home Assistant's, name:password@host."""
+    if "://" in word or _OWN_PATHS.search(word):
+        return True
+    _, asks, query = word.partition("?")
+    name, _, password = word.partition(":")
+    return bool((asks and "=" in query) or (name and "@" in password.lstrip("@")))
+
+
+def _is_token(run: str) -> bool:
+    """Return whether a word is one that nobody has written: long, letters and digits mixed as in no name."""
+    if run.startswith("eyJ") or _UUID.search(run):
+        return True
+    for part in re.split(r"[_\-./+=]", run):
+        digits = sum(map(str.isdigit, part))
+        if len(part) < 16 or not digits or digits == len(part):
+            continue
+        changes = sum(one.isdigit() != other.isdigit() for one, other in pairwise(part))
+        if changes > 2 or all(sign in "0123456789abcdefABCDEF" for sign in part):
+            return True
+    return False
+
+
+def json_safe(value: object, *, nesting: int = MAX_NESTING, knows: Knows | None = None) -> JsonValueType:
+    """Return a value as JSON: points in time in the zone of the turn, long ones cut, nothing raises.
+
+    With `knows`, addresses, tokens and entities for which it is false are left out; a text that is nothing else becomes "".
+    """
     if isinstance(value, Enum):
         value = value.value
     match value:
@@ -142,6 +215,8 @@ def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
         case float():
             return value if math.isfinite(value) else None
         case str():
+            if knows is not None and _MAY_TELL.search(value, 0, _MAX_SEEN):
+                value = without_secrets(value, knows)
             value = value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
             return value if value.isascii() else plain_text(value)
         case datetime():
@@ -151,8 +226,9 @@ def json_safe(value: object, *, nesting: int = MAX_NESTING) -> JsonValueType:
         case timedelta():
             return value.total_seconds()
         case Mapping() | list() | tuple() | set() | frozenset():
-            return _container(value, nesting) if nesting else "…"
-    return plain_text(str(value)[:MAX_TEXT])
+            return _container(value, nesting, knows) if nesting else "…"
+    text = plain_text(str(value)[:MAX_TEXT])
+    return without_secrets(text, knows) if knows is not None and _MAY_TELL.search(text) else text
 
 
 def local_time(moment: datetime) -> str:
@@ -161,20 +237,41 @@ def local_time(moment: datetime) -> str:
     return moment.astimezone(zone_of_turn()).replace(microsecond=0).isoformat()
 
 
-def all_attributes(state: State) -> JsonObjectType:
+def all_attributes(state: State, knows: Knows) -> JsonObjectType:
     """Return the attributes that say something."""
-    return {plain_text(str(name)): json_safe(state.attributes[name]) for name in _worth_telling(state)}
+    return _told(state, _worth_telling(state), knows)
 
 
-def key_attributes(state: State, touched: Iterable[str] = ()) -> JsonObjectType:
+def key_attributes(state: State, touched: Iterable[str] = (), *, knows: Knows) -> JsonObjectType:
     """Return the attributes that matter for the entity's domain, and those that were set, as far as they have a value."""
     names = (*DOMAINS.get(state.domain, UNKNOWN).attributes, *_ALWAYS_KEY, *touched)
-    return {name: json_safe(state.attributes[name]) for name in names if state.attributes.get(name) is not None}
+    return {
+        name: told
+        for name in names
+        if (value := state.attributes.get(name)) is not None
+        and not (CODE.fullmatch(name) or _SECRET_NAME.search(name) or name in _NEVER)
+        and ((told := json_safe(value, knows=knows)) != "" or value == "")
+    }
 
 
-def chosen_attributes(state: State, names: Iterable[str]) -> JsonObjectType:
+def chosen_attributes(state: State, names: Iterable[str], knows: Knows) -> JsonObjectType:
     """Return these attributes, null for those that the entity does not have."""
-    return {plain_text(name): json_safe(state.attributes.get(name)) for name in names if name not in _NEVER}
+    wanted = [name for name in names if not _is_secret(name)]
+    missing: JsonObjectType = {plain_text(name): None for name in wanted if state.attributes.get(name) is None}
+    return missing | _told(state, [name for name in wanted if state.attributes.get(name) is not None], knows)
+
+
+def _told(state: State, names: Iterable[str], knows: Knows) -> JsonObjectType:
+    """Return attributes without those that say nothing once secrets are left out."""
+    told = {plain_text(str(name)): json_safe(state.attributes[name], knows=knows) for name in names}
+    return {
+        name: value for name, value in told.items() if value not in ("", [], {}) or state.attributes.get(name) == value
+    }
+
+
+def _is_secret(name: object) -> bool:
+    """Return whether an attribute is one that is not told, by its name."""
+    return name in _NEVER or bool(CODE.fullmatch(str(name)) or _SECRET_NAME.search(str(name)))
 
 
 def attribute_names(state: State) -> list[str]:
@@ -182,27 +279,45 @@ def attribute_names(state: State) -> list[str]:
     return [plain_text(str(name)) for name in _worth_telling(state)]
 
 
-def result_of(state: State, touched: Iterable[str] = ()) -> JsonObjectType:
+def result_of(state: State, touched: Iterable[str], knows: Knows) -> JsonObjectType:
     """Return what came of an action (S1-45): the new state, the domain's key attributes and those that were set."""
-    told = key_attributes(state, touched)
+    told = key_attributes(state, touched, knows=knows)
     return {"entity_id": state.entity_id, "new_state": json_safe(state.state), **told}
 
 
 def _worth_telling(state: State) -> list[str]:
-    return [name for name in state.attributes if name not in _NEVER and name not in _DULL]
+    return [name for name in state.attributes if name not in _DULL and not _is_secret(name)]
 
 
-def _container(value: Any, nesting: int) -> JsonValueType:
+def _container(value: Any, nesting: int, knows: Knows | None) -> JsonValueType:
+    if knows is not None:
+        value = _without_hidden(value, knows)
     if isinstance(value, Mapping):
         items = list(value.items())
         kept: JsonObjectType = {
-            plain_text(str(key)): json_safe(item, nesting=nesting - 1) for key, item in items[:MAX_ITEMS]
+            plain_text(str(key)): json_safe(item, nesting=nesting - 1, knows=knows) for key, item in items[:MAX_ITEMS]
         }
         return kept | ({"…": f"{len(items) - MAX_ITEMS} more"} if len(items) > MAX_ITEMS else {})
     if isinstance(value, (set, frozenset)):
         value = sorted(value, key=str)
-    listed: list[JsonValueType] = [json_safe(item, nesting=nesting - 1) for item in value[:MAX_ITEMS]]
+    listed: list[JsonValueType] = [json_safe(item, nesting=nesting - 1, knows=knows) for item in value[:MAX_ITEMS]]
     return [*listed, f"… {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else listed
+
+
+def _without_hidden(value: Any, knows: Knows) -> Any:
+    """Return a list or an object without what is nothing but a secret: they do not count, either."""
+
+    def is_hidden(item: object) -> bool:
+        text = item.value if isinstance(item, Enum) else item
+        if not isinstance(text, str):
+            return False
+        return bool(text and _MAY_TELL.search(text, 0, _MAX_SEEN) and not without_secrets(text, knows))
+
+    if isinstance(value, Mapping):
+        items = [*value.items()][:_MAX_SEEN]
+        return {key: item for key, item in items if not (_is_secret(key) or is_hidden(key) or is_hidden(item))}
+    listed = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
+    return [item for item in listed[:_MAX_SEEN] if not is_hidden(item)]
 
 
 # What is worth telling about an entity besides its state: list items, calendar events, a forecast, a timer's rest.

@@ -23,6 +23,7 @@ import probatio
 from ..home.actions import Expectation, Judgement, expectation, judge, reached_members
 from ..home.domain import Snapshot
 from ..home.domains import RUNNERS
+from ..home.exposure import may_tell
 from ..home.states import restoring_calls, result_of
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
@@ -175,7 +176,7 @@ def _result(
         outcome = outcomes.get(entity_id, Outcome.DONE).value
         row: JsonObjectType = {"entity_id": entity_id, "new_state": None, "outcome": outcome, "note": "It is gone."}
         if (state := hass.states.get(entity_id)) is not None:
-            shown = result_of(state, sorted(changed[entity_id]))
+            shown = result_of(state, sorted(changed[entity_id]), partial(may_tell, hass))
             row = {key: shown.pop(key) for key in ("entity_id", "new_state")} | {"outcome": outcome, **shown}
         rows.append(row)
     if len(changed) == 1:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 import time
 
 from homeassistant.auth.models import User
@@ -17,6 +18,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import slugify
 from homeassistant.util.json import JsonValueType
 
+from ..home.exposure import may_tell
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import PROSE, describe, may_be_of_others
 from ..search.model import Found, Query
@@ -120,8 +122,15 @@ class View:
             chosen = attributes.get(entity_id, ())
             key = (entity_id, chosen, detailed)
             if (now := described.get(key)) is None or now.state is not state:
-                now = described[key] = KnownState(describe(state, chosen, detailed=detailed), state)
+                text = describe(state, chosen, detailed=detailed, knows=partial(self.knows, hass))
+                now = described[key] = KnownState(text, state)
             yield entity, now
+
+    def knows(self, hass: HomeAssistant, entity_id: str) -> bool:
+        """Return whether the reader may be told of an entity; true for what is none."""
+        return entity_id in self.snapshot.entities or (
+            entity_id not in self.base.entities and may_tell(hass, entity_id)
+        )
 
     def introduction(self, entity_id: str) -> str:
         """Return name, other names and area of an entity, as far as its id does not contain them."""

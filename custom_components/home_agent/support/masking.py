@@ -250,6 +250,12 @@ def _end_of_iban(found: str, behind: str) -> int:
 MASK = "**masked**"
 SECRET = re.compile(r"code|pin|pass|secret|token|key|credential|auth", re.IGNORECASE)
 """In the name of a parameter: it holds a secret."""
+CODE = re.compile(
+    r"(?:(?:access|alarm|arm|disarm|door|entry|gate|keypad|lock|master|security|unlock|user)_?)?"
+    r"(?:code|passcode|password|passphrase|passwd|pin|pin_?code|pin_?number)s?",
+    re.IGNORECASE,
+)
+"""The whole name of what is a code: of what opens a door, not of a country."""
 MIN_LENGTH = 4  # characters; masking less would make every answer unreadable
 
 

@@ -10,8 +10,10 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..home.domains.read_only import FORECAST
+from ..home.exposure import may_tell
 from ..home.snapshot import Home
 from ..home.states import (
+    Knows,
     all_attributes,
     attribute_names,
     chosen_attributes,
@@ -162,7 +164,10 @@ class HaQuery(HomeAgentTool):
             }
             return {**row, "state": json_safe(state.state), **({"area": json_safe(area.name)} if area else {})}
 
-        return _bounded(states, heading, args["attributes"], details)
+        def knows(entity_id: str) -> bool:
+            return may_tell(hass, entity_id, turn.user)
+
+        return _bounded(states, heading, args["attributes"], details, knows)
 
 
 def _detail_calls(hass: HomeAssistant, found: Sequence[str], args: Mapping[str, Any]) -> tuple[ServiceCall, ...]:
@@ -194,6 +199,7 @@ def _bounded(
     heading: Callable[[State], JsonObjectType],
     attributes: Sequence[str],
     details: Mapping[str, JsonObjectType],
+    knows: Knows,
 ) -> JsonValueType:
     """Return as much as fits: all attributes, the key ones, none, names only, counts. Says what was left out."""
     wanted = [name for name in attributes if name not in (FORECAST, "state", "completed")]
@@ -201,21 +207,21 @@ def _bounded(
     def full(state: State) -> JsonObjectType:
         row = heading(state) | {"last_changed": local_time(state.last_changed)}
         if wanted:
-            row["attributes"] = chosen_attributes(state, wanted)
+            row["attributes"] = chosen_attributes(state, wanted, knows)
             if missing := [name for name in wanted if name not in state.attributes]:
                 row["note"] = (
                     f"It has no {plain_text(', '.join(missing))}. It has: {', '.join(attribute_names(state))}."
                 )
         else:
-            row["attributes"] = all_attributes(state)
+            row["attributes"] = all_attributes(state, knows)
         return row | computed(state) | details.get(state.entity_id, {})
 
     def brief(state: State) -> JsonObjectType:
-        return heading(state) | key_attributes(state) | computed(state)
+        return heading(state) | key_attributes(state, knows=knows) | computed(state)
 
     if len(states) == 1:
         one = full(states[0])
-        return one if _fits(one) else _cut(heading(states[0]), states[0], details)
+        return one if _fits(one) else _cut(heading(states[0]), states[0], details, knows)
     for row, limit, note in (
         (full, MAX_DETAILED, None),
         (brief, MAX_DETAILED, "Only the most important attributes are listed."),
@@ -231,9 +237,9 @@ def _fits(value: object) -> bool:
     return len(dump(value)) <= MAX_CHARACTERS
 
 
-def _cut(heading: JsonObjectType, state: State, details: Mapping[str, JsonObjectType]) -> JsonObjectType:
+def _cut(heading: JsonObjectType, state: State, details: Mapping[str, JsonObjectType], knows: Knows) -> JsonObjectType:
     """Return one entity that says too much: its key attributes, then its details as far as they fit."""
-    row = heading | key_attributes(state)
+    row = heading | key_attributes(state, knows=knows)
     for name, value in details.get(state.entity_id, {}).items():
         if isinstance(value, list):
             while value and not _fits({**row, name: value}):
