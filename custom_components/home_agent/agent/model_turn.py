@@ -101,7 +101,9 @@ class ModelTurn:
             tools=tools,
             policy=runtime.policy,
         ).instance(llm_context)
-        chat_log.extra_system_prompt = turn.extra_system_prompt or chat_log.extra_system_prompt
+        if turn.extra_system_prompt:
+            transcript.added[turn.owner] = turn.extra_system_prompt
+        chat_log.extra_system_prompt = transcript.added.get(turn.owner)  # that of another user stays with them
         chat_log.llm_input_provided_index = len(chat_log.content)
         requests = RequestBuilder(self.hass, turn, transcript, chat_log, self.endpoint, runtime.sources, tools)
         await requests.async_open()

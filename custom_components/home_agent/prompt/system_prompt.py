@@ -136,6 +136,8 @@ class SystemPrompts:
         own = "" if profile.use_default_prompt else profile.custom_prompt
         written = {prompt: ProcessedPrompt(prompt="") for prompt in (own, profile.prompt_additions)}
         prompts = [prompt for prompt in written if prompt.strip()]
+        if transcript.instructions is not None:  # what a template says, or what it imports, may depend on who talks
+            transcript.instructions.personal = any("{" in prompt for prompt in prompts)
         slow = {prompt for prompt in prompts if await self.service.async_is_slow(prompt)}
         task = options = None
         if prompts and profile.use_prompt_context_service:
@@ -177,8 +179,6 @@ class SystemPrompts:
         entity_context: Callable[[], Awaitable[str]],
         mask: Mask | None,
     ) -> PromptTask:
-        if transcript.instructions is not None:
-            transcript.instructions.personal = bool(needs)
         zone = await async_zone(self._hass, turn.profile.timezone)
         entities = ""
         if ENTITIES in needs:

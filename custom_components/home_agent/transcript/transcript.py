@@ -360,7 +360,7 @@ class Instructions:
     text: str | None = None
     """None: not written yet."""
     personal: bool = False
-    """They hold what was filled in for whoever talks: another one gets their own."""
+    """A template was filled in for whoever talks: another one gets their own."""
     told: Mapping[str, KnownState] = field(default_factory=dict)
     """The states in them, as the model knows them from there."""
     states: str = ""
@@ -376,6 +376,8 @@ class Transcript:
     """Those in Home Assistant's chat log, in its order; the newest is last."""
     histories: dict[Owner, History] = field(default_factory=dict)
     """Of everybody who talks in it."""
+    added: dict[Owner, str] = field(default_factory=dict)
+    """What callers of Assist added to the instructions, for everybody who talks in it."""
     history: History = field(default_factory=lambda: History(conversation_id=""))
     """Of whoever talks now."""
     owner: Owner | None = None
