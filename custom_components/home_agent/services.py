@@ -19,6 +19,7 @@ import probatio
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .home.exposure import may_know
 from .languages.data import LANGUAGE_CODE
+from .languages.phrases import MASK
 from .policy.channels import async_put_outside, async_reaches_others, is_channel
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
@@ -152,9 +153,12 @@ REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.s
 @callback
 def async_register_services(hass: HomeAssistant) -> None:
     """Register the actions; those that read or change the home's data as a whole, or run any tool, are for administrators."""
+    process, confirm = (
+        probatio.All(partial(_without_pin, hass, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA)
+    )
     for name, handler, schema, response in (
-        ("process", _async_process, PROCESS_SCHEMA, SupportsResponse.OPTIONAL),
-        ("confirm", _async_confirm, CONFIRM_SCHEMA, SupportsResponse.OPTIONAL),
+        ("process", _async_process, process, SupportsResponse.OPTIONAL),
+        ("confirm", _async_confirm, confirm, SupportsResponse.OPTIONAL),
         ("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
         ("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
         ("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
@@ -173,6 +177,24 @@ def async_register_services(hass: HomeAssistant) -> None:
         service.async_register_admin_service(
             hass, DOMAIN, name, admin_handler, schema, supports_response=SupportsResponse.OPTIONAL
         )
+
+
+def _without_pin(hass: HomeAssistant, schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the validated data of an action, and take what could be a PIN out of what was given.
+
+    What was given stands in Home Assistant's event `call_service`, which is fired after this and which recorders keep; traces of
+    scripts hold the same object.
+    """
+    validated: dict[str, Any] = schema(data)
+    shown = {ATTR_PIN: MASK} if ATTR_PIN in validated else {}
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if ATTR_TEXT in validated and entries:
+        language = validated.get(ATTR_LANGUAGE) or hass.config.language
+        shown[ATTR_TEXT] = entries[0].runtime_data.policy.confirmations.without_pin(validated[ATTR_TEXT], language)
+    for key, text in shown.items():
+        if text != data[key]:
+            data[key] = text
+    return validated
 
 
 async def _async_process(call: ServiceCall) -> ServiceResponse:

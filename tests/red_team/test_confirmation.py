@@ -7,12 +7,16 @@ from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import device_registry as dr
+from homeassistant.helpers import config_validation as cv, device_registry as dr
+from homeassistant.helpers.script import Script
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
+from custom_components.home_agent.languages.phrases import MASK
+from custom_components.home_agent.policy.pins import COMPARED
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
 from tests.house import say, speech
@@ -387,3 +391,98 @@ async def test_another_voice_device(hass: HomeAssistant, witness: Witness, start
     await say(hass, "yes", conversation_id, device_id=garden)
     await say(hass, "yes", conversation_id, device_id=hall, satellite_id="assist_satellite.garden")
     await say(hass, "yes", conversation_id)
+
+
+SAID: dict[str, tuple[str, str]] = {
+    "digits": ("yes {pin}", "en"),
+    "digits alone": ("{pin}", "en"),
+    "spread": ("yes, 7 3 9 1 4 6", "en"),
+    "underscores": ("yes 7_3_9_1_4_6", "en"),
+    "full width": ("yes ７３９１４６", "en"),
+    "words": ("yes, seven three nine one four six", "en"),
+    "words and and": ("yes seven and three and nine and one and four and six", "en"),
+    "tens": ("yes, seventy-three ninety-one forty-six", "en"),
+    "German": ("ja, sieben drei neun eins vier sechs", "de"),
+    "German tens": ("ja, dreiundsiebzig einundneunzig sechsundvierzig", "de"),
+    "Chinese": ("是 七三九一四六", "zh"),
+    "before it is asked for": ("unlock the front door, the code is {pin}", "en"),
+    "in a sentence": ("my number is seven three nine one four six", "en"),
+}
+
+
+@pytest.mark.parametrize("by", ["an action", "a script"])
+@pytest.mark.parametrize("name", SAID)
+async def test_the_event_of_an_action_has_no_pin(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, name: str, by: str
+) -> None:
+    await start(options={"pins": {"unlock": PIN}})
+    witness.may_move.add(DOOR)  # the right PIN opens it
+    conversation_id = await ask(hass, witness, alice)
+    said, language = SAID[name]
+    data = {"text": said.format(pin=PIN), "conversation_id": conversation_id, "language": language}
+    if by == "an action":
+        await hass.services.async_call("home_agent", "process", data, blocking=True, context=alice)
+    else:
+        step = cv.SCRIPT_SCHEMA([{"action": "home_agent.process", "data": data}])
+        await Script(hass, step, "Say", "test").async_run(context=alice)
+    told = [
+        event.data["service_data"]["text"]
+        for event in witness.events
+        if event.event_type == EVENT_CALL_SERVICE and event.data["service"] == "process"
+    ]
+    assert len(told) == 1
+    assert MASK in told[0]
+    assert not any(word in told[0] for word in ("seven", "forty", "sieben", "siebzig", "七", "７", "7", "nine"))
+    for body in (request.raw.decode() for request in witness.server.requests):
+        assert "sevent" not in body
+        assert "dreiundsiebzig" not in body
+
+
+async def test_the_event_of_a_yes_has_no_pin(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    await start(options={"pins": {"unlock": PIN}})
+    witness.may_move.add(DOOR)
+    await ask(hass, witness, alice)
+    data = {"request_id": request_id(witness), "pin": PIN}
+    await hass.services.async_call("home_agent", "confirm", data, blocking=True, context=alice)
+    assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("who", ["a device each", "a person"])
+async def test_wrong_pins_count_for_all_devices_together(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, who: str
+) -> None:
+    await start(options={"pins": {"unlock": PIN}, "throttle_turns": 1000})
+    for number in range(4):
+        device = (
+            {"device_id": f"device {number}"} if who == "a device each" else {"context": Context(user_id=alice.user_id)}
+        )
+        witness.server.plan(tool_call("ha_control", UNLOCK))
+        asked = await say(hass, "let me in", **device)
+        for wrong in range(3):
+            await say(hass, f"yes {100000 + 10 * number + wrong}", asked.conversation_id, **device)
+    witness.server.plan(tool_call("ha_control", UNLOCK))
+    device = {"device_id": "another device"} if who == "a device each" else {"context": Context(user_id=alice.user_id)}
+    asked = await say(hass, "let me in", **device)
+    await say(hass, f"yes {PIN}", asked.conversation_id, **device)
+    assert hass.states.get(DOOR).state == "locked"  # type: ignore[union-attr]
+
+
+FORMS = [
+    "say {}", "say the number {} please", "what is {} plus one", "repeat: {}", "is it {} or not", "_{}_",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_the_mask_tells_of_a_few_numbers_a_day(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, form: str
+) -> None:
+    await start(options={"pins": {"unlock": PIN}})
+    witness.server.respond(lambda body: text("Hm."))
+    shown = 0
+    for number in range(30):
+        tried = str(200000 + number * 1111)
+        await say(hass, form.format(tried), context=Context(user_id=alice.user_id))
+        shown += tried in witness.server.request.body["messages"][-1]["content"]
+    assert shown == COMPARED

@@ -143,6 +143,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
 LOADED: set[str] = set()
 """Codes of the languages whose data was read ahead."""
 
+_LETTERS = re.compile(r"[^\W\d_]+")
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 """What a whole text has to be to be the code of a language: it is a part of names of files."""
 
@@ -167,7 +168,7 @@ async def async_load(hass: HomeAssistant, *languages: str) -> None:
 
 def _load(languages: Iterable[str]) -> None:
     for code in map(code_of, languages):
-        digit_words(code)
+        number_words(code)
         LOADED.add(code)
 
 
@@ -211,6 +212,43 @@ def prompt_words(language: str) -> PromptWords:
 def digit_words(language: str) -> Mapping[str, str]:
     """Return the folded words for zero to nine, in a language and in English, with the digit that each is."""
     return _digit_words(code_of(language))
+
+
+def number_words(language: str) -> Mapping[str, int]:
+    """Return the folded words for numbers, in a language and in English, written together: `thirtyfour`, `zweihundert`.
+
+    They are 0 to 99, the whole hundreds and thousands; a word that stands for a hundred by itself is -100.
+    """
+    return _number_words(code_of(language))
+
+
+@cache
+def _number_words(code: str) -> Mapping[str, int]:
+    words = {} if code == ENGLISH else dict(_number_words(ENGLISH))
+    spelled: dict[int, set[str]] = {}
+    try:
+        engine = RbnfEngine.for_language(code)
+        for number in (*range(10, 100), *range(100, 1000, 100), *range(1000, 10_000, 1000)):
+            forms = engine.format_number(number).text_by_ruleset
+            spelled[number] = {letters(word) for rule, word in forms.items() if rule in _NUMBERS}
+    except ValueError:  # a language without rules of its own
+        spelled = {}
+    for number, listed in spelled.items():
+        words |= dict.fromkeys(listed, number)
+    digits = {letters(word): int(digit) for word, digit in digit_words(code).items()}
+    ones = [word for word, digit in digits.items() if digit == 1]
+    hundreds = {word for word in spelled.get(100, ()) if not any(word.startswith(one) for one in ones)}
+    for number in (2, 3):
+        for word in spelled.get(number * 100, ()):
+            hundreds |= {
+                word.removeprefix(one) for one, digit in digits.items() if digit == number and word.startswith(one)
+            }
+    return words | dict.fromkeys((word for word in hundreds if len(word) > 2), -100) | digits
+
+
+def letters(text: str) -> str:
+    """Return the folded letters of a text, written together."""
+    return "".join(_LETTERS.findall(fold(normalized(text))))
 
 
 @cache

@@ -6,13 +6,14 @@ has not said yes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 import re
+import unicodedata
 
-from ..support.text import MAX_TEXT, fold, is_unspaced, normalized, runs, written_digits
-from .data import ENGLISH, base_of, code_of, data_of, digit_words
+from ..support.text import MAX_TEXT, fold, is_unspaced, runs, written_digits
+from .data import ENGLISH, base_of, code_of, data_of, digit_words, letters, number_words
 
 MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
@@ -20,8 +21,12 @@ MAX_UNDO = 500  # characters; a longer text says something else
 _ASKS = re.compile(r"[?？؟⸮՞\u037e]")
 _GREEK_ASKS = re.compile(r";\s*$")
 _APOSTROPHE = re.compile(r"['’]")
-_PART = re.compile(r"\d+|[\u3400-\u9fff]|[^\W\d\u3400-\u9fff]+")
+_PART = re.compile(r"\d+|[\u3007\u3400-\u9fff]|[^\W\d_\u3007\u3400-\u9fff]+")
 """A number, a word, or a sign that is a word by itself."""
+_SHORT = 2  # digits of a number that "and" joins to another one, as it is written
+_MOST_PARTS = 8  # words of one number below a hundred, or of one whole hundred or thousand
+_MOST_JOINED = 2  # words between two numbers that say nothing: "and the"
+_LONGEST_WORD = 80  # characters of a number in one word
 
 
 class Kind(Enum):
@@ -44,7 +49,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digits:
-    """A number in a text, or one spoken digit."""
+    """A number in a text, written or spoken."""
 
     begin: int
     end: int
@@ -95,18 +100,86 @@ def mask_digits(text: str, language: str, *, at_least: int) -> str:
 
 
 def digit_runs(text: str, language: str) -> Iterator[list[Digits]]:
-    """Yield the runs of neighbouring numbers and number words."""
-    spoken = digit_words(language)
+    """Yield the runs of neighbouring numbers, written in digits of any script or in words of the language or English.
+
+    A number in words may be of several ("twelve hundred thirty-four"), or of one ("zwölfhundertvierunddreißig"); words like
+    "and" between two numbers do not count.
+    """
+    words, joins = number_words(language), _joins(code_of(language))
+    parts = [*_PART.finditer(text)]
+    keys = [" " if match[0].isdigit() else letters(match[0]) for match in parts]
     run: list[Digits] = []
-    for match in _PART.finditer(text):
-        word = match[0]
-        if value := written_digits(word) or spoken.get(fold(normalized(word)).replace("_", "")):
-            run.append(Digits(begin=match.start(), end=match.end(), value=value))
-        elif run:
+    place = joined = 0
+    was_spoken = True
+    while place < len(parts):
+        count, values = _number_at(parts, keys, place, words)
+        if count:
+            first, last = parts[place], parts[place + count - 1]
+            spoken = keys[place] != " "
+            if run and joined and not (spoken and was_spoken) and max(len(run[-1].value), len(values[0])) > _SHORT:
+                yield run
+                run = []
+            for value in values:
+                _extend(run, Digits(begin=first.start(), end=last.end(), value=value), spoken=spoken and was_spoken)
+            was_spoken = spoken
+            place, joined = place + count, 0
+            continue
+        joined += 1
+        if run and (keys[place] not in joins or joined > _MOST_JOINED):
             yield run
             run = []
+        place += 1
     if run:
         yield run
+
+
+def _number_at(
+    parts: Sequence[re.Match[str]], keys: Sequence[str], place: int, words: Mapping[str, int]
+) -> tuple[int, list[str]]:
+    """Return how many words from here on are a number, and its value; of one word that is put together, its parts'."""
+    if keys[place] == " ":
+        return 1, [written_digits(parts[place][0])]
+    for count in range(min(_MOST_PARTS, len(parts) - place), 0, -1):
+        if (number := words.get("".join(keys[place : place + count]))) is not None:
+            if 0 < number < 100 and place + count < len(parts) and words.get(keys[place + count]) == -100:
+                return count + 1, [str(number * 100)]
+            return count, [str(number)]
+    if (sign := unicodedata.numeric(keys[place], -1) if len(keys[place]) == 1 else -1) in range(11):
+        return 1, [str(int(sign))]  # of any script, whatever is spoken
+    left, found = keys[place][:_LONGEST_WORD], list[str]()
+    while left:
+        piece = next((left[:size] for size in range(len(left), 1, -1) if left[:size] in words), "")
+        if not piece:
+            return 0, []
+        found.append(str(words[piece]))
+        left = left[len(piece) :]
+    return (1, found) if found else (0, [])
+
+
+def _extend(run: list[Digits], number: Digits, *, spoken: bool) -> None:
+    """Add a number to a run: in words, what follows a whole thousand or hundred belongs to it, a hundred to what it counts."""
+    value = int(number.value) if len(number.value) < 5 else 10_000
+    before = int(run[-1].value) if spoken and run and len(run[-1].value) < 5 else 0
+    total = 0
+    if value < 0:
+        total = before * 100 if 0 < before < 100 else before + 100
+    elif (before >= 1000 and before % 1000 == 0 and value < 1000) or (
+        before >= 100 and before % 100 == 0 and value < 100
+    ):
+        total = before + value
+    if total and before:
+        run[-1] = replace(run[-1], end=number.end, value=str(total))
+    else:
+        run.append(
+            replace(number, value=str(total or value) if value < 10_000 and spoken else number.value.lstrip("-"))
+        )
+
+
+@cache
+def _joins(code: str) -> frozenset[str]:
+    """Return folded words that may stand between two numbers."""
+    listed = (data_of(name) for name in (ENGLISH, code))
+    return frozenset(fold(word) for data in listed for word in (*data.pin_words, *data.claims.joins))
 
 
 def asks_to_undo(text: str, language: str) -> bool:

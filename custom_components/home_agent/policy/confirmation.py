@@ -299,6 +299,13 @@ class Confirmations:
             self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
         return text, None
 
+    def without_pin(self, text: str, language: str) -> str:
+        """Return what was said without the digits that could be a PIN, by their number and not by their value."""
+        if not self.pins.are_set:
+            return text
+        is_answer = bool(read_answer(text, language, with_pin=True).digits)
+        return mask_digits(text, language, at_least=1 if is_answer else MIN_DIGITS)
+
     def _one_thing(self, confirmation: Confirmation) -> tuple[str, str]:
         """Return what a yes may repeat: what is done and the name of what it is done to; nothing where it is more than one."""
         reasons = {reason for call in confirmation.calls for reason in call.reasons}
@@ -316,7 +323,7 @@ class Confirmations:
     @callback
     def accepts_pin(self, confirmation: Confirmation, given: str) -> bool:
         """Return whether a PIN is right; the last wrong one ends the question."""
-        if self.pins.accepts(confirmation.asked, self.pin_for(confirmation), given):
+        if self.pins.accepts(confirmation.turn.context.user_id, self.pin_for(confirmation), given):
             return True
         confirmation.tries_left -= 1
         if self.locks_out(confirmation):
@@ -328,4 +335,4 @@ class Confirmations:
 
     def locks_out(self, confirmation: Confirmation) -> bool:
         """Return whether whoever asked got too many PINs wrong lately; no PIN is right then."""
-        return self.pins.locks_out(confirmation.asked)
+        return self.pins.locks_out(confirmation.turn.context.user_id)  # all devices where nobody is known are one

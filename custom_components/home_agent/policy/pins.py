@@ -1,5 +1,7 @@
 """The owner's PINs: which yes takes one, and which digits of other words are taken out before anybody hears them.
 
+Besides: how many codes of locks and alarms may be tried by tool calls.
+
 A mask that appears only for a PIN would tell which one it is to whoever tries numbers, so only a few are compared. While
 there are more, every number as long as a PIN is masked, whichever it is.
 """
@@ -14,15 +16,60 @@ from secrets import token_bytes
 from homeassistant.util import dt as dt_util
 
 from ..languages.phrases import MASK, Digits, digit_runs
+from ..support.masking import CODE
 
-COMPARED = 5
-"""Numbers that are no PIN, of which it is shown that they are none, within `WINDOW`."""
+COMPARED = 10
+"""Different numbers that are no PIN, of which it is shown that they are none, within `WINDOW`; all of the home together."""
 MOST = 100
 """Numbers as long as a PIN in one run of digits: a longer run is masked whatever is in it."""
-WINDOW = timedelta(minutes=10)
+WINDOW = timedelta(days=1)
 WRONG = 9
 """PINs that one person may get wrong within `LOCKED`: each question allows a few, and there is no end of questions."""
 LOCKED = timedelta(hours=1)
+WRONG_IN_ALL = 27
+"""PINs that may be wrong within `LOCKED_IN_ALL`, whoever gave them."""
+LOCKED_IN_ALL = timedelta(days=1)
+
+
+CODES = 5
+"""Different codes that tool calls may hand to locks, alarms and whatever else takes one, within `CODES_WINDOW`."""
+CODES_WINDOW = timedelta(days=1)
+_MAX_DEPTH = 6
+
+
+class CodeTries:
+    """Codes that tool calls have handed on, whoever asked, right or wrong: an alarm need not say which it was."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._key = token_bytes(16)
+        self._tried: dict[bytes, datetime] = {}
+
+    def allow(self, codes: Iterable[str], *, note: bool = False) -> bool:
+        """Return whether these may be tried now; with `note` they are, and count from now on. One that was tried counts once."""
+        now = dt_util.utcnow()
+        self._tried = {code: when for code, when in self._tried.items() if when > now - CODES_WINDOW}
+        new = {hmac.digest(self._key, code.encode(errors="replace"), "sha256") for code in codes} - self._tried.keys()
+        if len(self._tried) + len(new) > CODES:
+            return False
+        if note:
+            self._tried |= dict.fromkeys(new, now)
+        return True
+
+
+def codes_in(value: object, name: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield the codes among arguments, however deep; `name` is that of the argument."""
+    match value:
+        case Mapping() if depth < _MAX_DEPTH:
+            for key, item in value.items():
+                yield from codes_in(item, name if CODE.fullmatch(name) else str(key).strip(), depth + 1)
+        case list() | tuple() if depth < _MAX_DEPTH:
+            for item in value:
+                yield from codes_in(item, name, depth + 1)
+        case None | bool():
+            return
+        case _ if CODE.fullmatch(name) and (text := str(value).strip()):
+            yield text
 
 
 class Pins:
@@ -36,7 +83,8 @@ class Pins:
         secrets = frozenset(said)  # a yes to several things has several
         self.are_set = bool(secrets)
         self._lengths = frozenset(map(len, secrets))
-        self._compared: deque[datetime] = deque()
+        self._shown: dict[bytes, datetime] = {}
+        self._all_wrong: deque[datetime] = deque(maxlen=WRONG_IN_ALL)
         self._wrong: defaultdict[Hashable, deque[datetime]] = defaultdict(lambda: deque(maxlen=WRONG))
         self._key = token_bytes(16)
         self._secrets = frozenset(map(self._digest, secrets))
@@ -52,12 +100,15 @@ class Pins:
         if hmac.compare_digest(self._digest(needed), self._digest(given)):
             return True
         self._wrong[who].append(dt_util.utcnow())
+        self._all_wrong.append(dt_util.utcnow())
         return False
 
     def locks_out(self, who: Hashable) -> bool:
-        """Return whether somebody got too many wrong lately."""
-        wrong = self._wrong.get(who)
-        return wrong is not None and len(wrong) == WRONG and wrong[0] > dt_util.utcnow() - LOCKED
+        """Return whether somebody got too many wrong lately, or all together did."""
+        now, wrong = dt_util.utcnow(), self._wrong.get(who)
+        if len(self._all_wrong) == WRONG_IN_ALL and self._all_wrong[0] > now - LOCKED_IN_ALL:
+            return True
+        return wrong is not None and len(wrong) == WRONG and wrong[0] > now - LOCKED
 
     def _digest(self, pin: str) -> bytes:
         """Return something of one length for every PIN: the time of a comparison shall not tell how long it is."""
@@ -76,7 +127,7 @@ class Pins:
                 others.update(numbers)
             if len(others) > COMPARED:
                 break  # all of them are masked
-        if not self._may_tell(len(others)):
+        if not self._may_tell(others):
             hidden = set(range(len(runs)))
         pieces, end = [], 0
         for index in sorted(hidden):
@@ -94,13 +145,15 @@ class Pins:
         """Return whether there are PINs among numbers; it takes as long whichever they are."""
         return not self._secrets.isdisjoint({self._digest(number) for number in numbers})
 
-    def _may_tell(self, count: int) -> bool:
-        """Return whether so many more numbers may be shown to be no PIN now."""
+    def _may_tell(self, numbers: Iterable[str]) -> bool:
+        """Return whether these numbers may be shown to be no PIN now; one that was shown tells nothing new."""
         now = dt_util.utcnow()
-        while self._compared and self._compared[0] <= now - WINDOW:
-            self._compared.popleft()
-        self._compared.extend([now] * min(count, COMPARED + 1))
-        return count == 0 or len(self._compared) <= COMPARED
+        self._shown = {number: when for number, when in self._shown.items() if when > now - WINDOW}
+        new = {self._digest(number) for number in numbers} - self._shown.keys()
+        if new and len(self._shown) + len(new) > COMPARED:
+            return False
+        self._shown |= dict.fromkeys(new, now)
+        return True
 
 
 def _parts(run: Sequence[Digits], longest: int) -> Iterator[str]:
