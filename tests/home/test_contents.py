@@ -53,6 +53,14 @@ def started(hass: HomeAssistant, entity_id: str, **data: Any) -> Judgement:
         ({"action": "cover.close_cover", "target": {"entity_id": "{{ any }}"}}, ()),
         ({**UNLOCKING, "enabled": False}, ()),
         ({"event": "anything"}, ()),
+        (
+            {"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "1234"}},
+            (),
+        ),
+        (
+            {"action": "lock.lock", "target": {"entity_id": "lock.a"}, "data": {"code": "{{ code }}"}},
+            (UNLOCK,),
+        ),
         ({"delay": 1}, ()),
         ({"action": "script.unknown"}, ()),
         ({"action": "scene.turn_on", "target": {"entity_id": "scene.unknown"}}, ()),

@@ -255,7 +255,11 @@ def _resolved(hass: HomeAssistant, written: WrittenCall, known: frozenset[str]) 
     if written.any_target or not written.variables <= known:
         domains = [*_judged_domains()] if takes_any else [written.domain]
         entity_ids |= dict.fromkeys(hass.states.async_entity_ids(domains))
-    data = {key: value.template if isinstance(value, Template) else value for key, value in written.data.items()}
+    data = {
+        key: value.template if isinstance(value, Template) else value
+        for key, value in written.data.items()
+        if key != "code" or isinstance(value, Template)  # one that is written there is no try
+    }
     found = tuple(entity_ids)
     if written.service == UNFORESEEN:
         if not written.hub:

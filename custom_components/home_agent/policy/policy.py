@@ -39,11 +39,13 @@ from ..support.const import (
     LOGGER,
 )
 from ..support.errors import HomeAgentError, ToolError, ToolPermissionError, ToolRefusal, where_of
+from ..support.masking import SECRET
 from ..turn import events
 from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import ToolCallRecord, Turn
 from .audit import masked, masked_result
 from .confirmation import TIMEOUT, Call, Confirmations, NobodyConfirms
+from .pins import CodeTries, codes_in
 from .tool import HomeAgentTool
 from .write import DEFAULT_SECONDS, Journal, Writes
 
@@ -57,6 +59,7 @@ UNKNOWN = "unknown_tool"
 """What a tool that does not exist is called in the log and in events."""
 MAX_NAME = 64  # characters of a tool that does not exist, when a model is told so
 NOT_ALLOWED = "The user is not allowed to do this."
+TOO_MANY_CODES = "Too many different codes were tried lately; no other one is accepted today. Nothing was done. Do not try again: tell the user."
 
 type OfferedTools = Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]]
 """Returns the tools of the profile of a turn, as they are now."""
@@ -71,7 +74,7 @@ class ToolArgumentsError(ToolRefusal):
 
 
 class ToolLimitError(ToolRefusal):
-    """More calls than one request may make."""
+    """More calls than one request may make, or more codes than may be tried."""
 
 
 LISTED = "always_ask"
@@ -194,6 +197,7 @@ class Policy:
         self.confirmations = confirmations or Confirmations(hass)
         self.writes = writes or Writes()
         self.offered = offered or _nothing
+        self._codes = CodeTries()
 
     def authorize(self, turn: Turn, plan: Plan, call: Call | None = None) -> None:
         """Raise `ToolError` unless everything in the plan may happen now, for this user.
@@ -275,6 +279,8 @@ class Policy:
         if isinstance(tool_input.tool_args, BrokenArguments):
             raise ToolArgumentsError(BROKEN_ARGUMENTS)
         args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
+        if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):
+            self._refuse_codes(args, plan, note=True)
         if plan.outside:  # before it runs: the words of an error come from outside as well
             turn.record.taints.add(tool.name)
         return await self.writes.async_run(self._hass, turn, tool, args, plan)
@@ -287,6 +293,8 @@ class Policy:
         plan = await tool.plan(self._hass, args, turn)
         await async_check_permission(self._hass, turn.user, plan)
         decision = self._decide(turn, tool, plan)
+        if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):
+            self._refuse_codes(args, plan)
         if confirmed is None:
             if decision.action is Verdict.ASK:
                 call = Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place)
@@ -294,6 +302,12 @@ class Policy:
         elif plan != confirmed:
             raise ToolError("confirmation_changed")
         return args, plan
+
+    def _refuse_codes(self, args: Mapping[str, Any], plan: Plan, *, note: bool = False) -> None:
+        """Raise `ToolLimitError` where a call hands on more codes than may be tried; with `note` they count as tried."""
+        given = [args, *(effect.data for effect in plan.effects)]
+        if not self._codes.allow({*codes_in(given)}, note=note):
+            raise ToolLimitError(TOO_MANY_CODES)
 
     def _decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do."""

@@ -37,9 +37,12 @@ def _arm_mode(_subject: Subject, given: dict[str, object]) -> dict[str, object]:
     return exchanged(given, "mode", "command", mode)
 
 
-def _disarms(state: State | None, service: str, _data: Mapping[str, Any]) -> str | None:
-    """Return the reason where it takes protection away: it disarms, silences an alarm, or leaves less that is watched."""
-    if service in _DISARMING:
+def _disarms(state: State | None, service: str, data: Mapping[str, Any]) -> str | None:
+    """Return the reason where it takes protection away: it disarms, silences an alarm, or leaves less that is watched.
+
+    A code that is given is a try: whether an alarm takes it for arming tells whether it would disarm.
+    """
+    if service in _DISARMING or data.get("code"):
         return DISARM
     if state is None or (service != "turn_on" and not service.startswith("alarm_arm_")):
         return None
@@ -101,7 +104,7 @@ DOMAINS = {
             "open": at("open", "unlocked", under_way=("unlocking", "opening")),
         },
         back={"locked": "lock", "unlocked": "unlock"},
-        sensitive=lambda _state, service, _data: UNLOCK if service in _UNLOCKING else None,
+        sensitive=lambda _state, service, data: UNLOCK if service in _UNLOCKING or data.get("code") else None,
     ),
     "siren": Domain(
         actions={
