@@ -40,6 +40,7 @@ async def vault(hass: HomeAssistant, witness: Witness) -> None:
                 "action": "alarm_control_panel.alarm_arm_away",
                 "target": {"entity_id": VAULT},
                 "data": {"code": "{{ code | default(digits) }}"},
+                "continue_on_error": True,
             }
         ],
     }
