@@ -73,6 +73,46 @@ async def test_a_room_is_known_in_every_form(hass: HomeAssistant, code: str, sai
     assert any("kitchen" in others for _, _, others in language.rooms([fold(word) for word in words(said)]))
 
 
+@pytest.mark.parametrize(("home", "known"), [("de", True), ("en", False)])
+async def test_names_of_the_language_of_the_home_are_known_however_short(
+    hass: HomeAssistant, home: str, known: bool
+) -> None:
+    languages = Languages(hass)
+    hass.config.language = home
+    english = await languages.async_get("en")
+    assert ("flur" in english.places["hallway"]) is known  # in another home a short word means something else
+    assert "korridor" in english.places["hallway"]
+    hass.config.language = "de"  # the setting can be changed while we run
+    assert "flur" in (await languages.async_get("en")).places["hallway"]
+
+
+async def test_a_thing_is_known_by_what_tells_it_from_others(hass: HomeAssistant) -> None:
+    hass.config.language = "fr"
+    language = await Languages(hass).async_get("en")
+    assert "cafe" in language.things["coffee machine"]
+    assert "machine" not in language.things["dishwasher"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "thing"),
+    [("nb", "oppvaskmaskinen", "dishwasher"), ("sv", "diskmaskinen", "dishwasher"), ("ko", "세탁기를", "washer")],
+)
+async def test_a_thing_is_known_in_every_form(hass: HomeAssistant, code: str, said: str, thing: str) -> None:
+    language = await Languages(hass).async_get(code)
+    assert any(thing in others for _, _, others in language.other_names([fold(words(said)[0])]))
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "inside"),
+    [("zh-Hans", "关掉地下室的灯", ["地下室"]), ("ja", "キッチンの食洗機を動かして", ["キッチン", "食洗機"])],
+)
+async def test_rooms_and_things_inside_a_run_without_spaces(
+    hass: HomeAssistant, code: str, said: str, inside: list[str]
+) -> None:
+    language = await Languages(hass).async_get(code)
+    assert list(language.named_inside(fold(said))) == [fold(name) for name in inside]
+
+
 async def test_words_for_kinds_inside_a_run_without_spaces(hass: HomeAssistant) -> None:
     language = await Languages(hass).async_get("zh-Hans")
     assert any("light" in kinds for _, kinds in language.inside("打开厨房的灯"))

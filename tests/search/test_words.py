@@ -10,6 +10,8 @@ from custom_components.home_agent.support.text import MAX_TEXT, MAX_WORD, fold, 
     [
         pytest.param("Küchenlicht AN!", ["küchenlicht", "an"], id="case and marks"),
         pytest.param("l'entrée", ["l", "entrée"], id="elision"),
+        pytest.param("dell'ufficio, nell’angolo", ["dell", "ufficio", "nell", "angolo"], id="Italian elision"),
+        pytest.param("they'll all'", ["theyll", "all"], id="no elision"),
         pytest.param("зв'язок", ["звязок"], id="an apostrophe that parts no words"),
         pytest.param("the kid’s room", ["the", "kids", "room"], id="genitive"),
         pytest.param("TV-Gerät_2", ["tv", "gerät", "2"], id="hyphen and underscore"),

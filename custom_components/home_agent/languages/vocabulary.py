@@ -5,7 +5,7 @@ classes, states and attributes, and the sentences that Home Assistant understand
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -142,6 +142,14 @@ class Language:
                     yield start, length, others
             for length, name in self.thing_forms.starting(spoken, start):
                 yield start, length, self.things[name]
+            for name in self._near_thing(spoken[start]):
+                yield start, 1, self.things[name]
+
+    def _near_thing(self, said: str) -> list[str]:
+        """Return the thing that a word is another form of: "oppvaskmaskinen" of "oppvaskmaskin"."""
+        if said in self.things or len(said) <= _TELLING:
+            return []
+        return [name for name in self._things_by_start.get(said[:3], ()) if likeness(name, said) >= _FORM][:1]
 
     def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
         """Yield the kinds named by several words of a text: first word, how many, kinds."""
@@ -164,6 +172,16 @@ class Language:
                     start = end - 1
                     break
             start += 1
+
+    def named_inside(self, run: str) -> Iterator[str]:
+        """Yield the rooms and things inside a folded run of a script without spaces, the longest at each place."""
+        start = 0
+        while start < len(run):
+            ends = range(min(len(run), start + self._longest_name), start, -1)
+            end = next((end for end in ends if run[start:end] in self.places or run[start:end] in self.things), start)
+            if end > start:
+                yield run[start:end]
+            start = max(end, start + 1)
 
     def has_everything(self, spoken: list[str]) -> bool:
         """Return whether one of the folded words means all of something."""
@@ -215,6 +233,18 @@ class Language:
         return table
 
     @cached_property
+    def _things_by_start(self) -> Mapping[str, list[str]]:
+        table: dict[str, list[str]] = {}
+        for name in sorted(self.things):
+            if len(name) > _TELLING and " " not in name and not is_unspaced(name):
+                table.setdefault(name[:3], []).append(name)
+        return table
+
+    @cached_property
+    def _longest_name(self) -> int:
+        return max((len(name) for name in (*self.places, *self.things)), default=1)
+
+    @cached_property
     def _long_nouns(self) -> Mapping[str, list[str]]:
         table: dict[str, list[str]] = {}
         for word in self.nouns:
@@ -232,21 +262,23 @@ class Languages:
     def __init__(self, hass: HomeAssistant) -> None:
         """Start with none."""
         self._hass = hass
-        self._loaded: OrderedDict[str, Language] = OrderedDict()
+        self._loaded: OrderedDict[tuple[str, str], Language] = OrderedDict()
+        """By code, and the code of the language that the home is set to: its rooms and things are named in that."""
         self._lock = asyncio.Lock()
 
     async def async_get(self, code: str) -> Language:
         """Return a language by its code (`de`, `pt-BR`); an unknown one has English words. Never raises."""
-        if (language := self._loaded.get(code)) is None:
+        key = code, base_of(self._hass.config.language)
+        if (language := self._loaded.get(key)) is None:
             async with self._lock:
-                if (language := self._loaded.get(code)) is None:
-                    language = self._loaded[code] = await self._async_load(code)
+                if (language := self._loaded.get(key)) is None:
+                    language = self._loaded[key] = await self._async_load(*key)
                 while len(self._loaded) > MAX_LANGUAGES:
                     self._loaded.popitem(last=False)
-        self._loaded.move_to_end(code)
+        self._loaded.move_to_end(key)
         return language
 
-    async def _async_load(self, code: str) -> Language:
+    async def _async_load(self, code: str, home: str) -> Language:
         translated: dict[str, str] = {}
         try:
             async with asyncio.timeout(LOAD_TIMEOUT):
@@ -254,11 +286,14 @@ class Languages:
                     translated |= await async_get_translations(self._hass, code, category, DOMAINS)
         except HomeAssistantError, TimeoutError, OSError:
             translated = {}  # the sentences and the table are enough
-        return await self._hass.async_add_executor_job(language_of, code, translated)
+        return await self._hass.async_add_executor_job(language_of, code, translated, home)
 
 
-def language_of(code: str, translated: Mapping[str, str]) -> Language:
-    """Return a language from its data, its sentences and Home Assistant's translations. Reads files."""
+def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -> Language:
+    """Return a language from its data, its sentences and Home Assistant's translations. Reads files.
+
+    `home` is the code, without a region, of the language that the home is set to.
+    """
     base = base_of(code)
     own, everywhere = data_of(base), all_data()
     sentences = _sentences(code)
@@ -293,10 +328,15 @@ def language_of(code: str, translated: Mapping[str, str]) -> Language:
         for word, kind in _rows(everywhere[ENGLISH].synonyms):
             if word not in nouns | sentences.fillers:
                 _raise(kinds, word, {kind: _FALLBACK})
-    places = _other_names(base, {code: data.rooms for code, data in everywhere.items()})
+    places = _other_names(base, home, {code: data.rooms for code, data in everywhere.items()})
+    tables = {code: data.things for code, data in everywhere.items()}
+    for spoken_here in {ENGLISH, base, home} & tables.keys():
+        tables[spoken_here] = _with_telling(tables[spoken_here])
     things = {
-        name: frozenset(other for other in others if " " not in other and len(other) >= _LONG_ENOUGH)
-        for name, others in _other_names(base, {code: data.things for code, data in everywhere.items()}).items()
+        name: frozenset(
+            other for other in others if " " not in other and (len(other) >= _LONG_ENOUGH or is_unspaced(other))
+        )
+        for name, others in _other_names(base, home, tables).items()
     }
     return Language(
         code=code,
@@ -354,20 +394,30 @@ def _raise(kinds: dict[str, dict[str, float]], word: str, more: Kinds) -> None:
         known[kind] = max(known.get(kind, 0.0), weight)
 
 
-def _other_names(base: str, tables: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, frozenset[str]]:
+def _other_names(base: str, home: str, tables: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, frozenset[str]]:
     """Return what else rooms or things are called, by each of their names in a language.
 
-    Devices keep the English names that they were sold with in homes where no one speaks English, and one person says
-    "lounge" where the other says "living room".
+    Devices keep the English names that they were sold with in homes where no one speaks English, one person says "lounge"
+    where the other says "living room", and a guest asks in a language that nothing in the home is named in.
     """
     own = base if tables.get(base) else ENGLISH
     found: dict[str, frozenset[str]] = {}
     for key in tables[ENGLISH]:
         names = {code: set(_phrases(table.get(key, ()))) for code, table in tables.items()}
-        far = {name for listed in names.values() for name in listed if len(name) >= _FAR}
+        far = {name for listed in names.values() for name in listed if len(name) >= _FAR or is_unspaced(name)}
         for name in names[own]:
-            found[name] = found.get(name, frozenset()) | names[own] | names[ENGLISH] | far
+            found[name] = found.get(name, frozenset()) | names[own] | names[ENGLISH] | names.get(home, set()) | far
     return found
+
+
+def _with_telling(table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return things with the words that tell the usual name of each from the others: "coffee" of "coffee machine"."""
+    usual = {
+        key: [word for word in phrase_of(names[0]).split() if len(word) >= _TELLING] for key, names in table.items()
+    }
+    often = Counter(word for words in usual.values() for word in words)
+    telling = {key: [word for word in words if often[word] == 1] or words for key, words in usual.items()}
+    return {key: [*names, *telling[key]] for key, names in table.items()}
 
 
 def _rows(table: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import re
+import unicodedata
 
 from ..languages.vocabulary import Kinds, Language
 from ..support.text import fold, is_unspaced, normalized, pieces, runs
@@ -146,13 +147,18 @@ class _Reader:
     def _unspaced(self, run: str) -> Iterator[Spoken]:
         """Yield the words for kinds inside a run without spaces, and its pairs of characters."""
         known: set[str] = set()
-        for word, kinds in self.language.inside(run):
+        folded = fold(run)
+        for word, kinds in self.language.inside(folded):
             item = Spoken(word, word, kinds=kinds, is_noun=word in self.language.nouns)
             self._add_synonyms(item)
             known.add(word)
             yield item
+        for name in self.language.named_inside(folded):
+            if name not in known:
+                known.add(name)
+                yield Spoken(name, name, self.lexicon.alike(name))
         for piece in pieces(run):
-            if piece not in known:
+            if fold(piece) not in known:
                 yield Spoken(piece, fold(piece), self.lexicon.alike(piece))
 
     def _add_synonyms(self, item: Spoken) -> None:
@@ -193,13 +199,16 @@ class _Reader:
         """Let the word for a room stand for its other names in this home, and return those: "lounge", "living room"."""
         rooms: set[tuple[int, ...]] = set()
         folded = [item.folded for item in spoken]  # "Küchenlicht" taken apart
-        for start, length, others in self.language.rooms(folded):
+        said = list(self.language.rooms(folded))
+        for start, length, others in said:
+            if any(length < more and begin <= start and start + length <= begin + more for begin, more, _ in said):
+                continue  # a "quarto das crianças" is no "quarto"
             telling = self._telling(folded[start : start + length])
             for item in spoken:
                 if item.folded == telling:
                     found = dict(item.alike)
                     for name in others:
-                        words = name.split()
+                        words = _parts(name)
                         numbers = tuple(number for word in words if (number := self.lexicon.find(word)) is not None)
                         if len(numbers) == len(words):
                             number = numbers[words.index(self._telling(words))]
@@ -216,7 +225,8 @@ class _Reader:
         """Let the word for a thing stand for its other names in this home: "dishes" for "dishwasher"."""
         for start, length, others in self.language.other_names([item.folded for item in spoken]):
             item = max(spoken[start : start + length], key=lambda part: len(part.folded))
-            known = (number for name in others if (number := self.lexicon.find(name)) is not None)
+            parts = (part for name in others for part in _parts(name))
+            known = (number for part in parts if (number := self.lexicon.find(part)) is not None)
             more = {number: _THING for number in known if item.alike.get(number, 0.0) < _THING}
             if more:
                 item.alike, item.factor = {**item.alike, **more}, max(item.factor, 1.0)
@@ -229,6 +239,13 @@ class _Reader:
                 item.factor = _MEASURED
                 item.alike = self.lexicon.alike(item.word)
                 item.kinds = {kind: _MEASURED * sure for kind, sure in item.kinds.items()}
+
+
+def _parts(name: str) -> list[str]:
+    """Return the folded words of a folded name as the home's are indexed: pairs of characters where there are no spaces."""
+    if name.isascii() or not is_unspaced(name):
+        return name.split()
+    return [fold(piece) for piece in pieces(unicodedata.normalize("NFC", name))]
 
 
 def _is_measured(kind: str) -> bool:

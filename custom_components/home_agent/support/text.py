@@ -22,7 +22,7 @@ _PICTURES = "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U00
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+|[{_PICTURES}]")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_ELISION = re.compile(r"\b([a-zà-ɏ]{1,2})['’`´](?=\w{3})")
+_ELISION = re.compile(r"\b([a-zà-ɏ]{1,2}|(?:d|n|s|qu)?[aeu]ll)['’`´](?=\w{3})")
 _APOSTROPHE = re.compile(r"(?<=\w)['’`´](?=\w)")
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 _ENGLISH_S = re.compile(r"(?<=[a-z]{2})['’]s\b")
