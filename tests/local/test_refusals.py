@@ -157,6 +157,62 @@ async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentenc
         assert result.response.error_code is NO_TARGET
 
 
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("de", "warum ist der himmel blau"),  # a name "warum ist" in an area "himmel blau", to a recogniser
+        ("de", "Wie blau ist der Himmel?"),
+        ("de", "Und im Bedroom?"),
+        ("de", "Schließ alle Türen ab"),
+        ("en", "is it on?"),
+        ("en", "lock all the doors"),
+        ("fr", "le ciel est-il bleu"),
+        ("es", "¿está azul el cielo?"),
+        ("nl", "waarom is de lucht blauw"),
+        ("pl", "czy niebo jest niebieskie?"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_what_is_hardly_a_name_is_not_said_to_be_missing(
+    hass: HomeAssistant, language: str, sentence: str
+) -> None:
+    result = await say(hass, sentence, language=language)
+    assert result.response.error_code is NOT_UNDERSTOOD
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "named"),
+    [
+        ("de", "schalte den Himmel ein", "Himmel"),
+        ("de", "Wie warm ist es im Keller?", "Keller"),
+        ("nl", "doe de hemel aan", "hemel"),
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, sentence: str, named: str) -> None:
+    result = await say(hass, sentence, language=language)
+    assert named in speech(result)
+    assert result.response.error_code is NO_TARGET
+
+
+@pytest.mark.parametrize(
+    ("language", "answer"),
+    [
+        ("fr", "Désolé, je n'ai pas compris (“Allumer Bed Light”)"),
+        ("it", "Mi dispiace, non ho capito (“Attiva Bed Light”)"),
+        ("nl", "Sorry, ik snap het niet (“Bed Light aanzetten”)"),
+        ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
+    ],
+)
+@pytest.mark.usefixtures("home_agent")
+async def test_what_would_help_is_an_example_in_words_of_home_assistant(
+    hass: HomeAssistant, limited: MakeContext, language: str, answer: str
+) -> None:
+    assert speech(await say(hass, "qwertz", language=language)) == answer
+    blind = speech(await say(hass, "qwertz", language=language, context=limited(read=False)))
+    assert "Bed Light" not in blind
+
+
 async def test_profile_without_its_model_points_to_its_settings(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"llm": "none"})
     assert "Select one in its settings" in speech(await say(hass, "tell me a joke"))

@@ -151,6 +151,16 @@ class Language:
             return []
         return [name for name in self._things_by_start.get(said[:3], ()) if likeness(name, said) >= _FORM][:1]
 
+    def names_thing(self, spoken: list[str]) -> bool:
+        """Return whether one of the folded words, or several, names what a home has: a kind, a room or a thing."""
+        return (
+            any(self.is_noun(word) for word in spoken)
+            or any(word for run in spoken if is_unspaced(run) for word, _ in self.inside(run))
+            or any(name for run in spoken if is_unspaced(run) for name in self.named_inside(run))
+            or next(self.rooms(spoken), None) is not None
+            or next(self.other_names(spoken), None) is not None
+        )
+
     def phrases(self, spoken: list[str]) -> Iterator[tuple[int, int, Kinds]]:
         """Yield the kinds named by several words of a text: first word, how many, kinds."""
         for length in range(2, self._longest + 1):

@@ -10,17 +10,20 @@ from hassil.recognize import MISSING_ENTITY, RecognizeResult
 from home_assistant_intents import ErrorKey
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
+from homeassistant.components.light import DOMAIN as LIGHT_DOMAIN
+from homeassistant.const import SERVICE_TURN_ON
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 from homeassistant.helpers.template import Template
 
-from ..home.exposure import is_shared
-from ..languages.data import data_of
+from ..home.exposure import is_exposed, is_shared
 from ..languages.phrases import is_remark
-from ..policy.intents import Mismatch
+from ..languages.vocabulary import Languages
+from ..policy.intents import QUESTIONS, Mismatch
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
-from ..support.localize import async_has_text, async_text
+from ..support.localize import async_has_text, async_own_text, async_text
+from ..support.text import fold, runs
 from ..turn.turn import Turn
 from .intent_policy import Sentence
 
@@ -96,15 +99,37 @@ async def async_explain(sentence: Sentence, nearest: Nearest) -> intent.IntentRe
     if nearest.known:
         speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
-    unknown = None if is_remark(turn.text, turn.language) else _unknown(nearest, turn.language)
-    if unknown:
+    if unknown := None if is_remark(turn.text, turn.language) else await _async_unknown(sentence, nearest):
         slot, name = unknown
         own_key, placeholder = _UNKNOWN[slot]
         speech = await _async_say(sentence, "local_unknown_name", (own_key, {placeholder: name}), name=name)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
     key = "local_not_understood_with_model" if _has_model(sentence.hass) else "local_not_understood"
     speech = await _async_say(sentence, key, _NOT_UNDERSTOOD)
+    if not await async_has_text(sentence.hass, turn.language, key) and (example := await _async_example(sentence)):
+        speech = f"{speech} (“{example}”)"
     return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
+
+
+async def _async_example(sentence: Sentence) -> str:
+    """Return a command that would be understood, in Home Assistant's words for turning on a light of this home; "" without any.
+
+    What would help is said in full only where we have a translation.
+    """
+    hass, turn = sentence.hass, sentence.turn
+    path = f"device_automation.action_type.{SERVICE_TURN_ON}"
+    words = await async_own_text(hass, turn.language, "device_automation", LIGHT_DOMAIN, path, translated=True)
+    if words is None:
+        return ""
+    for state in sorted(hass.states.async_all(LIGHT_DOMAIN), key=lambda state: state.name):
+        if is_exposed(hass, state.entity_id, turn.user):
+            example = words.replace("{entity_name}", state.name)
+            said = replace(sentence.user_input, text=example)
+            result = await sentence.agent.async_recognize_intent(said, strict_intents_only=True)
+            if result is None or result.intent.name != intent.INTENT_TURN_ON or result.unmatched_entities:
+                return ""
+            return example
+    return ""
 
 
 async def async_explain_mismatch(sentence: Sentence, mismatch: Mismatch) -> intent.IntentResponse:
@@ -174,18 +199,32 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
     return await async_text(hass, language, key, **placeholders)
 
 
-def _unknown(nearest: Nearest, language: str) -> tuple[str, str] | None:
-    """Return the name that the home does not know, and whether it is an area's, a floor's or a device's."""
+async def _async_unknown(sentence: Sentence, nearest: Nearest) -> tuple[str, str] | None:
+    """Return the name that the home does not know, and whether it is an area's, a floor's or a device's.
+
+    None where it is hardly a name: the recogniser fills its sentences with whatever was said. Where two parts fit nothing, it
+    may have taken the verb for a name, and a question may be about anything: then only what the language has a word for counts,
+    a kind, a room or a thing.
+    """
     if (result := nearest.result) is None or _asks_about_anything(result):
         return None
-    for slot in _UNKNOWN:
-        unmatched = result.unmatched_entities.get(slot)
-        if isinstance(unmatched, UnmatchedTextEntity) and unmatched.text != MISSING_ENTITY:
-            name = unmatched.text.strip()
-            if nearest.hidden:
-                name = name.replace(_nonsense(nearest.hidden), nearest.hidden)
-            return (slot, name) if _is_name(name, result.original_text, language) else None
-    return None
+    texts = {
+        slot: text
+        for slot, unmatched in result.unmatched_entities.items()
+        if isinstance(unmatched, UnmatchedTextEntity) and (text := unmatched.text.strip()) not in ("", MISSING_ENTITY)
+    }
+    if not texts or not texts.keys() <= _UNKNOWN.keys():
+        return None
+    slot = next(slot for slot in _UNKNOWN if slot in texts)
+    name = texts[slot].replace(_nonsense(nearest.hidden), nearest.hidden) if nearest.hidden else texts[slot]
+    language = await Languages(sentence.hass).async_get(sentence.turn.language)
+    said = [[fold(run) for run in runs(text)] for text in (name, *(texts[other] for other in texts if other != slot))]
+    if any(language.has_everything(words) or language.fillers.issuperset(words) for words in said):
+        return None
+    doubtful = len(texts) > 1 or result.intent.name in QUESTIONS
+    if doubtful and not all(language.names_thing(words) for words in said):
+        return None
+    return (slot, name) if _is_name(name, result.original_text) else None
 
 
 def _nonsense(name: str) -> str:
@@ -193,11 +232,9 @@ def _nonsense(name: str) -> str:
     return " ".join(_NONSENSE for _ in name.split())
 
 
-def _is_name(name: str, text: str, language: str) -> bool:
-    """Return whether it can be a name: no short word within the sentence ("the", "all"), and not fillers alone ("is it")."""
-    if _SHORT_WORD.fullmatch(name) and not text.rstrip(" .!?").endswith(name):
-        return False
-    return not set(name.casefold().split()) <= {*data_of(language).fillers}
+def _is_name(name: str, text: str) -> bool:
+    """Return whether it can be a name; a short word within the sentence ("the", "all") is one of the language."""
+    return bool(name) and not (_SHORT_WORD.fullmatch(name) and not text.rstrip(" .!?").endswith(name))
 
 
 def _asks_about_anything(result: RecognizeResult) -> bool:
