@@ -13,7 +13,7 @@ import platform
 import sys
 from typing import Any
 
-from . import claims
+from . import claims, meaning
 from .dataset import AS_IT_IS, Case, Dataset
 from .embedding import Nearest
 from .groups import group_cases
@@ -39,8 +39,8 @@ def arguments() -> argparse.Namespace:
         prog="scripts/eval",
         description="Measures how well requests find what they mean (retrieval), and whether false answers are noticed (claims).",
     )
-    parser.add_argument("what", choices=["retrieval", "claims"])
-    parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for retrieval")
+    parser.add_argument("what", choices=["retrieval", "meaning", "claims"])
+    parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for retrieval and meaning")
     parser.add_argument("--quick", action="store_true", help=f"one home of {QUICK}: shows that it works")
     parser.add_argument("--embedding-url", metavar="URL", help="also ask an OpenAI-compatible endpoint for vectors")
     parser.add_argument("--embedding-model", metavar="NAME", default="text-embedding-3-small")
@@ -48,8 +48,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
     chosen = parser.parse_args()
-    if chosen.what == "retrieval" and chosen.data is None:
-        parser.error("retrieval needs --data")
+    if chosen.what != "claims" and chosen.data is None:
+        parser.error(f"{chosen.what} needs --data")
+    if chosen.what == "meaning" and not chosen.embedding_url:
+        parser.error("meaning needs --embedding-url")
     return chosen
 
 
@@ -131,9 +133,18 @@ def main_claims(chosen: argparse.Namespace) -> None:
         chosen.markdown.write_text(insert(chosen.markdown.read_text(), text, "claims"))
 
 
+async def async_meaning(chosen: argparse.Namespace) -> str:
+    """Return the table of what vectors find for requests that name nothing."""
+    measured = meaning.async_measure(Dataset(chosen.data), chosen.embedding_url, chosen.embedding_model)
+    return meaning.render([asked async for asked in measured])
+
+
 def main() -> None:
     """Measure and report."""
     chosen = arguments()
+    if chosen.what == "meaning":
+        print(f"{chosen.embedding_model}\n\n{asyncio.run(async_meaning(chosen))}")
+        return
     if chosen.what == "claims":
         main_claims(chosen)
         return

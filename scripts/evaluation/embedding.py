@@ -10,6 +10,8 @@ from custom_components.home_agent.search.entity_documents import EntityDocument
 from custom_components.home_agent.settings.search import ENDPOINT, RetrievalSettings
 
 type Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+type Cosines = Callable[[str], Awaitable[Sequence[tuple[str, float]]]]
+"""Text to entity ids with their cosine, nearest first."""
 type Near = Callable[[str, int], Awaitable[Sequence[str]]]
 """Text and limit to entity ids, nearest first."""
 
@@ -34,15 +36,23 @@ class Nearest:
 
     async def async_index(self, hass: HomeAssistant, documents: Iterable[EntityDocument]) -> Near:
         """Embed a home; return who finds what is near in it."""
+        cosines = await self.async_cosines(hass, documents)
+
+        async def async_near(text: str, limit: int) -> Sequence[str]:
+            return [key for key, cosine in (await cosines(text))[:limit] if cosine >= self._threshold]
+
+        return async_near
+
+    async def async_cosines(self, hass: HomeAssistant, documents: Iterable[EntityDocument]) -> Cosines:
+        """Embed a home; return who tells how near all of it is to a text."""
         texts = {document.entity_id: document.text for document in documents}
         ids, vectors = list(texts), await self._async_embed(hass, list(texts.values()))
 
-        async def async_near(text: str, limit: int) -> Sequence[str]:
+        async def async_cosines(text: str) -> Sequence[tuple[str, float]]:
             cosine = vectors @ (await self._async_embed(hass, [text]))[0]
-            order = np.argsort(-cosine)[:limit]
-            return [ids[row] for row in order if cosine[row] >= self._threshold]
+            return [(ids[row], float(cosine[row])) for row in np.argsort(-cosine)]
 
-        return async_near
+        return async_cosines
 
     async def _async_embed(self, hass: HomeAssistant, texts: Sequence[str]) -> Vectors:
         api = EmbeddingsApi(hass, self._settings)

@@ -49,7 +49,7 @@ async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistan
     settings = RetrievalSettings.__dataclass_fields__.keys()
     assert set(fields(form)) == {*BASICS, *(key for section in SECTIONS.values() for key in section)} == set(settings)
     assert shown(form).items() >= {
-        "store": "embedded", "embedding": "lexical", "top_k": 5, "similarity_threshold": 0.7,
+        "store": "embedded", "embedding": "lexical", "top_k": 5, "similarity_threshold": 0.2,
         "chroma_host": "localhost", "chroma_port": 8000, "collection": "home_entities",
         "embedding_model": "text-embedding-3-small", "embedding_keep_alive": "5m", "additional_top_k": 5,
     }.items()  # fmt: skip

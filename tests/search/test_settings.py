@@ -17,7 +17,7 @@ def test_defaults_are_those_of_the_specification() -> None:
     settings = RetrievalSettings()
     assert (settings.chroma_host, settings.chroma_port, settings.collection) == ("localhost", 8000, "home_entities")
     assert (settings.top_k, settings.embedding_model) == (5, "text-embedding-3-small")
-    assert (settings.similarity_threshold, settings.embedding_keep_alive) == (0.7, "5m")
+    assert (settings.similarity_threshold, settings.embedding_keep_alive) == (0.2, "5m")
     assert (settings.additional_collections, settings.additional_top_k) == ((), 5)
     assert settings.additional_l2_threshold == 250.0
 
@@ -37,8 +37,8 @@ def test_keys_are_in_no_text_of_the_settings() -> None:
 @pytest.mark.parametrize(
     ("found", "near"),
     [
-        (match(0.3, 0.7), True),
-        (match(0.31, 0.69), False),
+        (match(0.8, 0.2), True),
+        (match(0.81, 0.19), False),
         (match(100.0, None), True),
         (match(100.1, None), False),
     ],

@@ -32,8 +32,11 @@ class RetrievalSettings:
     """Where the entities of the home are kept."""
     top_k: int = 5
     """How many of the entities nearest by vector count, besides what words find."""
-    similarity_threshold: float = 0.7
-    """Least cosine of what is near, with vectors of a model."""
+    similarity_threshold: float = 0.2
+    """Least cosine of what is near, with vectors of a model.
+
+    Each model has a range of its own: this suits models whose unrelated texts are near 0 (`scripts/eval meaning`).
+    """
     embedding: str = LEXICAL
     embedding_preset: str = "openai"
     embedding_url: str = "https://api.openai.com/v1"
