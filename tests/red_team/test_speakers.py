@@ -6,7 +6,7 @@ from typing import Any
 from homeassistant.core import Context, HomeAssistant
 import pytest
 
-from tests.house import say
+from tests.house import say, speech
 from tests.llm_server import text
 
 from .conftest import SetUp
@@ -56,9 +56,12 @@ async def test_instructions_that_were_filled_in(
     if name != "among variables":
         assert "Alice" in system_message(witness)
     assert str(alice.user_id) in system_message(witness) or name != "among variables"
-    await say(hass, "hello", conversation_id, **who)
+    asked = len(witness.server.requests)
+    said = await say(hass, "hello", conversation_id, **who)
+    refused = speech(said) == "Unauthorized"  # Home Assistant 2026.11 lets nobody into the conversation of another
+    assert refused is (len(witness.server.requests) == asked)
     for secret in ("Alice", str(alice.user_id)):
-        assert secret not in system_message(witness)
+        assert refused or secret not in system_message(witness)
 
 
 async def test_what_a_caller_adds_to_the_instructions(
@@ -71,7 +74,7 @@ async def test_what_a_caller_adds_to_the_instructions(
     conversation_id = (await say(hass, "hello", context=alice, extra_system_prompt=extra)).conversation_id
     assert extra in system_message(witness)
     for who in ({"context": bob}, {"device_id": "a device"}):
-        await say(hass, "hello", conversation_id, **who)
-        assert extra not in system_message(witness)
+        refused = speech(await say(hass, "hello", conversation_id, **who)) == "Unauthorized"
+        assert refused or extra not in system_message(witness)
     await say(hass, "and now?", conversation_id, context=alice)
     assert extra in system_message(witness)
