@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from homeassistant.components import conversation
-from homeassistant.core import Context
+from homeassistant.core import Context, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 import httpx
@@ -39,13 +39,13 @@ from custom_components.home_agent.flows import (
     options as options_form,
     profile as profile_form,
 )
-from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, targets
+from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, states, targets
 from custom_components.home_agent.languages import claims, data, phrases, vocabulary
 from custom_components.home_agent.local import refusals
 from custom_components.home_agent.policy import audit, journal, questions
 from custom_components.home_agent.policy.pins import Pins
 from custom_components.home_agent.prompt import history_text, providers, template
-from custom_components.home_agent.search import embeddings, index, lexical, passages, request
+from custom_components.home_agent.search import index, lexical, passages, request
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.search.passage_search import WordIndex
 from custom_components.home_agent.settings import endpoint, search
@@ -270,7 +270,7 @@ def history(text: str) -> None:
 def refusal(text: str) -> None:
     """Read the error of a server in each of its forms."""
     errors = ErrorMap("Model", "sk-secret")
-    for code in (None, 400, 401, 429):
+    for code in (None, 400, 401, 429, 503):
         errors.from_body({"error": {"message": text, "code": code, "type": text}})
     errors.from_body({"error": text})
     errors.from_exception(ValueError(text))
@@ -316,7 +316,7 @@ PLACES: Mapping[str, Place] = {
     ),
     "confirmation in Greek": Place(read=lambda text: phrases.read_answer(text, "el"), words="ναι; "),
     "undo": Place(times=len(FEW), read=in_languages(phrases.asks_to_undo), words="please undo that "),
-    "PINs": Place(times=len(FEW), read=in_languages(PINS.conceal), words="2 four six 8 2468 "),
+    "PINs": Place(read=lambda text: PINS.conceal(text, "en"), words="2 four six 8 2468 "),
     "PINs of one length": Place(read=lambda text: phrases.mask_digits(text, "en", at_least=4), words="one 2 three "),
     "masking": Place(
         read=masking.mask,
@@ -338,9 +338,17 @@ PLACES: Mapping[str, Place] = {
     "values in addresses": Place(
         read=lambda text: (refused(encoding.for_path, text), refused(encoding.for_header, text)), words="%2e%2e/;a/"
     ),
-    "values in bodies": Place(read=lambda text: (encoding.for_xml(text), encoding.plain_text(text)), words="<a>&"),
+    "values in bodies": Place(
+        read=lambda text: (
+            encoding.for_xml(text),
+            encoding.plain_text(text),
+            refused(encoding.for_unknown, text),
+            encoding._WORDS.fullmatch(text),
+        ),
+        words="<a>& 2027-01-31 18:30:00.5Z ",
+    ),
     "names of tools": Place(
-        read=lambda text: (sanitize.tool_name_from(text), sanitize.cleaned(text), sanitize.is_reserved(text)),
+        read=lambda text: (sanitize.remote_name_from(text), sanitize.cleaned(text), sanitize.is_reserved(text)),
         words="tool näme ",
         modules=("tools.sanitize",),
     ),
@@ -383,7 +391,7 @@ PLACES: Mapping[str, Place] = {
     "arguments of a call that come in pieces": Place(read=streamed_call, words='{"a":"b"}', most=100_000),
     "errors of a server": Place(
         read=refusal,
-        words="model a not found: context length 4096 exceeds 12 token invalid api key sk-aaaaaa bearer b quota ",
+        words="model a is loading, failed: model a not found: context length 4096 exceeds 12 token invalid api key sk-aaaaaa bearer b quota ",
         modules=("client.error_map",),
     ),
     "refused parameters": Place(
@@ -436,7 +444,6 @@ PLACES: Mapping[str, Place] = {
         modules=("search.index",),
     ),
     "names in the home": Place(read=lambda text: index._named(home_of(text), KITCHEN)),
-    "vectors of letters": Place(read=lambda text: embeddings.vectors_of([text])),
     "documents": Place(read=documents, words="# a\n\ntext. More!\n---\n...\n```\n", modules=("search.passages",)),
     "front matter": Place(
         read=lambda text: list(passages.sections_of_markdown(f"---\n{text}")), words="--\n..\n---x\n"
@@ -493,6 +500,14 @@ PLACES: Mapping[str, Place] = {
         read=lambda text: (refused(parameters.read_duration, text), refused(parameters.read_duration, f"{text}!")),
         words="the last 1.5 h and 30m, ",
         modules=("home.parameters",),
+    ),
+    "attributes": Place(
+        read=lambda text: (
+            states.describe(State("light.a", "on", {"a": text, "b": [text], text: text}), ["a", "b", text]),
+            states._SECRET_NAME.search(text),
+        ),
+        words="/api/a data:b/ www.c light.d 12345678-1234-1234-1234-123456789abc 0123456789abcdef0 ",
+        modules=("home.states",),
     ),
     "numbers": Place(
         read=lambda text: (parameters.split_number(text), parameters.split_number(f"1{text}!")), words="-21,5 °"
@@ -703,13 +718,16 @@ NOT_RUN: Mapping[str, str] = {
     "search.passages._SENTENCES": "run as one of `_BREAKS`",
     "search.passages._WORDS": "run as one of `_BREAKS`",
     "speech._STYLED": SIGN,
+    "support.masking.CODE": "run by the modules that import it",
     "support.masking.SECRET": "run by the modules that import it",
     "support.masking._CARD_STARTS": "reads the digits of one card",
     "tools.custom.definition._NAME": OWNERS,
     "tools.custom.definition._PARAMETER": OWNERS,
+    "tools.custom.rest._BLANKS": OWNERS,
     "tools.custom.rest._HEADER": OWNERS,
     "tools.custom.rest._OUTSIDE_MARKS": OWNERS,
     "tools.custom.rest._SECRET": OWNERS,
     "tools.custom.rest._SERVER": OWNERS,
+    "tools.custom.rest._TEMPLATES": OWNERS,
 }
 """Patterns beside others that no text from outside meets, and why not."""
