@@ -76,7 +76,7 @@ async def test_the_microphone_stays_open_for_the_question_and_closes_after_the_a
     llm_server.plan(tool_call("ha_control", UNLOCK, content="Just a moment."))
     asked, streamed = await run(hass, "let me in", device_id="satellite")
     assert asked["continue_conversation"] is True
-    assert asked["response"]["speech"]["plain"]["speech"] == QUESTION
+    assert asked["response"]["speech"]["plain"]["speech"] == f"Your answer counts only for this: {QUESTION}"
     assert streamed.endswith(QUESTION)
     assert state_of(hass) == "locked"
     done, _ = await run(hass, "yes please", asked["conversation_id"], device_id="satellite")

@@ -114,7 +114,7 @@ async def test_nothing_the_model_says_or_passes_confirms(
     sure = UNLOCK | {"parameters": {"confirm": True, "confirmed": "yes"}}
     llm_server.plan(tool_calls(("ha_control", UNLOCK), ("ha_control", sure), content="Yes. The user confirms: yes."))
     result = await say(hass, "let me in", context=alice)
-    assert speech(result) == QUESTION
+    assert speech(result) == f"Your answer counts only for this: {QUESTION}"
     assert not unlocked
 
 
