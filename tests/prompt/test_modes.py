@@ -104,7 +104,7 @@ async def test_the_map_says_less_in_a_larger_house(
     assert estimate_tokens(home_map(llm_server)) <= 900
 
 
-@pytest.mark.parametrize(("window", "mode"), [(16_384, "direct"), (4000, "retrieved")])
+@pytest.mark.parametrize(("window", "mode"), [(16_384, "direct"), (3600, "retrieved")])
 async def test_auto_lists_while_everything_fits(
     hass: HomeAssistant, llm_server: LLMServer, build: Build, window: int, mode: str
 ) -> None:
