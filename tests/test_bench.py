@@ -12,6 +12,8 @@ import pytest
 from scripts.benchmark import telling_report
 from scripts.benchmark.__main__ import arguments
 from scripts.benchmark.driver import dialogue_figures
+from scripts.benchmark.memory import short
+from scripts.benchmark.memory_report import MAX_TRACED, MEMORY, memory_aims, memory_figures, render_memory
 from scripts.benchmark.real_report import REAL, day_figures, real_aims, render_real
 from scripts.benchmark.report import TOOLS, Figures, aims, insert, render, render_tools, tool_aims
 from scripts.benchmark.requests import Laid, estimate_tokens, lay_out, steps
@@ -166,6 +168,7 @@ def test_the_document_has_its_marks() -> None:
     assert insert(document, "new", TOOLS)
     assert insert(document, "new", CONTEXT)
     assert insert(document, "new", REAL)
+    assert insert(document, "new", MEMORY)
 
 
 def _of_tools(read: float, write: float, *shares: float) -> dict[str, Any]:
@@ -240,6 +243,64 @@ def test_what_is_read_on_a_real_server_is_judged_by_itself() -> None:
     assert "30 60" in render_real(met)
     assert render_real({"ollama": {50: _figures(4)}}) == ""
     assert aims(met) == []
+
+
+def _memory(*left: int, own: int = 0) -> dict[str, Any]:
+    """Return what blocks of ten turns give, each turn of which left so many bytes, and of them `own`."""
+    totals = [10 * sum(left[:number]) for number in range(len(left) + 1)]
+    turns = [10 * number for number in range(len(totals))]
+    resident = [{"turns": turn, "resident": 300_000_000 + 2 * total} for turn, total in zip(turns, totals, strict=True)]
+    traced = [
+        {"turns": turn, "traced": total, "own": own * turn, "through": total}
+        for turn, total in zip(turns, totals, strict=True)
+    ]
+    return {"resident": resident, "traced": traced}
+
+
+def test_memory_is_told_by_the_turn_and_judged_by_the_last_block() -> None:
+    figures = memory_figures(_memory(5000, 40))
+    assert "per_turn" not in figures[0]
+    assert figures[10]["per_turn"] == {"resident": 10_000, "traced": 5000, "own": 0, "through": 5000}
+    assert (figures[20]["traced"], figures[20]["per_turn"]["traced"]) == (50_400, 40)
+    other = {"llama_cpp": {50: {"memory": _memory(0, 9 * MAX_TRACED)}}}
+    met = {"home_agent": {50: {"memory": _memory(5000, MAX_TRACED, own=MAX_TRACED)}}, **other}
+    missed = {"home_agent": {50: {"memory": _memory(0, MAX_TRACED + 1, own=MAX_TRACED + 1)}}, **other}
+    assert [aim.passed for aim in memory_aims(met)] == [True, True]
+    assert [aim.passed for aim in memory_aims(missed)] == [False, False]
+    assert "llama_cpp, 50 entities" in render_memory(met)
+    assert render_memory({"ollama": {50: _figures(4)}}) == ""
+    assert aims(met) == []
+
+
+def test_files_are_told_from_their_package_on() -> None:
+    assert short("/x/lib/python3.14/site-packages/aiohttp/client.py") == "aiohttp/client.py"
+    assert short("/x/custom_components/home_agent/const.py") == "custom_components/home_agent/const.py"
+    assert short("/x/lib/python3.14/json/decoder.py") == "python3.14/json/decoder.py"
+    assert short("<frozen abc>") == "<frozen abc>"
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_a_quick_look_at_memory(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    finished = subprocess.run(
+        [ROOT / "scripts/bench", "--memory", "--quick", "--json", figures],
+        env={**os.environ, "VENV": sys.prefix},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "Resident memory (MB)" in finished.stdout
+    results = json.loads(figures.read_text())["results"]
+    for agent in ("home_agent", "llama_cpp"):
+        taken = results[agent]["24"]["memory"]
+        for kind in ("resident", "traced"):
+            assert [block["turns"] for block in taken[kind]] == [0, 20, 40, 60, 80]
+            assert not any(block["sessions"] for block in taken[kind]), "all sessions are over"
+        assert all(block["resident"] > 50_000_000 for block in taken["resident"])
+        assert all(block["traced"] >= block["through"] >= block["own"] > 0 for block in taken["traced"][1:])
 
 
 @pytest.mark.e2e

@@ -11,13 +11,16 @@ import platform
 from typing import Any
 
 from .agents import AGENTS, OURS
-from .driver import ROOT, SLOW_TURNS, TOOL_CALLS, Plan, run, say
-from .real import CONVERSATIONS, REAL_AGENTS, REAL_SIZES, run_real
+from .driver import MEMORY_CONVERSATIONS, ROOT, SLOW_TURNS, TOOL_CALLS, Plan, run, run_memory, say
+from .memory_report import MEMORY, memory_aims, render_memory
+from .real import CONVERSATIONS, REAL_SIZES, run_real
 from .real_report import REAL, real_aims, render_real
 from .report import TOOLS, TURNS, as_json, insert, render, render_tools
 from .telling_report import CONTEXT, render_context
 
 SIZES = "50,200,1000,5000"
+MEMORY_SIZES = "50"
+COMPARED_AGENTS = "home_agent,llama_cpp"
 
 
 def arguments() -> argparse.Namespace:
@@ -25,12 +28,16 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench", description="Measures Home Agent next to the agents that ship with Home Assistant."
     )
-    parser.add_argument("--sizes", help=f"exposed entities, with commas ({SIZES}; with --real {REAL_SIZES})")
-    parser.add_argument("--agents", help=f"integrations, with commas ({','.join(AGENTS)}; with --real {REAL_AGENTS})")
+    parser.add_argument(
+        "--sizes", help=f"exposed entities, with commas ({SIZES}; --real {REAL_SIZES}; --memory {MEMORY_SIZES})"
+    )
+    agents = f"{','.join(AGENTS)}; --real, --memory {COMPARED_AGENTS}"
+    parser.add_argument("--agents", help=f"integrations, with commas ({agents})")
     parser.add_argument("--rounds", type=int, help="how often each agent gets its turn (6)")
     parser.add_argument("--turns", type=int, help="timed turns of each kind per round (5)")
     parser.add_argument("--tools", action="store_true", help="only what Home Agent does with tool calls")
     parser.add_argument("--context", action="store_true", help="only what Home Agent tells a model, and its index")
+    parser.add_argument("--memory", action="store_true", help="only what conversations leave in memory, on Linux")
     parser.add_argument("--real", action="store_true", help="only a day of voice on a real server, see .llama")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round: shows that it works")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
@@ -41,7 +48,9 @@ def arguments() -> argparse.Namespace:
     sizes, rounds, turns = ("50,200", 1, 3) if chosen.quick else (SIZES, 6, 5)
     if chosen.real:
         sizes = "24" if chosen.quick else REAL_SIZES
-    chosen.agents = chosen.agents or (REAL_AGENTS if chosen.real else ",".join(AGENTS))
+    if chosen.memory:
+        sizes = "24" if chosen.quick else MEMORY_SIZES
+    chosen.agents = chosen.agents or (COMPARED_AGENTS if chosen.real or chosen.memory else ",".join(AGENTS))
     chosen.sizes = chosen.sizes or sizes
     chosen.rounds = chosen.rounds or rounds
     chosen.turns = chosen.turns or turns
@@ -96,7 +105,13 @@ def summaries(facts: Mapping[str, Any]) -> dict[str, str]:
     turns = f"medians of {facts['turns_of_each_kind']} turns of each kind in {facts['rounds']} rounds."
     tools = f"medians of {TOOL_CALLS} calls of each kind and of {SLOW_TURNS} turns with eight slow calls."
     plain = f"{taken(facts)}."
-    return {TURNS: f"{taken(facts)}; {turns}", TOOLS: f"{taken(facts)}; {tools}", CONTEXT: plain, REAL: plain}
+    return {
+        TURNS: f"{taken(facts)}; {turns}",
+        TOOLS: f"{taken(facts)}; {tools}",
+        CONTEXT: plain,
+        REAL: plain,
+        MEMORY: plain,
+    }
 
 
 def main() -> None:
@@ -106,12 +121,16 @@ def main() -> None:
     facts = about(plan)
     if chosen.real:
         results = run_real(plan.agents, plan.sizes, 2 if chosen.quick else CONVERSATIONS)
+    elif chosen.memory:
+        results = run_memory(plan.agents, plan.sizes, 10 if chosen.quick else MEMORY_CONVERSATIONS)
     else:
         results = run(plan)
     if chosen.json:
-        chosen.json.write_text(json.dumps(as_json(facts, results, real_aims(results)), indent=2) + "\n")
-    renderers = {TURNS: render, TOOLS: render_tools, CONTEXT: render_context, REAL: render_real}
-    if plan.tools_only or plan.context_only or chosen.real:
+        chosen.json.write_text(
+            json.dumps(as_json(facts, results, [*real_aims(results), *memory_aims(results)]), indent=2) + "\n"
+        )
+    renderers = {TURNS: render, TOOLS: render_tools, CONTEXT: render_context, REAL: render_real, MEMORY: render_memory}
+    if plan.tools_only or plan.context_only or chosen.real or chosen.memory:
         del renderers[TURNS]
     for part, sentence in summaries(facts).items():
         if part not in renderers or not (text := renderers[part](results)):

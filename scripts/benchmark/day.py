@@ -26,6 +26,16 @@ NEEDLES = ("11.3", "12.6", "13.7", "14.4", "15.8")
 """Temperatures that nothing else in the house has."""
 
 
+async def pass_time(measure: Measure, seconds: float) -> None:
+    """Let so many seconds of the day pass, with all that happens in them."""
+    while seconds > 0:
+        clock.pass_time(min(STEP, seconds))
+        seconds -= STEP
+        await asyncio.sleep(SETTLE)
+        await measure.hass.async_block_till_done()
+        await measure.call(measure.control.wait_until_idle)
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """One sentence, and what the model is to do with it."""
@@ -45,7 +55,7 @@ class Day:
 
     async def spend(self, conversations: int) -> list[dict[str, Any]]:
         """Return for each turn, and for each time between, the requests with what the server said about them."""
-        await self._pass(START)
+        await pass_time(self._measure, START)
         await self._note(0, "start")
         for number in range(conversations):
             if number:
@@ -58,17 +68,17 @@ class Day:
                 took = (monotonic_ns() - began) / 1e6
                 answered = said.plan.get("needle", "") in speech
                 await self._note(number, said.turn, took_ms=took, answered=answered)
-                await self._pass(THINKING)
+                await pass_time(self._measure, THINKING)
                 await self._note(number, "thinking")
         return self._spent
 
     async def _let_things_happen(self, number: int) -> None:
         """Let eleven states change, spread over the time; the twelfth is the temperature that is asked about."""
         for kind in OVER_TIME:
-            await self._pass(APART / (len(OVER_TIME) + 1))
+            await pass_time(self._measure, APART / (len(OVER_TIME) + 1))
             self._measure.house.change((kind,))
         self._measure.house.hide_needle(NEEDLES[number], offset=number)
-        await self._pass(APART / (len(OVER_TIME) + 1))
+        await pass_time(self._measure, APART / (len(OVER_TIME) + 1))
         await self._note(number, "between")
 
     def _conversation(self, number: int) -> tuple[Said, ...]:
@@ -89,15 +99,6 @@ class Day:
             Said("question", f"What is the temperature in the {area}?", question),
             Said("follow-up", "Is that warm enough to sleep well?", {"kind": "words"}),
         )
-
-    async def _pass(self, seconds: float) -> None:
-        measure = self._measure
-        while seconds > 0:
-            clock.pass_time(min(STEP, seconds))
-            seconds -= STEP
-            await asyncio.sleep(SETTLE)
-            await measure.hass.async_block_till_done()
-            await measure.call(measure.control.wait_until_idle)
 
     async def _note(self, conversation: int, turn: str, **more: Any) -> None:
         requests = []

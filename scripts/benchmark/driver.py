@@ -5,6 +5,7 @@ does meets all of them alike. Only one of them works at a time.
 """
 
 from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 import json
@@ -23,6 +24,8 @@ from .agents import OURS
 
 TOOL_CALLS = 500
 SLOW_TURNS = 5
+MEMORY_BLOCKS = 4
+MEMORY_CONVERSATIONS = 250
 ROOT = Path(__file__).parents[2]
 PACKAGE = __package__ or "scripts.benchmark"
 
@@ -145,6 +148,35 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
                     measured[OURS]["tools"] = workers[OURS].ask("tools", count=TOOL_CALLS, turns=SLOW_TURNS)
                 for name, figures in measured.items():
                     results[name][size] = figures
+    return results
+
+
+def run_memory(agents: Sequence[str], sizes: Sequence[int], conversations: int) -> dict[str, dict[int, dict[str, Any]]]:
+    """Return by agent and size what `Memory` took, under "memory": resident, and traced in a process of its own."""
+    results: dict[str, dict[int, dict[str, Any]]] = {name: {size: {"memory": {}} for size in sizes} for name in agents}
+    with (
+        tempfile.TemporaryDirectory(prefix="home-agent-bench-", ignore_cleanup_errors=True) as name,
+        ThreadPoolExecutor(os.cpu_count()) as pool,  # no time is taken, so they may work side by side
+    ):
+        folder = Path(name)
+        code = copied_code(folder)
+
+        def take(agent: str, size: int, key: str) -> None:
+            say(f"{size} entities, {agent}: {MEMORY_BLOCKS} x {conversations} conversations, {key} memory")
+            parent = folder / f"{agent}-{size}-{key}"
+            parent.mkdir()
+            with (
+                Process("server", log=parent / "server.log") as server,
+                worker(agent, size, server.read(), parent, code, "timers") as measured,
+            ):
+                measured.read()
+                results[agent][size]["memory"][key] = measured.ask(
+                    "memory", blocks=MEMORY_BLOCKS, conversations=conversations, traced=key == "traced"
+                )
+
+        runs = [(agent, size, key) for size in sizes for agent in agents for key in ("traced", "resident")]
+        for done in [pool.submit(take, *run) for run in runs]:
+            done.result()
     return results
 
 

@@ -129,6 +129,12 @@ class Measure:
         spent: list[dict[str, Any]] = await part.Day(self).spend(conversations)
         return spent
 
+    async def memory(self, blocks: int, conversations: int, *, traced: bool) -> list[dict[str, Any]]:
+        """Hold blocks of conversations and let their sessions end; return the memory before, and after each block."""
+        part: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.memory")
+        taken: list[dict[str, Any]] = await part.Memory(self, traced=traced).hold(blocks, conversations)
+        return taken
+
     async def tools(self, count: int, turns: int) -> dict[str, Any]:
         """Return what the policy costs, and how long the slow tools of one message take, as a share of the slowest.
 

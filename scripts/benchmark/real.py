@@ -10,7 +10,6 @@ from tests.llama_server import llama_server
 from .driver import Process, copied_code, say, worker
 
 REAL_SIZES = "60,200"
-REAL_AGENTS = "home_agent,llama_cpp"
 CONVERSATIONS = 4
 """The first one finds a server that has read at most what the agent asked for by itself; it is told apart."""
 WINDOW = 16_384

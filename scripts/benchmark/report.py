@@ -165,13 +165,18 @@ def render_tools(results: Results, *, markdown: bool = False) -> str:
 
 
 def rendered(
-    results: Results, tables: Sequence[tuple[str, Callable[[Figures], str]]], judged: Sequence[Aim], *, markdown: bool
+    results: Results,
+    tables: Sequence[tuple[str, Callable[[Figures], str]]],
+    judged: Sequence[Aim],
+    *,
+    markdown: bool,
+    columns: str = "entities",
 ) -> str:
-    """Return tables with a row for each name and a column for each size, and aims."""
+    """Return tables with a row for each name and a column for each size (or what else `columns` says), and aims."""
     sizes = next(iter(results.values()))
     parts = []
     for title, cell in tables:
-        rows = [["entities", *map(str, sizes)]] + [
+        rows = [[columns, *map(str, sizes)]] + [
             [name, *(cell(row[size]) for size in sizes)] for name, row in results.items()
         ]
         parts.append("\n".join([f"**{title}**\n" if markdown else title, *_table(rows, markdown=markdown)]))
