@@ -23,6 +23,9 @@ from custom_components.home_agent.tools.sanitize import (
     [
         pytest.param("Fine.", "Fine.", id="text"),
         pytest.param('{"a": [1, "b\\u202ec"]}', {"a": [1, "bc"]}, id="JSON"),
+        pytest.param(
+            '{"a": "b\\u2066c\\u2069d\\u00ade\\u3164f\\u061cg\\u115fh\\uffa0"}', {"a": "bcdefgh"}, id="unseen"
+        ),
         pytest.param(" [1, null, true]", [1, None, True], id="a list"),
         pytest.param("{not JSON\x1b", "{not JSON", id="looks like JSON"),
         pytest.param("مي\u200cخواهم 👩\u200d🍳", "مي\u200cخواهم 👩\u200d🍳", id="joiners"),

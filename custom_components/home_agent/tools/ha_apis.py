@@ -103,6 +103,17 @@ class ApiTool(HomeAgentTool):
         )
         self._tool = tool
         self._instance = instance
+        made = type(getattr(tool, "tool", tool))  # of what Home Assistant puts a name of its own around
+        described = (
+            made.__module__,
+            made.__qualname__,
+            tool.name,
+            tool.title,
+            tool.description,
+            self.wire_parameters,
+            tool.annotations,
+        )
+        self._version = sha256(repr(described).encode(errors="replace")).hexdigest()[:16]
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
@@ -122,6 +133,7 @@ class ApiTool(HomeAgentTool):
             outside=self.annotations.open_world
             or self._tool.integration in _OTHERS_WORDS
             or (self._tool.name in _WHOLE_HOUSE and _has_words_of_others(hass)),
+            version=self._version,
         )
 
     @override
@@ -305,13 +317,6 @@ class ApiRemoteTool(ApiTool):
         self.annotations = llm.ToolAnnotations(
             read_only=reads, destructive=not reads, idempotent=False, open_world=True
         )
-        described = (tool.name, tool.title, tool.description, self.wire_parameters, reads)
-        self._version = sha256(repr(described).encode(errors="replace")).hexdigest()[:16]
-
-    @override
-    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return what it is, as it is described now: a yes is for that."""
-        return replace(await super().plan(hass, args, turn), version=self._version)
 
 
 def _has_words_of_others(hass: HomeAssistant) -> bool:

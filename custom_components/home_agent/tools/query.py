@@ -149,7 +149,8 @@ class HaQuery(HomeAgentTool):
         wanted = () if len(states) > MAX_DETAILED else None
         if wanted is None and args["attributes"]:
             wanted = args["attributes"]
-        if any(may_be_of_others(state, wanted) for state in states):
+        listed = {entity_id for call in plan.effects for entity_id in call.entity_ids}  # with items or events
+        if any(may_be_of_others(state, None if state.entity_id in listed else wanted) for state in states):
             turn.record.taints.add(self.name)
         details = await _async_details(hass, plan.effects, turn)
         entities = (await self._home.async_get()).entities

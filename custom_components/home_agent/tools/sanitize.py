@@ -36,7 +36,8 @@ _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _SEPARATOR = re.compile(r"__+")
 """What stands in the names of Home Assistant's own tools, behind the integration that they are of."""
 _CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    r"\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 """Besides the controls proper what is not seen and turns text around: a person would read something else than a model.
 The joiners of Persian, Hindi and emoji stay."""
