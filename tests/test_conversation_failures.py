@@ -23,6 +23,7 @@ from tests.llm_server import (
     tool_call,
     unauthorized,
 )
+from tests.prompt.test_modes import baseline_of
 
 
 def issues(hass: HomeAssistant) -> list[str]:
@@ -162,7 +163,9 @@ async def test_request_that_is_too_long_is_asked_again_with_less(hass: HomeAssis
     _, too_long, shorter = llm_server.requests
     assert len(shorter.raw) < len(too_long.raw)
     assert shorter.last_user.endswith("second")
-    assert part_of(shorter.body["messages"][-1])["states"]  # what fell out of the history is told again
+    told = part_of(shorter.body["messages"][-1])["states"]  # what the shorter stable part does not say any more
+    assert told
+    assert not told.keys() & baseline_of(shorter.body).keys()
 
 
 async def test_request_that_stays_too_long_is_said(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -86,7 +86,7 @@ async def test_odd_number_in_a_state_costs_nothing(hass: HomeAssistant, llm_serv
     hass.states.async_set("light.bed_light", "on", {"brightness": value})
     llm_server.plan(text("Hello."))
     await say(hass, "hello")
-    assert '"light.bed_light":"on brightness=' in llm_server.request.body["messages"][1]["content"]
+    assert '"light.bed_light":"on brightness=' in llm_server.request.body["messages"][0]["content"]
 
 
 @pytest.mark.parametrize("name", [5, "a\ud83db", "x" * 30_000], ids=["number", "half a character", "endless"])

@@ -10,6 +10,7 @@ from homeassistant.helpers.typing import ConfigType
 
 from .agent.assembly import async_assemble, async_start
 from .agent.pipelines import async_watch_pipelines
+from .agent.ready import Readiness
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import file_of as learned_file_of
 from .policy.journal import async_remove_journal
@@ -48,6 +49,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     await async_start(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     async_watch_pipelines(hass, entry, entry.runtime_data.profiles)
+    Readiness(hass=hass, entry=entry, runtime=entry.runtime_data).async_start()
     return True
 
 

@@ -23,7 +23,7 @@ def pictures(heading: str) -> list[str]:
 async def sent(
     hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory, words: Sequence[str]
 ) -> list[str]:
-    """Return the home map and the user messages of a conversation."""
+    """Return the home map, the states below it, if there are any, and the user messages of a conversation."""
     conversation_id = None
     for number, one in enumerate(words):
         llm_server.plan(text("It is."))
@@ -34,8 +34,9 @@ async def sent(
                 if before := hass.states.get(entity_id):
                     hass.states.async_set(entity_id, state, before.attributes)
     messages = llm_server.request.body["messages"]
-    home = messages[0]["content"].partition("## Home\n\n")[2]
-    return [home, *(message["content"] for message in messages if message["role"] == "user")]
+    home, _, told = messages[0]["content"].partition("## Home\n\n")[2].partition("\n\n## States\n\n")
+    stable = [home, told] if told else [home]
+    return [*stable, *(message["content"] for message in messages if message["role"] == "user")]
 
 
 @pytest.fixture

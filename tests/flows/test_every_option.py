@@ -190,7 +190,9 @@ async def clock(world: World) -> object:
 
 
 async def states(world: World) -> object:
-    told = (await world.part()).get("states")
+    system = str((await world.first())["messages"][0]["content"]).partition("\n\n## States\n")[2]
+    lines = system.strip().splitlines()[3:] or [""]  # behind heading, date and language
+    told = json.loads(lines[0]) if lines[0].startswith("{") else lines if lines[0] else None
     return sorted({key.partition(".")[0] for key in told}) if isinstance(told, dict) else type(told).__name__
 
 
@@ -656,6 +658,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "verify_ssl": f"{_SETUP}::test_certificate_nobody_vouches_for",
         "use_anyway": f"{_SETUP}::test_failures_are_told_apart_and_can_be_skipped",
         "context_window": "tests/client/test_window.py::test_the_owners_word_asks_nobody",
+        "keep_ready": "tests/test_ready.py::test_the_prompt_is_read_at_start",
         "idle_timeout": "tests/client/test_failures.py::test_a_silent_stream_times_out_and_a_talking_one_does_not",
         "remote": "tests/prompt/test_turns.py::test_a_second_model_outside_the_house_gets_no_personal_data",
     },

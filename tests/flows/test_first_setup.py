@@ -54,6 +54,7 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
         "context_window": 8192,
         "tool_calling": True,
         "remote": False,
+        "keep_ready": True,
     }
     assert isinstance(llm.data["max_tokens"], int)
     assert llm_server.model_requests[0].headers["Authorization"] == "Bearer sk-mine"

@@ -12,6 +12,7 @@ import pytest
 from custom_components.home_agent.home.exposure import is_shared
 from tests.house import EXPOSED, build_house, part_of, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
+from tests.prompt.test_modes import baseline_of
 
 LISTED = ["light.bed_light", "cover"]
 
@@ -45,7 +46,8 @@ async def test_a_model_is_told_of_nothing_else(hass: HomeAssistant, llm_server: 
     llm_server.plan(text("Hello."))
     await say(hass, "hello")
     system, question = llm_server.request.body["messages"]
-    assert set(part_of(question)["states"]) == {"light.bed_light", "cover.kitchen_window"}
+    assert set(baseline_of(llm_server.request.body)) == {"light.bed_light", "cover.kitchen_window"}
+    assert "states" not in part_of(question)
     assert "light.kitchen_lights" not in system["content"]
 
 

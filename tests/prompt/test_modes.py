@@ -60,6 +60,17 @@ def parts(llm_server: LLMServer, number: int = -1) -> list[dict[str, Any]]:
     ]
 
 
+def baseline(llm_server: LLMServer, number: int = -1) -> dict[str, str]:
+    """Return the states in the stable part of a request."""
+    return baseline_of(llm_server.requests[number].body)
+
+
+def baseline_of(body: dict[str, Any]) -> dict[str, str]:
+    """Return the states in the stable part of a request's body."""
+    section = str(body["messages"][0]["content"]).partition("## States\n")[2]
+    return dict(json.loads(section[section.rindex("\n{") :].strip().partition("\n")[0])) if section else {}
+
+
 def home_map(llm_server: LLMServer) -> str:
     """Return the home map of the newest request."""
     return str(llm_server.request.body["messages"][0]["content"]).partition("## Home")[2]
@@ -112,7 +123,12 @@ async def test_auto_lists_while_everything_fits(
     await build(50, llm={"context_window": window})
     await say(hass, "Is it cold in the bedroom?")
     assert injected[0].data["mode"] == mode
-    assert (len(parts(llm_server)[0]["states"]) == 50) == (mode == "direct")
+    told = baseline(llm_server) | parts(llm_server)[0]["states"]
+    measured = {
+        one for one in hass.states.async_entity_ids("sensor") if one.endswith(("temperature", "humidity", "power"))
+    }
+    assert (len(told.keys() | measured) == 50) == (mode == "direct")
+    assert not measured & baseline(llm_server).keys()
 
 
 async def test_auto_stays_with_what_a_conversation_began_with(
@@ -173,7 +189,7 @@ async def test_the_owners_list_limits_what_is_looked_up_but_not_with_both(
     hass.config_entries.async_update_subentry(entry, subentry, data={**subentry.data, "context_mode": "both"})
     await hass.async_block_till_done()
     await say(hass, "Turn on the ceiling light in the kitchen")
-    told = parts(llm_server)[0]["states"]
+    told = parts(llm_server)[0]["states"] | baseline(llm_server)
     assert "light.kitchen_ceiling_light" in told
     assert {entity_id for entity_id in hass.states.async_entity_ids("climate") if "thermostat" in entity_id} <= set(
         told
@@ -187,7 +203,8 @@ async def test_auto_tells_the_owners_list_in_any_house(
     await build(1000, {"context_entities": [{"entity_id": "climate.kitchen_*"}]})
     await say(hass, "Turn on the ceiling light in the office")
     assert injected[0].data["mode"] == "both"
-    assert {"climate.kitchen_thermostat", "light.office_ceiling_light"} <= set(parts(llm_server)[0]["states"])
+    assert set(baseline(llm_server)) == {"climate.kitchen_thermostat"}
+    assert "light.office_ceiling_light" in parts(llm_server)[0]["states"]
 
 
 async def test_entities_of_one_request_are_told_whatever_it_is_about(

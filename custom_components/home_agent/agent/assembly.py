@@ -13,6 +13,7 @@ from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
 from ..home.exposure import async_narrow
 from ..home.snapshot import Home
+from ..home.volatility import Volatility
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
 from ..policy import channels
@@ -97,6 +98,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         conversations=conversations_of(hass, entry.entry_id),
         sources=Sources(
             home=home,
+            volatility=Volatility(hass),
             system_prompts=SystemPrompts(hass, calendar),
             lookup=Lookup(find=finder.async_find, habits=Habits(journal)),
             providers=Providers(calendar, KnowledgeProvider(knowledge)),

@@ -10,6 +10,7 @@ from typing import Any
 
 from homeassistant.components.conversation import AssistantContent, ChatLog
 from homeassistant.core import HomeAssistant
+from homeassistant.util import dt as dt_util
 
 from ..client.endpoint import Endpoint
 from ..client.messages import OfferedTools, async_load_attachments, messages_from_content, offered_tools, shortened
@@ -44,7 +45,7 @@ class ModelTurn:
 
     async def async_run(self) -> Answer:
         """Let the model answer. Raises `LLMError` when it could not be asked at all, for a task whatever goes wrong."""
-        agent = self._task() if self.transcript is None else await self._async_conversation(self.transcript)
+        agent = self._task() if self.transcript is None else await self.async_prepared(self.transcript)
         await agent.async_run()
         usage = self.turn.record.usage
         self.chat_log.async_trace({"stats": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}})
@@ -86,9 +87,14 @@ class ModelTurn:
             talks=False,
         )
 
-    async def _async_conversation(self, transcript: Transcript) -> Agent:
+    async def async_prepared(self, transcript: Transcript) -> Agent:
         """Return the loop of a message, with the model told what belongs to it."""
         turn, chat_log, runtime, tools = self.turn, self.chat_log, self.runtime, []
+        if not turn.rehearsal:
+            self.endpoint.asked_at = dt_util.utcnow().timestamp()
+            if self.endpoint.reading is not None:
+                self.endpoint.reading.cancel()
+            runtime.sources.asked[turn.profile.subentry_id] = turn
         llm_context = llm_context_of(turn)
         if self.endpoint.config.tool_calling:  # those that need a yes only where somebody can give one
             asks_for = runtime.policy.rules.asks_for

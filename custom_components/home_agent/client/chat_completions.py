@@ -72,7 +72,7 @@ class Dialect:
             "stream_options": {"include_usage": True} if request.stream and traits.stream_options else None,
             "temperature": config.temperature if traits.sampling else None,
             "top_p": config.top_p if traits.sampling else None,
-            self._max_tokens: config.max_tokens,
+            self._max_tokens: request.max_tokens or config.max_tokens,
             "keep_alive": self._keep_alive,
             "response_format": request.response_format,
             "tools": tools or None,

@@ -133,6 +133,10 @@ class Endpoint:
         self.client = client
         self.config = client.config
         self.stats = EndpointStats()
+        self.reading: asyncio.Task[None] | None = None
+        """Lets the model read what nobody has asked yet; a question cancels it."""
+        self.asked_at = 0.0
+        """When somebody asked it last, in seconds since 1970."""
         self._breaker = CircuitBreaker(self.config.title)
         self._listeners: list[CALLBACK_TYPE] = []
         self._newest_turn = 0.0

@@ -95,6 +95,8 @@ class ChatRequest:
     stream: bool = True
     cache_key: str = ""
     """The same for all requests that begin alike, those of one agent; empty: they have nothing in common with others."""
+    max_tokens: int | None = None
+    """Of the answer; None: what is set for the endpoint."""
     patience: float = PATIENCE
     """Seconds for which a model that is being loaded is waited for."""
 

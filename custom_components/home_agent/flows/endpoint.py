@@ -29,6 +29,7 @@ from ..support.const import (
     CONF_CONTEXT_WINDOW,
     CONF_IDLE_TIMEOUT,
     CONF_KEEP_ALIVE,
+    CONF_KEEP_READY,
     CONF_MAX_TOKENS,
     CONF_MODEL,
     CONF_PRESET,
@@ -84,6 +85,7 @@ _ADVANCED: Fields = {
     CONF_TOOL_CALLING: SWITCH,
     CONF_IDLE_TIMEOUT: number(5, 3600, unit="s"),
     CONF_REMOTE: SWITCH,
+    CONF_KEEP_READY: SWITCH,
 }
 
 
@@ -111,7 +113,7 @@ ERRORS: tuple[tuple[type[LLMError], str], ...] = (
 KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
 """What Ollama takes: for ever, seconds, or a duration of Go."""
 _WHOLE_NUMBERS = (CONF_MAX_TOKENS, CONF_CONTEXT_WINDOW, CONF_IDLE_TIMEOUT)
-_ENDPOINT_DEFAULTS = {CONF_VERIFY_SSL: True, CONF_TOOL_CALLING: True, CONF_REMOTE: False}
+_ENDPOINT_DEFAULTS = {CONF_VERIFY_SSL: True, CONF_TOOL_CALLING: True, CONF_REMOTE: False, CONF_KEEP_READY: True}
 """What holds where nothing is stored, as a switch shows it."""
 
 

@@ -6,6 +6,7 @@ possible.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 import re
@@ -37,6 +38,8 @@ from .exposure import is_shared
 MAX_NAME = 200  # characters; one name must not take the room of all others
 MAX_LOOKED_AT = 4000  # characters of a text in which names are looked for
 STEM = 4  # letters by which a word is known in any form; two of a script without spaces
+NAMING = 3  # a word of a name and one of the area, or two of the name
+FEW = 6  # entities; where as many share the most words, none of them was named
 MAX_READINGS = 2  # in a row, for one who asks, while the home keeps changing
 REBUILD_DELAY = 2.0  # seconds; a restart or an import changes hundreds of entities in a row
 
@@ -83,6 +86,24 @@ class HomeSnapshot:
     """By area id, sorted by floor level and name; areas without an exposed entity included."""
     stems: frozenset[str] = frozenset()
     """How the longest word of each name of an entity begins."""
+    words: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Entity ids by how a word of their names or their kind begins."""
+    places: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The same by a word of their area."""
+
+    def named_in(self, text: str) -> list[str]:
+        """Return the few entities that a text names with two words or more, those with the most; none where it is not clear.
+
+        A word of an area counts half: it stands for all that is there.
+        """
+        shared: Counter[str] = Counter()
+        for stem in stems_of(text[:MAX_LOOKED_AT]):
+            for entity_id in self.words.get(stem, ()):
+                shared[entity_id] += 2
+            shared.update(self.places.get(stem, ()))
+        most = max(shared.values(), default=0)
+        named = sorted(entity_id for entity_id, count in shared.items() if count == most)
+        return named if most >= NAMING and len(named) <= FEW else []
 
     def may_name_others(self, text: str, than: Collection[str]) -> bool:
         """Return whether a text may name an entity besides these, by how its words begin; it says yes rather than no."""
@@ -242,8 +263,16 @@ async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
         if (state := hass.states.get(entity_id)) is None or not is_shared(hass, entity_id):
             continue
         entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
+    areas = _areas(hass)
+    words: dict[str, set[str]] = {}
+    places: dict[str, set[str]] = {}
+    async for entity in in_slices(entities.values()):
+        area = areas.get(entity.area_id) if entity.area_id else None
+        for found, names in ((words, (*entity.names, entity.domain)), (places, area.names if area else ())):
+            for stem in stems_of(" ".join(names)):
+                found.setdefault(stem, set()).add(entity.entity_id)
     stems = frozenset(_stem(name) for entity in entities.values() for name in entity.names)
-    return HomeSnapshot(entities, _areas(hass), stems)
+    return HomeSnapshot(entities, areas, stems, words, places)
 
 
 def words_of(text: str) -> list[str]:

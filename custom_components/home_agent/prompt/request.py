@@ -25,6 +25,7 @@ from ..client.endpoint import Endpoint, mask_for
 from ..client.messages import messages_from_content, offered_tools
 from ..client.model import Message, raw_estimate
 from ..home.snapshot import Home, HomeEntity, HomeSnapshot
+from ..home.volatility import Volatility
 from ..policy.tool import HomeAgentTool
 from ..policy.write import HAPPENED
 from ..search.model import Query
@@ -33,6 +34,8 @@ from ..support import issues
 from ..support.const import LOGGER
 from ..support.masking import Mask, masked_values
 from ..transcript.transcript import (
+    BETWEEN_PARTS,
+    Baseline,
     Instructions,
     Known,
     Limits,
@@ -46,15 +49,17 @@ from ..transcript.transcript import (
     render_turn_part,
 )
 from ..turn import events
-from ..turn.turn import Turn, async_zone
+from ..turn.turn import Owner, Turn, async_zone
 from .budget import Budget
 from .home_map import HomeMap
 from .providers import Block, ContextRequest, Providers, keys_of
-from .states import LeftOut, Lookup, StateContext, View, Views
+from .states import DATE, LeftOut, Lookup, StateContext, View, Views
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
 
 HOME_HEADING = "## Home"
+STATES_HEADING = "## States\n\nSome time ago; what <house> says in a message is newer."
 EARLIER = "earlier"
+READY_FOR = 60.0  # seconds; who begins to speak has said it by then
 _NO_BLOCKS: Mapping[str, Block] = {}
 STATE_TOKENS = 12  # of an entity that is not told, about
 SPOKEN_OF = 5  # entities that were found for a request and count as what the conversation is about
@@ -78,6 +83,21 @@ LEAST_TOKENS = 120  # for a few entities with long names and all that is to be s
 MAX_BLOCKS_TOKENS = 800
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """What a model was told with a message before it was said."""
+
+    part: TurnPart
+    conversation_id: str | None
+    """None: the message begins a conversation."""
+    rounds: int
+    """Of the conversation, with this one."""
+    language: str
+    baseline: Baseline | None
+    at: float
+    """Loop time."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Sources:
     """What turns are told from; owned by the entry."""
@@ -85,8 +105,13 @@ class Sources:
     home: Home
     system_prompts: SystemPrompts
     lookup: Lookup
+    volatility: Volatility
     providers: Providers = field(default_factory=Providers)
     views: Views = field(default_factory=Views)
+    asked: dict[str, Turn] = field(default_factory=dict)
+    """The newest turn of each profile, by its subentry id."""
+    ready: dict[Owner, Ready] = field(default_factory=dict)
+    """By who is about to speak."""
 
 
 class RequestBuilder:
@@ -125,6 +150,7 @@ class RequestBuilder:
         self._room = self._prompt
         """Tokens for rounds and turn parts: what instructions and home map leave."""
         self._instructions = Instructions(owner=turn.owner)
+        self._has_baseline = False
         self._found: Sequence[HomeEntity] = ()
         self._looked_up = False
         self._sent = Sent()
@@ -137,10 +163,16 @@ class RequestBuilder:
         """
         transcript, owner = self._transcript, self._turn.owner
         self._view = await self._sources.views.async_of(await self._sources.home.async_get(), self._turn.user)
-        self._mode = transcript.mode = transcript.mode or await self._async_mode()
+        key = (self._turn.profile.subentry_id, self._budget.home_map, self._budget.states)
+        mode = transcript.mode or self._view.modes.get(key)
+        if mode is None:
+            mode = self._view.modes[key] = await self._async_mode()
+        self._mode = transcript.mode = mode
         self._turn.record.context_mode = self._mode.value
         events.async_announce(self._hass, self._turn)
         prompt = transcript.instructions
+        begins = prompt is None and self._turn.context_entities is None
+        self._has_baseline = self._mode.lists and (begins or transcript.baseline is not None)
         if prompt is None or prompt.text is None or (prompt.personal and prompt.owner != owner):
             await self._async_write_instructions()
         else:
@@ -160,18 +192,20 @@ class RequestBuilder:
         if shorter:
             parts = [one.part.text for one in self._sent.rounds if one.part is not None]
             before = sum(self._estimate(text) for text in (self._instructions.states, *parts))
+            before += transcript.baseline.tokens if transcript.baseline else 0
             shares = self._shares()
             self._prompt = shares.prompt
             self._budget = budget = self._budget.tightened(self._map.tokens, before).within(shares)
             newest.part = None
             transcript.map_limit = budget.home_map
+            transcript.baseline, self._has_baseline = None, False
             if self._instructions.states:
                 await self._async_write_instructions()
                 budget = replace(budget, states=0, found=0, found_later=0)
             await self._async_write_system_message()
             await self._async_add_part(budget)
         rounds = self._sent.rounds
-        fit_results(rounds, self._prompt - self._map.tokens, self._estimate, shorter=shorter)
+        fit_results(rounds, self._room, self._estimate, shorter=shorter)
         content: list[Content] = [self._chat_log.content[0]]
         parts_at: dict[int, str] = {}
         notes_at: dict[int, str] = {}
@@ -215,6 +249,7 @@ class RequestBuilder:
 
         From now on they count as told.
         """
+        self._transcript.baseline, self._has_baseline = None, False  # they stand here, and nowhere else
         await self._async_write_system_message()  # whether the home map names everything decides how states are told
         await self._async_find(self._query(""))
         await self._async_see_again()
@@ -321,12 +356,33 @@ class RequestBuilder:
                 tokens = min(tokens, self._transcript.map_limit)
             self._map = await self._view.async_map(tokens, self._estimate)
             parts.append(f"{HOME_HEADING}\n\n{self._map.text}")
+            if self._has_baseline:
+                baseline, seen = self._transcript.baseline, self._view.snapshot
+                if baseline is None or not (baseline.home is seen or baseline.told.keys() <= seen.entities.keys()):
+                    room = self._prompt - self._map.tokens - self._budget.kept - self._budget.found_later
+                    key = (self._turn.profile.subentry_id, room, self._map.full)
+                    baseline = self._view.baselines.get(key)
+                if baseline is None:
+                    self._view.baselines[key] = baseline = await self._view.async_baseline(
+                        self._hass,
+                        self._turn,
+                        max(0, min(self._budget.states, room)),
+                        self._estimate,
+                        self._sources.volatility,
+                        map_is_full=self._map.full,
+                        zone=await _async_own_zone(self._hass, self._turn.profile),
+                    )
+                self._transcript.baseline = baseline
+                if text := baseline.text:
+                    text = masked_part(text, self._mask) if self._mask is not None else text
+                    parts.append(f"{STATES_HEADING}\n\n{text}")
         if self._chat_log.extra_system_prompt:
             parts.append(self._chat_log.extra_system_prompt)
         self._chat_log.content[0] = SystemContent(content="\n\n".join(parts))
         said = self._estimate(f"{self._instructions.text or ''}{self._chat_log.extra_system_prompt or ''}")
         filled_in = max(0, math.ceil((said - self._expected - SPARE_TOKENS) / FIXED_STEP)) * FIXED_STEP
-        self._room = self._prompt - self._map.tokens - filled_in
+        told = self._transcript.baseline.tokens if self._has_baseline and self._transcript.baseline else 0
+        self._room = self._prompt - self._map.tokens - told - filled_in
 
     async def _async_add_part(self, budget: Budget, sure: int = 0) -> None:
         """Decide which rounds are sent, and tell what the model does not know from them.
@@ -346,17 +402,38 @@ class RequestBuilder:
         left_out = LeftOut()
         try:
             known = transcript.known_from(sent.rounds)
+            ready, owner = None, self._turn.owner
+            if not self._turn.rehearsal and (ready := self._sources.ready.pop(owner, None)) is not None:
+                fits = ready.baseline is transcript.baseline and ready.rounds == len(transcript.rounds)
+                fits = fits and ready.conversation_id in (None, self._turn.conversation_id)
+                fits = fits and ready.language == self._turn.language and self._hass.loop.time() - ready.at < READY_FOR
+                ready = ready if fits and budget is self._budget else None
+            if ready is not None:
+                known = replace(
+                    known, entities={**known.entities, **ready.part.told}, facts={**known.facts, **ready.part.facts}
+                )
             previous = sent.rounds[-2].question.content if sent.rounds[1:] else ""
             query = self._query(previous)
             request = ContextRequest(turn=self._turn, query=query, tokens=blocks)
             asking = self._sources.providers.async_blocks(request, known.items, estimate)
-            if self._mode.looks_up:  # entities are asked for first, and told first
+            if self._turn.rehearsal:
+                self._looked_up = True
+            elif transcript.baseline is not None and not self._mode.looks_up:
+                named = self._view.snapshot.named_in(query.text)
+                entities, allowed = self._view.snapshot.entities, query.allowed
+                self._found = [entities[one] for one in named if allowed is None or allowed(one)]
+            if not self._found and (self._mode.looks_up or transcript.baseline is not None):
+                # entities are asked for first, and told first
                 finding = create_eager_task(self._async_find(query))
                 _, told = await asyncio.gather(finding, create_eager_task(asking))
             else:
                 told = await asking
+            baseline = transcript.baseline
             await self._async_see_again()
-            part, left_out = await async_turn_part(self._state_context(known, rooms), told)
+            if transcript.baseline is not baseline:
+                known, ready = transcript.known_from(sent.rounds), None
+            head = ready.part if ready is not None else None
+            part, left_out = await async_turn_part(self._state_context(known, rooms), told, head)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the home could not be told")
             part = TurnPart(text="")
@@ -389,7 +466,7 @@ class RequestBuilder:
 
     async def _async_find(self, query: Query) -> None:
         """Keep what the request is about; it is looked for once, also where a shorter request is made."""
-        if self._looked_up or not self._mode.looks_up:
+        if self._looked_up or not (self._mode.looks_up or self._has_baseline):
             return
         self._looked_up = True
         self._found = await self._sources.lookup.async_entities(query, self._view.snapshot)
@@ -397,12 +474,14 @@ class RequestBuilder:
 
     def _report(self, part: TurnPart, left_out: LeftOut) -> None:
         """Say what the model is told, and what of all there is it is not."""
-        tokens, sent = self._estimate(part.text), self._sent
+        tokens, sent, told = self._estimate(part.text), self._sent, list(part.told)
+        if (baseline := self._transcript.baseline) is not None and not sent.rounds[1:]:
+            told, tokens = list(dict.fromkeys((*told, *baseline.told))), tokens + baseline.tokens
         counts = dict(Counter(key.partition(":")[0] for key in part.items))
-        events.async_context_injected(self._hass, self._turn, self._mode.value, list(part.told), tokens, counts)
+        events.async_context_injected(self._hass, self._turn, self._mode.value, told, tokens, counts)
         states = 0
         if self._mode is Mode.RETRIEVED and not sent.rounds[1:]:
-            states = max(0, len(self._view.snapshot.entities) - len(part.told)) * STATE_TOKENS
+            states = max(0, len(self._view.snapshot.entities) - len(told)) * STATE_TOKENS
         cut = left_out.states + left_out.changes
         optimized = events.Optimized(
             original_tokens=self._map.full_tokens + max(tokens + states, left_out.full_tokens) + sent.dropped_tokens,
@@ -416,11 +495,16 @@ class RequestBuilder:
         events.async_context_optimized(self._hass, self._turn, optimized)
 
 
-async def async_turn_part(context: StateContext, blocks: Mapping[str, Block] = _NO_BLOCKS) -> tuple[TurnPart, LeftOut]:
-    """Return the part that rides on a user message, and what is not in it. It is never changed once it was sent."""
+async def async_turn_part(
+    context: StateContext, blocks: Mapping[str, Block] = _NO_BLOCKS, head: TurnPart | None = None
+) -> tuple[TurnPart, LeftOut]:
+    """Return the part that rides on a user message, and what is not in it. It is never changed once it was sent.
+
+    `head` is what the model has read already: it stays as it is, and only what is new is said after it.
+    """
     turn = context.turn
     now = dt_util.now(await _async_own_zone(context.hass, turn.profile))
-    facts = {"date": now.strftime("%A %Y-%m-%d"), "language": turn.language}
+    facts = {"date": now.strftime(DATE), "language": turn.language}
     if turn.user and turn.user.name:
         facts["user"] = turn.user.name
     if turn.area_id and (area := ar.async_get(context.hass).async_get_area(turn.area_id)):
@@ -437,7 +521,15 @@ async def async_turn_part(context: StateContext, blocks: Mapping[str, Block] = _
         sections={name: (block.heading, [item.data for item in block.items]) for name, block in blocks.items()},
     )
     items = keys_of(blocks) if blocks else ()
-    return TurnPart(text=text, told=context.states, facts=facts, items=items), left_out
+    if head is None:
+        return TurnPart(text=text, told=context.states, facts=facts, items=items), left_out
+    says_more = facts or states or blocks or left_out.states or left_out.changes
+    return TurnPart(
+        text=f"{head.text}{BETWEEN_PARTS}{text}" if says_more else head.text,
+        told={**head.told, **context.states},
+        facts={**head.facts, **facts},
+        items=items,
+    ), left_out
 
 
 # What the home knows and remembers is hidden on its way out (D-4), not what was said to this model: a message that was sent as it

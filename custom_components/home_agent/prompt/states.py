@@ -1,13 +1,15 @@
-"""The state context: which entity states a turn sends.
+"""The state context: which entity states stand in the stable part of the prompt, and which a turn sends.
 
 Which entities: those the profile lists, those a request seems to be about, and whatever changed of what the model knows.
-How much of each: all with attributes, else all without, else some. The first turn of a conversation carries what there is,
-a later one only what is different, so a turn costs a few dozen tokens however large the home is.
+How much of each: all with attributes, else all without, else some. What is listed stands in the stable part as it was when
+it was written down, the same in every conversation; a turn carries what is different since, and what its request is about,
+so it costs a few dozen tokens however large the home is.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta, tzinfo
 from fnmatch import fnmatchcase
 from functools import partial
 import time
@@ -15,18 +17,19 @@ import time
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
-from homeassistant.util import slugify
+from homeassistant.util import dt as dt_util, slugify
 from homeassistant.util.json import JsonValueType
 
 from ..home.exposure import may_tell
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import PROSE, describe, may_be_of_others
+from ..home.volatility import Holds, Volatility
 from ..search.model import Found, Query
 from ..search.ranking import relevant
 from ..settings.profile import Mode
 from ..support.bounds import SLICE, in_slices
 from ..support.outages import Outages
-from ..transcript.transcript import Known, KnownState, Transcript
+from ..transcript.transcript import Baseline, Known, KnownState, Transcript, render_states
 from ..turn.turn import Turn
 from .budget import Budget
 from .home_map import NAME_SEPARATOR, HomeMap, async_home_map, says_its_name
@@ -41,6 +44,8 @@ MAX_READ = 2_000
 GONE = "gone"
 TAINT = "states"
 """What a confirmation names when states that others wrote make the conversation careful."""
+DATE = "%A %Y-%m-%d"
+ASKED = 4  # entities that a request is about and that are told again although nothing of them is different
 
 type Attributes = Mapping[str, tuple[str, ...]]
 """The attributes that the owner chose, by entity id; without an entry those that matter for the domain."""
@@ -82,6 +87,10 @@ class View:
     """By entity id, attributes and detail: a new conversation sends the same states again, described only once."""
     introductions: dict[str, str] = field(default_factory=dict)
     """By entity id."""
+    baselines: dict[tuple[object, ...], Baseline] = field(default_factory=dict)
+    """By profile, budget and home map."""
+    modes: dict[tuple[object, ...], Mode] = field(default_factory=dict)
+    """By profile and budget: what `auto` comes to."""
 
     async def async_map(self, budget: int, estimate: Callable[[str], int]) -> HomeMap:
         """Return the home map; the same one for the same budget."""
@@ -98,17 +107,90 @@ class View:
         *,
         map_is_full: bool = True,
     ) -> Selection:
-        """Return what a turn sends without being asked; remembered while the home stays the same.
+        """Return what is sent without being asked; remembered while the home stays the same.
 
         `budget` is in tokens. Names are counted where the home map or the format has none besides.
         """
         names = not map_is_full or turn.profile.context_format != "json"
-        key = (turn.profile.subentry_id, turn.area_id, budget, names)
+        key = (turn.profile.subentry_id, budget, names)
         if turn.context_entities is not None:
             return await self._async_select(hass, turn, budget, estimate, names=names)
         if (kept := self.selections.get(key)) is None:
             kept = self.selections[key] = await self._async_select(hass, turn, budget, estimate, names=names)
         return kept
+
+    async def async_baseline(
+        self,
+        hass: HomeAssistant,
+        turn: Turn,
+        budget: int,
+        estimate: Callable[[str], int],
+        volatility: Volatility,
+        *,
+        map_is_full: bool = True,
+        zone: tzinfo | None = None,
+    ) -> Baseline:
+        """Return the states of the stable part as they are now, with the date in `zone` and the language of the home.
+
+        Without what changes all the time: that is told when a request is about it.
+        """
+        selection = await self.async_selection(hass, turn, budget, estimate, map_is_full=map_is_full)
+        told: dict[str, KnownState] = {}
+        today = dt_util.now(zone)
+        midnight = (today + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        facts = {"date": today.strftime(DATE), "language": hass.config.language}
+        now = today.timestamp()
+        entities = {entity.entity_id: entity for entity in selection.entities}
+        async for entity, state in in_slices(
+            self.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        ):
+            told[entity.entity_id] = KnownState(state.text, state.state)
+        for entity_id, known in list(told.items()):
+            holds = volatility.holds(known.state, now) if known.state is not None else Holds.NOTHING
+            if known.state is not None and may_be_of_others(known.state, selection.attributes.get(entity_id, ())):
+                holds = Holds.NOTHING  # what strangers write is told to whom it concerns
+            if holds is Holds.NOTHING:
+                del told[entity_id]
+            elif holds is Holds.STATE and known.state is not None:
+                told[entity_id] = KnownState(describe(known.state, detailed=False), known.state)
+        lines = {entity_id: known.text for entity_id, known in told.items()}
+        introduced = () if map_is_full else entities
+        text = render_states(dict(facts))
+        text += "\n" + render_states(self.rendered(lines, turn.profile.context_format, introduced))
+        return Baseline(
+            home=self.snapshot,
+            told=told,
+            text=text,
+            tokens=estimate(text),
+            left_out=selection.left_out,
+            full_tokens=selection.full_tokens if selection.left_out else 0,
+            attributes=selection.attributes,
+            facts=facts,
+            holds_until=midnight.timestamp(),
+        )
+
+    def changed_since(self, hass: HomeAssistant, baseline: Baseline) -> dict[str, str]:
+        """Return what is told in each conversation because it changed since, by entity id."""
+        entities, states = self.snapshot.entities, hass.states
+        return {
+            entity_id: f'"{entity_id}":"{describe(state, detailed=False)}",'
+            for entity_id, known in baseline.told.items()
+            if entity_id in entities
+            and (state := states.get(entity_id)) is not None
+            and known.state is not None
+            and state is not known.state
+            and state.state != known.state.state
+        }
+
+    def rendered(self, lines: Mapping[str, str], context_format: str, introduced: Collection[str]) -> JsonValueType:
+        """Return lines in a profile's context format; what is `introduced` has its name and area with it."""
+        if context_format != "json":
+            return states_in_words(lines, self.snapshot, as_sentences=context_format != "hybrid")
+        notes = {entity_id: self.introduction(entity_id) for entity_id in lines if entity_id in introduced}
+        return {
+            entity_id: f"{text} ({note})" if (note := notes.get(entity_id)) else text
+            for entity_id, text in lines.items()
+        }
 
     def describe(
         self, hass: HomeAssistant, entities: Iterable[HomeEntity], attributes: Attributes, *, detailed: bool
@@ -154,8 +236,6 @@ class View:
                 if matching:
                     attributes[entity.entity_id] = matching[-1]
             entities = [self.snapshot.entities[entity_id] for entity_id in attributes]
-        if turn.area_id:  # the area of the asking device first: where not everything fits, it is what matters
-            entities.sort(key=lambda entity: entity.area_id != turn.area_id)
         if len(entities) * SHORT_LINE <= budget * MAX_CHARS_PER_TOKEN:
             everything = Selection(entities, attributes)
             lines = await self._async_lines(hass, everything, budget, names=names)
@@ -206,7 +286,10 @@ class Views:
                     async for entity_id, entity in in_slices(snapshot.entities.items())
                     if may_read(entity_id, POLICY_READ)
                 }
-                seen = HomeSnapshot(readable, snapshot.areas)
+                seen = HomeSnapshot(readable, snapshot.areas, words=snapshot.words, places=snapshot.places)
+            if view is not None and view.snapshot.entities == seen.entities and view.snapshot.areas == seen.areas:
+                view.base, view.permissions = snapshot, permissions  # what changed is nothing that this reader sees
+                return view
             view = self._views[key] = View(snapshot=seen, base=snapshot, permissions=permissions)
         return view
 
@@ -312,27 +395,17 @@ class StateContext:
     """What the model knows from this part."""
     lines: dict[str, str] = field(default_factory=dict)
     """The text of each entity that reads differently from what the model knew, by id."""
+    again: set[str] = field(default_factory=set)
+    """What is told although it reads the same: the model knows it from long ago, and the request is about it."""
 
     async def async_states(self) -> tuple[JsonValueType, LeftOut]:
-        """Return the states in the profile's context format, and what is not among them; `states` is then known."""
-        left_out = await self._async_collect()
-        turn = self.turn
-        has_rows = turn.context_entities is not None or bool(turn.profile.context_entities)
-        rows = rows_of(turn) if has_rows else []  # of what the owner chose, titles may be told
-        for entity_id in self.lines:
-            if (state := self.states[entity_id].state) is None or not (rows or len(state.state) > PROSE):
-                continue
-            chosen = next((names for pattern, names in reversed(rows) if fnmatchcase(entity_id, pattern)), ())
-            if may_be_of_others(state, chosen):
-                turn.record.taints.add(TAINT)
-                break
-        return self._rendered(), left_out
+        """Return the states in the profile's context format, and what is not among them; `states` is then known.
 
-    async def _async_collect(self) -> LeftOut:
-        """Collect what is gone, what is listed, what the request is about, and what changed of all that."""
+        What is gone, what is listed, what the request is about, and what changed of all that.
+        """
         left_out = LeftOut()
         if self.mode is Mode.OFF:
-            return left_out
+            return {}, left_out
         known, entities, looks_up = self.known.entities, self.view.snapshot.entities, self.mode.looks_up
         interval, sent_at = self.turn.profile.context_update_interval, self.transcript.states_told_at
         # States that nobody asked for: the owner may want them less often.
@@ -341,7 +414,11 @@ class StateContext:
             gone = [key for key, before in known.items() if before.state is not None and key not in entities]
             self.states |= dict.fromkeys(gone, KnownState(GONE, None))
             self.lines |= dict.fromkeys(gone, GONE)
-        if due and (self.mode.lists or self.turn.context_entities is not None):
+        if due and self.transcript.baseline is not None:
+            self._add_since(self.transcript.baseline)
+            left_out.states = 0 if self.transcript.rounds[1:] or looks_up else self.transcript.baseline.left_out
+            left_out.full_tokens = self.transcript.baseline.full_tokens
+        if due and ((self.transcript.baseline is None and self.mode.lists) or self.turn.context_entities is not None):
             selection = await self.view.async_selection(
                 self.hass, self.turn, self.budget.states, self.estimate, map_is_full=self.map_is_full
             )
@@ -353,16 +430,31 @@ class StateContext:
             if selection.left_out:
                 left_out.states = 0 if known or looks_up else selection.left_out
                 left_out.full_tokens = selection.full_tokens
-        if looks_up:
+        if looks_up or self.found:
             budget = self.budget.found_later if known else self.budget.found
             before_found = len(self.lines)
             left_out.states += self._add_found(budget)
-            spent = self.estimate("".join(f"{text}{key}" for key, text in list(self.lines.items())[before_found:]))
-            if due:
+            if due and self.transcript.baseline is None:
+                spent = self.estimate("".join(f"{text}{key}" for key, text in list(self.lines.items())[before_found:]))
                 left_out.changes = self._add_changed(max(budget - spent, min(budget, CHANGES_TOKENS)))
         if due:
             self.transcript.states_told_at = self.hass.loop.time()
-        return left_out
+        self._note_others()
+        introduced = () if self.map_is_full else self.lines.keys() - known.keys()
+        return self.view.rendered(self.lines, self.turn.profile.context_format, introduced), left_out
+
+    def _note_others(self) -> None:
+        """Make the conversation careful where people outside the home may have written what is told."""
+        turn = self.turn
+        has_rows = turn.context_entities is not None or bool(turn.profile.context_entities)
+        rows = rows_of(turn) if has_rows else []  # of what the owner chose, titles may be told
+        for entity_id in self.lines:
+            if (state := self.states[entity_id].state) is None or not (rows or len(state.state) > PROSE):
+                continue
+            chosen = next((names for pattern, names in reversed(rows) if fnmatchcase(entity_id, pattern)), ())
+            if may_be_of_others(state, chosen):
+                turn.record.taints.add(TAINT)
+                break
 
     async def _async_add(self, selection: Selection) -> None:
         """Add everything that was chosen and is new or has changed."""
@@ -381,16 +473,59 @@ class StateContext:
             if before is None or before.text != now.text:
                 lines[entity_id] = now.text
 
+    def _add_since(self, baseline: Baseline) -> None:
+        """Add what changed of what the model knows: of the baseline the states, of what it was told since all of it.
+
+        How far a lamp is dimmed is worth no word where nobody asks; what was told of it in the conversation stays true.
+        """
+        entities, known, get = self.view.snapshot.entities, self.known.entities, self.hass.states.get
+        changed = [
+            entities[entity_id]
+            for entity_id, before in known.items()
+            if before.state is not None
+            and entity_id in entities
+            and (state := get(entity_id)) is not None
+            and state is not before.state
+            and (state.state != before.state.state or baseline.told.get(entity_id) is not before)
+        ]
+        # nobody asked: how bright a lamp is matters where it was told, else whether it is on
+        briefly = {
+            entity.entity_id
+            for entity in changed
+            if baseline.told.get(entity.entity_id) is known[entity.entity_id] or "=" not in known[entity.entity_id].text
+        }
+        described = (
+            item
+            for detailed in (False, True)
+            for item in self.view.describe(
+                self.hass,
+                [entity for entity in changed if (entity.entity_id not in briefly) is detailed],
+                baseline.attributes,
+                detailed=detailed,
+            )
+        )
+        for entity, now in described:
+            self.states[entity.entity_id] = now
+            if now.text != known[entity.entity_id].text:
+                self.lines[entity.entity_id] = now.text
+
     def _add_found(self, budget: int) -> int:
         """Add what the request is about; return how many are left out.
 
         What the model knows and is no longer true comes first, whatever it takes; then what is new to it. Where not all of
-        it fits, only the best have attributes.
+        it fits, only the best have attributes. The best are told again where the model knows them from the baseline alone.
         """
         known = self.known.entities
+        long_ago = self.known.long_ago
+        self.again.update(
+            entity_id
+            for entity in self.found[:ASKED]
+            if (entity_id := entity.entity_id) in long_ago and known.get(entity_id) is long_ago[entity_id]
+        )
         new = self._new(self.found, detailed=True)
         new.sort(key=lambda item: item[0].entity_id not in known)
-        sizes = [self._tokens(*item) for item in new]
+        # so few always have room
+        sizes = [self._tokens(*item) for item in new] if len(new) > ASKED else [0] * len(new)
         if sum(sizes) > budget:
             new[DETAILED:] = self._new([entity for entity, _ in new[DETAILED:]], detailed=False)
             sizes = [self._tokens(*item) for item in new]
@@ -400,7 +535,7 @@ class StateContext:
             if budget < 0 and before is None:
                 return len(new) - number
             self.states[entity.entity_id] = now
-            if before is None or before.text != now.text:
+            if before is None or before.text != now.text or entity.entity_id in self.again:
                 self.lines[entity.entity_id] = now.text
         return 0
 
@@ -426,7 +561,11 @@ class StateContext:
             entity
             for entity in entities
             if (entity_id := entity.entity_id) not in states
-            and ((before := known.get(entity_id)) is None or before.state is not get(entity_id))
+            and (
+                (before := known.get(entity_id)) is None
+                or before.state is not get(entity_id)
+                or entity_id in self.again
+            )
         ]
         chosen = {
             entity.entity_id: next(
@@ -440,20 +579,6 @@ class StateContext:
         introduced = not self.map_is_full and entity.entity_id not in self.known.entities
         note = self.view.introduction(entity.entity_id) if introduced else ""
         return self.estimate(f'"{entity.entity_id}":"{now.text} ({note})",')
-
-    def _rendered(self) -> JsonValueType:
-        """Return the lines in the profile's context format."""
-        lines, view = self.lines, self.view
-        if self.turn.profile.context_format != "json":
-            return states_in_words(lines, view.snapshot, as_sentences=self.turn.profile.context_format != "hybrid")
-        if self.map_is_full or not lines:
-            return dict(lines)
-        known = self.known.entities
-        notes = {entity_id: view.introduction(entity_id) for entity_id in lines if entity_id not in known}
-        return {
-            entity_id: f"{text} ({note})" if (note := notes.get(entity_id)) else text
-            for entity_id, text in lines.items()
-        }
 
 
 def states_in_words(lines: Mapping[str, str], snapshot: HomeSnapshot, *, as_sentences: bool) -> JsonValueType:

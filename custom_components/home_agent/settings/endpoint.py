@@ -176,6 +176,13 @@ class EndpointConfig:
     """Seconds of silence after which a stream counts as dead."""
     remote: bool = False
     """Whether what is sent leaves the house."""
+    keep_ready: bool = True
+    """Whether a model in the house reads the prompt before somebody waits for its answer."""
+
+    @property
+    def keeps_ready(self) -> bool:
+        """Whether it is sent anything that nobody asked; never where that leaves the house, or is paid for."""
+        return self.keep_ready and not self.remote
 
     def assumed_window(self, told: int | None) -> int:
         """Return the tokens of prompt and answer together: the owner's word, else the server's, the name's, the usual."""

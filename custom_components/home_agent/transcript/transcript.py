@@ -26,6 +26,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
+from ..home.snapshot import HomeSnapshot
 from ..settings.profile import Mode, Profile
 from ..support.encoding import dump
 from ..support.errors import ConversationBusy
@@ -48,6 +49,8 @@ FAILED: JsonObjectType = {"success": False, "error": "no longer kept"}
 
 # The turn part as text. Everything in it is data: JSON in one line, inside a tag that no value can close.
 TAG = "house"
+BETWEEN_PARTS = "\n\n"
+"""Stands between what was told before a message was said and what belongs to its words; nothing inside of them has it."""
 _NOTHING: Mapping[str, int] = {}
 _NO_SECTIONS: Mapping[str, tuple[str, Sequence[JsonValueType]]] = {}
 
@@ -65,6 +68,29 @@ class KnownState:
     text: str
     state: State | None
     """The state object the text was made from; None once the model was told that the entity is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """States that stand behind the home map: how things were when it was written, the same in every conversation since."""
+
+    home: HomeSnapshot
+    """What the user may see, of which it was made."""
+    told: Mapping[str, KnownState] = field(default_factory=dict)
+    """By entity id."""
+    text: str = ""
+    tokens: int = 0
+    """Of the text, about."""
+    left_out: int = 0
+    """Entities that it had no room for."""
+    full_tokens: int = 0
+    """What the states take together with what was left out, about; 0: nothing was."""
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those that the owner chose, by entity id."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Date and language of most messages: with one to which they apply they are not said again."""
+    holds_until: float = 0.0
+    """When its date is over, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +113,8 @@ class Known:
     """In the order in which they were told last."""
     facts: Mapping[str, str] = field(default_factory=dict)
     items: frozenset[str] = frozenset()
+    long_ago: Mapping[str, KnownState] = field(default_factory=dict)
+    """Those of the baseline. Where `entities` has the same object, the model knows the entity from there alone."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -387,6 +415,8 @@ class Transcript:
     cleared_by: dict[str, datetime] = field(default_factory=dict)
     """When a user cleared their own."""
     instructions: Instructions | None = None
+    baseline: Baseline | None = None
+    """The states in the stable part; they stay as they are while the home has the same entities."""
     mode: Mode | None = None
     """How states are told, fixed with the first turn: what was sent stays as it is."""
     window: int | None = None
@@ -473,9 +503,10 @@ class Transcript:
         return (one.speaker.user_id, one.speaker.device_id) == (self.owner.user_id, self.owner.device_id)
 
     def known_from(self, rounds: Iterable[Round]) -> Known:
-        """Return what the model knows from the instructions and from these rounds."""
-        told = dict(self.instructions.told) if self.instructions else {}
-        facts: dict[str, str] = {}
+        """Return what the model knows from the baseline, the instructions and these rounds."""
+        long_ago = self.baseline.told if self.baseline else {}
+        told = {**long_ago, **(self.instructions.told if self.instructions else {})}
+        facts = dict(self.baseline.facts) if self.baseline else {}
         items: set[str] = set()
         for one in rounds:
             if one.part is not None:
@@ -484,7 +515,32 @@ class Transcript:
                 told |= one.part.told
                 facts |= one.part.facts
                 items.update(one.part.items)
-        return Known(told, facts, frozenset(items))
+        return Known(told, facts, frozenset(items), long_ago)
+
+    def rehearsed(self) -> Transcript:
+        """Return a copy that goes on by itself: what becomes of it leaves no trace in this one."""
+        rounds = [
+            replace(one, answers=list(one.answers), notes=dict(one.notes), results=dict(one.results))
+            for one in self.rounds
+        ]
+        histories = {
+            owner: replace(
+                one, dropped=list(one.dropped), restored=None if one.restored is None else list(one.restored)
+            )
+            for owner, one in self.histories.items()
+        }
+        speakers = replace(self.speakers, said=list(self.speakers.said), taints=set(self.taints))
+        return replace(
+            self,
+            speakers=speakers,
+            rounds=rounds,
+            histories=histories,
+            cleared_by=dict(self.cleared_by),
+            instructions=replace(self.instructions) if self.instructions else None,
+            spoken_of=list(self.spoken_of),
+            taints=speakers.taints,
+            summing_up=None,
+        )
 
     def spoke_of(self, entity_ids: Iterable[str]) -> None:
         """Remember what the conversation was about, the most important first."""
@@ -528,7 +584,7 @@ class Transcript:
 
     def renew(self) -> None:
         """Take up the settings as they are now, and have the instructions written again."""
-        self.mode = self.window = self.instructions = None
+        self.mode = self.window = self.instructions = self.baseline = None
 
 
 @callback
@@ -607,6 +663,16 @@ class Transcripts:
             transcript.busy = False
 
     @callback
+    def of_owner(self, owner: Owner) -> tuple[str, Transcript] | None:
+        """Return the newest conversation in which they were the last to speak, with its id; None: they do not talk."""
+        theirs = [
+            (key[0], one)
+            for key, one in self._transcripts.items()
+            if key[1] == owner.profile_id and one.rounds and one.rounds[-1].speaker == owner
+        ]
+        return max(theirs, key=lambda item: item[1].rounds[-1].at, default=None)
+
+    @callback
     def async_clear(self, conversation_id: str | None = None, *, user_id: str | None = None) -> int:
         """Let one conversation, or all, start anew with their next message; return how many there were.
 
@@ -675,6 +741,8 @@ def render_note(note: str, outcomes: Mapping[str, str], states: Mapping[str, str
 @lru_cache(maxsize=64)
 def masked_part(text: str, hide: Mask) -> str:
     """Return a turn part, a note or states with their values masked; it stays data that cannot leave its tag."""
+    if BETWEEN_PARTS in text:
+        return BETWEEN_PARTS.join(masked_part(part, hide) for part in text.split(BETWEEN_PARTS))
     tagged = text.startswith(f"<{TAG}>") and text.endswith(f"</{TAG}>")
     inside = text.removeprefix(f"<{TAG}>").removesuffix(f"</{TAG}>") if tagged else text
     hidden = "\n".join(_masked_line(line, hide) for line in inside.split("\n"))

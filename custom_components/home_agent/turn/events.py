@@ -45,6 +45,8 @@ MAX_IDS = 200
 @callback
 def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str, object]) -> None:
     """Fire an event if the entry wants events; errors are fired in any case."""
+    if turn is not None and turn.rehearsal:
+        return
     if event != ERROR:
         entries = hass.config_entries.async_loaded_entries(DOMAIN)
         if not entries or not entries[0].options.get(CONF_EMIT_EVENTS, True):

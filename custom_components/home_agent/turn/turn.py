@@ -166,6 +166,8 @@ class Turn:
     extra_system_prompt: str | None = None
     context_entities: Sequence[ContextEntity] | None = None
     """Entities that `home_agent.process` named instead of the profile's own list."""
+    rehearsal: bool = False
+    """Nobody said it: a model reads what it will be sent with the next message. Nothing is said of it."""
     direct: bool = False
     """Somebody said this; it does not come from a tool, script or automation that another turn started."""
     confirm_via: tuple[str, ...] = ()

@@ -1,0 +1,313 @@
+"""Keeps the models in the house ready: they have read a prompt before somebody waits for its answer.
+
+Once a minute: how often states change is learned, and where much has changed since the states in the prompt were written
+down, they are written down anew while nobody talks. After that, and at start, the model is asked for one token, so that it
+has read everything up to what the next person says. When a voice satellite begins to listen, the same is done with what
+belongs to its next message. None of it is an answer: no event, no history, no tool.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from homeassistant.components.conversation import DOMAIN as CONVERSATION, ChatLog, Content, SystemContent, UserContent
+from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import MATCH_ALL
+from homeassistant.core import Context, CoreState, Event, EventStateChangedData, HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.event import TrackStates, async_track_state_change_filtered, async_track_time_interval
+from homeassistant.helpers.start import async_at_started
+from homeassistant.util import dt as dt_util
+
+from ..client.endpoint import Endpoint
+from ..client.model import ChatRequest, Reply
+from ..home.snapshot import HomeSnapshot
+from ..languages.data import async_load
+from ..prompt.request import Ready
+from ..settings.profile import Profile
+from ..support.const import DOMAIN, LOGGER
+from ..support.errors import LLMError, where_of
+from ..transcript.transcript import Baseline, Transcript, begin_round
+from ..turn.turn import Turn, area_of
+from .model_turn import ModelTurn
+from .runtime import RuntimeData
+
+LOOK_EVERY = timedelta(minutes=1)
+IDLE = 300.0  # seconds; so long a conversation goes on, and nothing before it may change in what the model has read
+OVERDUE = 900.0  # seconds after which a minute without a word is enough
+SHORT_IDLE = 60.0
+WORTH = 30  # tokens of what changed from which on one request while nobody waits is better than reading them each time
+UNREAD_SHARE = 0.5  # of the states, where nobody reads them beforehand: then the next person has to
+PER_HOUR = 6  # requests of one endpoint for which nobody asked
+READ_TIMEOUT = 120.0  # seconds
+SATELLITE, LISTENING = "assist_satellite", "listening"  # an integration that need not be installed
+NOTHING_SAID = "…"
+"""Some servers take no empty message."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Who asks an agent: the next question will come like the last one."""
+
+    turn: Turn
+    """The last one; its text is not kept."""
+    due_since: float | None = None
+    """When the states should have been written down anew."""
+    read: tuple[HomeSnapshot | None, Baseline | None] = (None, None)
+    """What stood in the prompt that the model has read last."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Readiness:
+    """Keeps the models of one config entry ready."""
+
+    hass: HomeAssistant
+    entry: ConfigEntry[Any]
+    runtime: RuntimeData
+    _readers: dict[str, _Reader] = field(default_factory=dict)
+    """By profile."""
+    _asked: dict[str, deque[float]] = field(default_factory=dict)
+    """When an endpoint was asked for one token, by its subentry id."""
+
+    @callback
+    def async_start(self) -> None:
+        """Begin, until the entry is unloaded."""
+        on_unload = self.entry.async_on_unload
+        on_unload(async_track_time_interval(self.hass, self._async_look, LOOK_EVERY, cancel_on_shutdown=True))
+        on_unload(async_at_started(self.hass, self._async_at_start))
+        satellites = TrackStates(all_states=False, entities=set(), domains={SATELLITE})
+        on_unload(async_track_state_change_filtered(self.hass, satellites, self._async_hears).async_remove)
+
+    async def _async_at_start(self, _hass: HomeAssistant) -> None:
+        """Let the model read for whoever will probably speak first."""
+        for profile in self.runtime.profiles.values():
+            endpoint = self.runtime.endpoint_of(profile)
+            if endpoint is None or not endpoint.config.keeps_ready:
+                continue
+            if (turn := await self._async_expected(profile)) is not None:
+                reader = self._readers[profile.subentry_id] = _Reader(turn)
+                self._begin(endpoint, self._async_read_everything(endpoint, reader))
+                return  # another agent would only take the place of this one
+
+    async def _async_look(self, _now: datetime) -> None:
+        """Learn what changes how often, and have the states written down anew where it is time."""
+        if self.hass.state is not CoreState.running:
+            return
+        now = dt_util.utcnow().timestamp()
+        for turn in self.runtime.sources.asked.values():
+            profile_id = turn.profile.subentry_id
+            known = self._readers.get(profile_id)
+            if known is None or known.turn is not turn:
+                self._readers[profile_id] = _Reader(
+                    turn, known.due_since if known else None, known.read if known else (None, None)
+                )
+        told: set[str] = set()
+        for reader in self._readers.values():
+            view = await self.runtime.sources.views.async_of(await self.runtime.home.async_get(), reader.turn.user)
+            for selection in view.selections.values():
+                told.update(entity.entity_id for entity in selection.entities)
+        await self.runtime.sources.volatility.async_look(told, now)
+        for reader in tuple(self._readers.values()):
+            await self._async_renew(reader, now)
+
+    async def _async_renew(self, reader: _Reader, now: float) -> None:
+        """Write the states down anew for one agent, where that is worth it, and let its model read them."""
+        profile = reader.turn.profile
+        endpoint = self.runtime.endpoint_of(profile)
+        if endpoint is None or self.runtime.profiles.get(profile.subentry_id) is not profile:
+            return
+        if endpoint.reading is not None and not endpoint.reading.done():
+            return
+        sources = self.runtime.sources
+        view = await sources.views.async_of(await self.runtime.home.async_get(), reader.turn.user)
+        keeps_ready = endpoint.config.keeps_ready
+        estimate = endpoint.client.estimator.estimate
+        stale = []
+        for key, baseline in view.baselines.items():
+            if key[0] != profile.subentry_id:
+                continue
+            changed = estimate("".join(view.changed_since(self.hass, baseline).values()))
+            worth = WORTH if keeps_ready else max(WORTH, round(estimate(baseline.text) * UNREAD_SHARE))
+            if changed >= worth or now >= baseline.holds_until:
+                stale.append(key)
+        unread = keeps_ready and reader.read[0] is not view.snapshot
+        if not stale and not unread:
+            reader.due_since = None
+            return
+        reader.due_since = due_since = reader.due_since or now
+        idle = SHORT_IDLE if now - due_since >= OVERDUE else IDLE
+        if now - endpoint.asked_at < idle or (keeps_ready and not self._may_ask(endpoint, now)):
+            return
+        reader.due_since = None
+        for key in stale:
+            del view.baselines[key]
+        if keeps_ready:
+            self._begin(endpoint, self._async_read_everything(endpoint, reader))
+
+    def _may_ask(self, endpoint: Endpoint, now: float) -> bool:
+        """Return whether an endpoint may be asked for a token that nobody waits for, once more in this hour."""
+        asked = self._asked.setdefault(endpoint.config.subentry_id, deque(maxlen=PER_HOUR))
+        return len(asked) < PER_HOUR or now - asked[0] >= 3600
+
+    @callback
+    def _begin(self, endpoint: Endpoint, work: Any) -> None:
+        """Start to let an endpoint read; one thing at a time, and never beside a question of somebody's."""
+        if endpoint.reading is not None and not endpoint.reading.done():
+            endpoint.reading.cancel()
+        endpoint.reading = endpoint.async_work(work, "keep the model ready")
+
+    async def _async_read_everything(self, endpoint: Endpoint, reader: _Reader) -> None:
+        """Let the model read all that stands before a first message."""
+        turn = replace(reader.turn, text="", conversation_id=f"{DOMAIN}-ready", parent=None, rehearsal=True)
+        transcript = Transcript()
+        chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), UserContent(content="")])
+        now = dt_util.utcnow().timestamp()
+        self._asked.setdefault(endpoint.config.subentry_id, deque(maxlen=PER_HOUR)).append(now)
+        if (request := await self._async_request(endpoint, turn, transcript, chat_log)) is None:
+            return
+        system = request.messages[0]
+        if await _async_read(endpoint, replace(request, messages=[system, {"role": "user", "content": NOTHING_SAID}])):
+            view = await self.runtime.sources.views.async_of(await self.runtime.home.async_get(), turn.user)
+            reader.read = (view.snapshot, transcript.baseline)
+
+    @callback
+    def _async_hears(self, event: Event[EventStateChangedData]) -> None:
+        """Let the model read what belongs to the next message of a satellite that begins to listen."""
+        old, new = event.data["old_state"], event.data["new_state"]
+        begins = new is not None and new.state == LISTENING and (old is None or old.state != LISTENING)
+        if begins and (found := self._listener(event.data["entity_id"])) is not None:
+            self._begin(found[0], self._async_read_for(*found))
+
+    def _listener(self, satellite_id: str) -> tuple[Endpoint, Turn] | None:
+        """Return the endpoint that a satellite's words will go to, and the turn that they will be; None: not one of ours."""
+        entry = er.async_get(self.hass).async_get(satellite_id)
+        device_id = entry.device_id if entry is not None else None
+        if (pipeline := _pipeline_of(self.hass, device_id)) is None:
+            return None
+        agents = er.async_get(self.hass)
+        for profile in self.runtime.profiles.values():
+            agent_id = agents.async_get_entity_id(CONVERSATION, DOMAIN, profile.subentry_id)
+            if agent_id is not None and agent_id == pipeline["agent"]:
+                endpoint = self.runtime.endpoint_of(profile)
+                if endpoint is None or not endpoint.config.keeps_ready:
+                    return None
+                return endpoint, self._turn(profile, agent_id, device_id, satellite_id, pipeline["language"])
+        return None
+
+    def _turn(
+        self, profile: Profile, agent_id: str, device_id: str | None, satellite_id: str | None, language: str
+    ) -> Turn:
+        return Turn(
+            profile=profile,
+            conversation_id=f"{DOMAIN}-ready",
+            text="",
+            language=language,
+            context=Context(),
+            device_id=device_id,
+            satellite_id=satellite_id,
+            area_id=area_of(self.hass, device_id, satellite_id),
+            agent_id=agent_id,
+            spoken=profile.speech != "never",
+            direct=True,
+            rehearsal=True,
+        )
+
+    async def _async_expected(self, profile: Profile) -> Turn | None:
+        """Return how the first message to an agent will probably come: from a satellite that talks to it, else from its owner."""
+        agent_id = er.async_get(self.hass).async_get_entity_id(CONVERSATION, DOMAIN, profile.subentry_id)
+        if agent_id is None:
+            return None
+        for satellite_id in self.hass.states.async_entity_ids(SATELLITE):
+            found = self._listener(satellite_id)
+            if found is not None and found[1].profile is profile:
+                return found[1]
+        users = await self.hass.auth.async_get_users()
+        user = next((user for user in users if user.is_owner and user.is_active and not user.system_generated), None)
+        if user is None:
+            return None
+        turn = self._turn(profile, agent_id, None, None, self.hass.config.language)
+        return replace(turn, user=user, context=Context(user_id=user.id), spoken=False)
+
+    async def _async_read_for(self, endpoint: Endpoint, turn: Turn) -> None:
+        """Let the model read everything up to what the user is about to say, and keep it for that turn."""
+        sources = self.runtime.sources
+        going_on = self.runtime.transcripts.of_owner(turn.owner)
+        logs = self.hass.data.get(DATA_CHAT_LOGS) or {}
+        transcript, content = Transcript(), list[Content]((SystemContent(content=""),))
+        conversation_id = None
+        fresh = dt_util.utcnow() - timedelta(seconds=IDLE)
+        if going_on is not None and going_on[1].rounds[-1].at < fresh:
+            going_on = None  # Home Assistant begins a new one
+        if going_on is not None and (log := logs.get(going_on[0])) is not None:
+            conversation_id, transcript, content = going_on[0], going_on[1].rehearsed(), list(log.content)
+            turn = replace(turn, conversation_id=conversation_id)
+        chat_log = ChatLog(self.hass, turn.conversation_id, [*content, UserContent(content="")])
+        request = await self._async_request(endpoint, turn, transcript, chat_log)
+        part = transcript.rounds[-1].part if transcript.rounds else None
+        if request is None or part is None:
+            return
+        sources.ready[turn.owner] = Ready(
+            part=part,
+            conversation_id=conversation_id,
+            rounds=len(transcript.rounds),
+            language=turn.language,
+            baseline=transcript.baseline,
+            at=self.hass.loop.time(),
+        )
+        await _async_read(endpoint, request)
+
+    async def _async_request(
+        self, endpoint: Endpoint, turn: Turn, transcript: Transcript, chat_log: ChatLog
+    ) -> ChatRequest | None:
+        """Return the request that a message without words would lead to; None where it cannot be made."""
+        try:
+            await async_load(self.hass, turn.language)
+            begin_round(turn, transcript, self.runtime.conversations, None, chat_log.content)
+            model_turn = ModelTurn(
+                hass=self.hass,
+                runtime=self.runtime,
+                endpoint=endpoint,
+                turn=turn,
+                chat_log=chat_log,
+                transcript=transcript,
+            )
+            agent = await model_turn.async_prepared(transcript)
+            return ChatRequest(messages=await agent.build(False), tools=agent.tools, max_tokens=1)
+        except Exception as err:  # noqa: BLE001 - nobody waits for it, and the turn that follows says what is wrong
+            LOGGER.debug("What a model would be asked could not be prepared: %s", where_of(err))
+            return None
+
+
+async def _async_read(endpoint: Endpoint, request: ChatRequest) -> bool:
+    """Let an endpoint read a request; return whether it did. That it is away is no news: nobody asked it anything."""
+    with suppress(LLMError, TimeoutError):
+        async with asyncio.timeout(READ_TIMEOUT), aclosing(endpoint.client.stream(request, Reply())) as deltas:
+            async for _ in deltas:
+                pass
+        return True
+    return False
+
+
+def _pipeline_of(hass: HomeAssistant, device_id: str | None) -> Mapping[str, str] | None:
+    """Return `agent` and `language` of the pipeline that a satellite's device uses; None: it cannot be told."""
+    if device_id is None or "assist_pipeline" not in hass.config.components:
+        return None
+    from homeassistant.components.assist_pipeline import PipelineNotFound, async_get_pipeline
+    from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE
+    from homeassistant.components.assist_pipeline.select import get_chosen_pipeline
+
+    device = hass.data[KEY_ASSIST_PIPELINE].pipeline_devices.get(device_id)
+    chosen = get_chosen_pipeline(hass, device.domain, device.unique_id_prefix) if device is not None else None
+    try:
+        pipeline = async_get_pipeline(hass, chosen)
+    except PipelineNotFound:
+        return None
+    language = pipeline.conversation_language
+    if language == MATCH_ALL:
+        language = pipeline.stt_language or pipeline.tts_language or pipeline.language
+    return {"agent": pipeline.conversation_engine, "language": language}

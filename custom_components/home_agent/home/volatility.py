@@ -1,0 +1,89 @@
+"""How often states change, learned by looking at them once a minute: what changes all the time is not written down.
+
+Until an entity was watched for long enough, its kind says what to expect.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+import math
+
+from homeassistant.components.sensor import ATTR_STATE_CLASS
+from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant, State
+
+from ..support.bounds import in_slices
+
+FADES_IN = 3600.0  # seconds after which a change counts for about a third
+OFTEN = 3.0  # changes in about an hour from which on nobody expects an older state still to hold
+WATCHED = 3600.0  # seconds of watching after which what was seen counts, and not the kind
+SILENT = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
+
+
+class Holds(Enum):
+    """For how much of an entity what is said now will hold for a while."""
+
+    ALL = "all"
+    STATE = "state"
+    """Its attributes change all the time."""
+    NOTHING = "nothing"
+
+
+@dataclass(slots=True)
+class _Seen:
+    state: State
+    since: float
+    """When it was looked at for the first time."""
+    at: float
+    """When it was looked at last."""
+    states: float = 0.0
+    """Changes of the state, the older the less."""
+    attributes: float = 0.0
+    """Changes of attributes alone."""
+
+
+class Volatility:
+    """Remembers how often the states of entities change; owned by the config entry."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start without having seen anything."""
+        self._hass = hass
+        self._seen: dict[str, _Seen] = {}
+
+    async def async_look(self, entity_ids: Iterable[str], now: float) -> None:
+        """Look at these entities at `now` (in seconds of any clock that goes on); all others are forgotten."""
+        before, seen = self._seen, {}
+        async for entity_id in in_slices(entity_ids):
+            if (state := self._hass.states.get(entity_id)) is None:
+                continue
+            if (one := before.get(entity_id)) is None:
+                one = _Seen(state, now, now)
+            elif one.state is not state:
+                _note(one, state, now)
+            seen[entity_id] = one
+        self._seen = seen
+
+    def holds(self, state: State, now: float) -> Holds:
+        """Return how much of what an entity is now it will be for a while."""
+        one = self._seen.get(state.entity_id)
+        if one is None or now - one.since < WATCHED:
+            if ATTR_STATE_CLASS in state.attributes:
+                return Holds.NOTHING
+            if one is None:
+                return Holds.ALL
+        faded = math.exp((one.at - now) / FADES_IN)
+        if one.states * faded >= OFTEN:
+            return Holds.NOTHING
+        return Holds.STATE if (one.states + one.attributes) * faded >= OFTEN else Holds.ALL
+
+
+def _note(one: _Seen, state: State, now: float) -> None:
+    """Add what is different since the last look. Coming and going of a device says nothing about its values."""
+    faded = math.exp((one.at - now) / FADES_IN)
+    one.states *= faded
+    one.attributes *= faded
+    before, one.state, one.at = one.state, state, now
+    if before.state != state.state:
+        one.states += not SILENT & {before.state, state.state}
+    elif before.attributes != state.attributes:
+        one.attributes += 1
