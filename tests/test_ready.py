@@ -247,8 +247,28 @@ async def test_what_happened_since_and_what_is_asked_stand_behind_it(
     assert user(llm_server).startswith(before.rstrip("\n"))
     first, second = told(llm_server.request.body["messages"])
     assert first == {"switch.decorative_lights": "unavailable"}
-    assert second.keys() == {"lock.front_door", "switch.decorative_lights", "cover.kitchen_window"}
-    assert second["lock.front_door"] == "unlocked"
+    assert second == {"lock.front_door": "unlocked", "switch.decorative_lights": "off"}
+
+
+async def test_a_command_right_after_it_reads_no_more_than_its_words(
+    hass: HomeAssistant, llm_server: LLMServer, satellite: str
+) -> None:
+    llm_server.respond(lambda _body: text("ok"))
+    await set_up(hass, llm_server, llm=KEPT)
+    await read(hass)
+    await listen(hass)
+    before = user(llm_server)
+    hass.states.async_set("light.ceiling_lights", "on", {"brightness": 26})
+    first = await speak(hass, satellite, "Turn on the bed light")
+    assert user(llm_server) == before + "Turn on the bed light"
+    await listen(hass)
+    before = user(llm_server)
+    await speak(hass, satellite, "How bright are the ceiling lights?", first.conversation_id)
+    told_last = user(llm_server).removeprefix(before.rstrip("\n"))
+    assert (
+        told_last
+        == '\n\n<house>{"states":{"light.ceiling_lights":"on brightness=10%"}}</house>\n\nHow bright are the ceiling lights?'
+    )
 
 
 async def test_a_conversation_that_goes_on_is_read_as_well(

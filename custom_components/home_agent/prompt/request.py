@@ -432,8 +432,9 @@ class RequestBuilder:
             await self._async_see_again()
             if transcript.baseline is not baseline:
                 known, ready = transcript.known_from(sent.rounds), None
-            head = ready.part if ready is not None else None
-            part, left_out = await async_turn_part(self._state_context(known, rooms), told, head)
+            head, context = ready.part if ready is not None else None, self._state_context(known, rooms)
+            context.retells = head is None  # else the model was told a moment ago how things are
+            part, left_out = await async_turn_part(context, told, head)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the home could not be told")
             part = TurnPart(text="")
@@ -513,8 +514,9 @@ async def async_turn_part(
         facts[EARLIER] = summary
     facts = {key: value for key, value in facts.items() if context.known.facts.get(key) != value}
     states, left_out = await context.async_states()
+    clock = now.strftime("%H:%M")
     text = render_turn_part(
-        time=now.strftime("%H:%M"),
+        time="" if head is not None and f'"time":"{clock}"' in head.text else clock,
         facts=facts,
         states=states,
         left_out={"states_not_listed": left_out.states, "changes_not_listed": left_out.changes},

@@ -395,6 +395,8 @@ class StateContext:
     """What the model knows from this part."""
     lines: dict[str, str] = field(default_factory=dict)
     """The text of each entity that reads differently from what the model knew, by id."""
+    retells: bool = True
+    """Whether the best of what the request is about is told also where it is as the baseline says."""
     again: set[str] = field(default_factory=set)
     """What is told although it reads the same: the model knows it from long ago, and the request is about it."""
 
@@ -519,7 +521,7 @@ class StateContext:
         long_ago = self.known.long_ago
         self.again.update(
             entity_id
-            for entity in self.found[:ASKED]
+            for entity in (self.found[:ASKED] if self.retells else ())
             if (entity_id := entity.entity_id) in long_ago and known.get(entity_id) is long_ago[entity_id]
         )
         new = self._new(self.found, detailed=True)

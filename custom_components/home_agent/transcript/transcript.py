@@ -707,12 +707,12 @@ def render_turn_part(
     left_out: Mapping[str, int] = _NOTHING,
     sections: Mapping[str, tuple[str, Sequence[JsonValueType]]] = _NO_SECTIONS,
 ) -> str:
-    """Return `<house>{"time": ..., "states": {...}}</house>`.
+    """Return `<house>{"time": ..., "states": {...}}</house>`, without a time where none is given.
 
     `left_out` counts by key what there was no room for. `sections` are further lists, each with its heading: one without
     stands beside the states, one with stands below them, the heading in a line of its own.
     """
-    data: JsonObjectType = {"time": time, **facts}
+    data: JsonObjectType = {"time": time, **facts} if time else {**facts}
     if states:
         data["states"] = states
     data |= {key: count for key, count in left_out.items() if count}
