@@ -44,6 +44,7 @@ class Others:
                 "embedding_preset": "custom",
                 "embedding_url": self.embedding.base_url,
                 "additional_collections": ", ".join(names),
+                "similarity_threshold": 0.7,  # of the vectors of words that the server of these tests makes
                 **more,
             }
         }
