@@ -119,6 +119,8 @@ class LLMServer:
         self.problems: list[str] = []
         self.disconnects = 0
         """Streams that the client left before their end."""
+        self.sees_reading = False
+        """Whether requests for one token, with which a model is kept ready, count like others; else they are answered aside."""
         self.loading = 0
         """Requests, of any kind, that are still answered with 503 because the model is being loaded; -1: all."""
         self.refused: list[float] = []
@@ -212,6 +214,8 @@ class LLMServer:
 
     async def _on_chat(self, request: web.Request) -> web.StreamResponse:
         recorded = await _recorded(request)
+        if recorded.body.get("max_tokens") == 1 and not self.sees_reading:
+            return await self._answer(recorded, text("I have read it."))
         self.requests.append(recorded)
         if self._plan:
             reply = self._plan.popleft()

@@ -31,6 +31,12 @@ KEPT = {"keep_ready": True}
 SATELLITE = "assist_satellite.kitchen"
 
 
+@pytest.fixture(autouse=True)
+def sees_reading(llm_server: LLMServer) -> None:
+    """Count what nobody asked for as well."""
+    llm_server.sees_reading = True
+
+
 @pytest.fixture
 async def satellite(hass: HomeAssistant) -> str:
     """Add a voice satellite in the kitchen that talks to our agent; return its device."""
