@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator
+from dataclasses import replace
 from functools import cache
 import logging
 from pathlib import Path
@@ -27,8 +28,10 @@ from tests.red_team.count import (
 # The locks and valves of the demo house take two seconds, for the eye.
 lock.LOCK_UNLOCK_DELAY = valve.OPEN_CLOSE_DELAY = 0.2  # type: ignore[assignment]
 
-# Each Home Assistant parses the sentences of its language anew; they are the same in all.
-hassil.intents.parse_sentence = cache(parse_sentence)  # type: ignore[attr-defined]
+# Each Home Assistant parses the sentences of its language anew; they are the same in all. What hassil notes in a sentence is
+# for the rules of one language, so each gets its own.
+_parsed = cache(parse_sentence)
+hassil.intents.parse_sentence = lambda text, **options: replace(_parsed(text, **options))  # type: ignore[attr-defined]
 
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
 logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
