@@ -166,7 +166,7 @@ async def add_model(hass: Hass, url: str, *, max_tokens: int = 24, **advanced: A
     await flow.submit_well(base_url=url)
     [model] = offered(flow)
     advanced.setdefault("keep_ready", False)  # each request is counted here
-    return await flow.submit_well(model=model, max_tokens=max_tokens, advanced=advanced)
+    return await flow.submit_well(model=model, max_tokens=max_tokens, temperature=0, advanced=advanced)
 
 
 def offered(flow: Flow) -> list[str]:
@@ -197,9 +197,9 @@ async def test_set_up_through_the_forms_finds_model_and_window(home: Hass, betwe
     await flow.submit_well(base_url=between.url.removesuffix("/v1"))
     [model] = offered(flow)
     assert model.endswith(".gguf")
-    await flow.submit_well(model=model, max_tokens=8, advanced={"keep_ready": False})
+    await flow.submit_well(model=model, max_tokens=24, temperature=0, advanced={"keep_ready": False})
     assert flow.kind == "create_entry"
-    assert (await home.say("Hello", agent=await agent_of(home), patience=PATIENCE)).speech
+    assert (await home.say("Tell me about gardens", agent=await agent_of(home), patience=PATIENCE)).speech
     async with asyncio.timeout(PATIENCE):
         while "/props" not in [passed.path for passed in between.passed]:
             await asyncio.sleep(0.05)
