@@ -33,7 +33,7 @@ from ..settings.profile import Profile
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import LLMError, where_of
 from ..transcript.transcript import Baseline, Transcript, begin_round
-from ..turn.turn import Turn, area_of
+from ..turn.turn import Turn, TurnRecord, area_of
 from .model_turn import ModelTurn
 from .runtime import RuntimeData
 
@@ -55,7 +55,7 @@ class _Reader:
     """Who asks an agent: the next question will come like the last one."""
 
     turn: Turn
-    """The last one; its text is not kept."""
+    """The last one."""
     due_since: float | None = None
     """When the states should have been written down anew."""
     read: tuple[HomeSnapshot | None, Baseline | None] = (None, None)
@@ -163,7 +163,14 @@ class Readiness:
 
     async def _async_read_everything(self, endpoint: Endpoint, reader: _Reader) -> None:
         """Let the model read all that stands before a first message."""
-        turn = replace(reader.turn, text="", conversation_id=f"{DOMAIN}-ready", parent=None, rehearsal=True)
+        turn = replace(
+            reader.turn,
+            text="",
+            conversation_id=f"{DOMAIN}-ready",
+            parent=None,
+            rehearsal=True,
+            record=TurnRecord(),  # nothing of this is noted where something was said
+        )
         transcript = Transcript()
         chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), UserContent(content="")])
         now = dt_util.utcnow().timestamp()
@@ -257,6 +264,7 @@ class Readiness:
             rounds=len(transcript.rounds),
             language=turn.language,
             baseline=transcript.baseline,
+            taints=frozenset(turn.record.taints),
             at=self.hass.loop.time(),
         )
         await _async_read(endpoint, request)

@@ -94,6 +94,8 @@ class Ready:
     """Of the conversation, with this one."""
     language: str
     baseline: Baseline | None
+    taints: frozenset[str]
+    """What makes the conversation careful that is told this."""
     at: float
     """Loop time."""
 
@@ -409,6 +411,7 @@ class RequestBuilder:
                 fits = fits and ready.language == self._turn.language and self._hass.loop.time() - ready.at < READY_FOR
                 ready = ready if fits and budget is self._budget else None
             if ready is not None:
+                self._turn.record.taints |= ready.taints
                 known = replace(
                     known, entities={**known.entities, **ready.part.told}, facts={**known.facts, **ready.part.facts}
                 )
