@@ -12,7 +12,7 @@ from typing import Any
 
 from . import clock
 from .house import OVER_TIME
-from .measure import Measure
+from .measure import ONE_TOKEN, Measure
 
 STEP = 10.0  # seconds of the day between two looks at what happens
 APART = 600.0
@@ -21,7 +21,6 @@ THINKING = 10.0
 START = 120.0
 """Seconds of the day from the start of Home Assistant until somebody says something."""
 SETTLE = 0.03
-ONE_TOKEN = 1
 NEEDLES = ("11.3", "12.6", "13.7", "14.4", "15.8")
 """Temperatures that nothing else in the house has."""
 
@@ -102,7 +101,7 @@ class Day:
 
     async def _note(self, conversation: int, turn: str, **more: Any) -> None:
         requests = []
-        for record in await self._measure.take():
+        for record in await self._measure.take(reading_ahead=True):
             timings = record.get("timings")
             request = {"for_one_token": record["asked"] == ONE_TOKEN, "cancelled": timings is None}
             if timings:

@@ -20,6 +20,8 @@ from .house import NEEDLE, House
 from .requests import estimate_tokens, lay_out, steps
 
 SESSION_HAS_OWNER = "context" in signature(chat_session.async_get_chat_session).parameters
+ONE_TOKEN = 1
+"""The longest answer to a request that only lets the server read a prompt."""
 SETTLE = 0.02  # seconds after a turn in which its aftermath is still counted
 
 # What is said in the conversation of six turns, and at the start of the next one; the third turn switches a light.
@@ -236,10 +238,10 @@ class Measure:
         """Run something that blocks, outside the event loop."""
         return await self.hass.async_add_executor_job(lambda: function(**arguments))
 
-    async def take(self) -> list[dict[str, Any]]:
-        """Return what the model was sent since the last call."""
+    async def take(self, *, reading_ahead: bool = False) -> list[dict[str, Any]]:
+        """Return what the model was sent since the last call, if asked for with what was only to be read ahead of a turn."""
         records: list[dict[str, Any]] = await self.call(self.control.take)
-        return records
+        return [record for record in records if reading_ahead or record["asked"] != ONE_TOKEN]
 
 
 def _session(

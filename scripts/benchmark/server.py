@@ -205,6 +205,7 @@ class Connection:
     async def _chat(self, path: str, raw: bytes, arrived: int) -> None:
         body = json.loads(raw)
         record: dict[str, Any] = {"path": path, "arrived": arrived, "tokens": [], "bytes": len(raw)}
+        record["asked"] = body.get("max_tokens") or body.get("max_completion_tokens")
         if self.model.plan.get("keep"):
             record["body"] = body
         self.model.records.append(record)
@@ -231,7 +232,6 @@ class Connection:
 
     async def _read_by(self, port: int, body: dict[str, Any], record: dict[str, Any]) -> tuple[int, Any]:
         """Let the real server read a prompt; return status and answer. The client may hang up meanwhile."""
-        record["asked"] = body.get("max_tokens") or body.get("max_completion_tokens")
         asking = asyncio.create_task(complete(port, {**body, "stream": False, "max_tokens": 1}))
         hanging_up = asyncio.create_task(self.reader.read(1))  # a client says nothing while it waits
         self.model.busy += 1
