@@ -280,6 +280,7 @@ def test_files_are_told_from_their_package_on() -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.one_release
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_a_quick_look_at_memory(tmp_path: Path) -> None:
@@ -304,6 +305,7 @@ def test_a_quick_look_at_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.one_release
 @pytest.mark.timeout(120)
 def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
@@ -342,6 +344,7 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.one_release
 @pytest.mark.timeout(600)
 def test_a_quick_day_on_a_real_server(tmp_path: Path) -> None:
     require_llama()

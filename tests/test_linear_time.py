@@ -59,6 +59,8 @@ from custom_components.home_agent.tools.mcp.sdk import RemoteTool
 from custom_components.home_agent.turn.plan import ServiceCall
 from custom_components.home_agent.turn.turn import Turn
 
+pytestmark = pytest.mark.one_release
+
 PACKAGE = "custom_components.home_agent"
 LARGE = 400_000  # characters
 GROWTH = 3.0  # times as long for each character, at most: what is quadratic takes eight times as long
