@@ -22,7 +22,7 @@ from custom_components.home_agent import sensor, services
 from custom_components.home_agent.flows import endpoint, mcp_server, profile, search
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
-from custom_components.home_agent.flows.options import GUARDED, MENU, PIN_FORMAT, confirmation_schema
+from custom_components.home_agent.flows.options import DONE, GUARDED, PAGES, PIN_FORMAT, confirmation_schema
 from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.profile import SETTINGS
@@ -265,16 +265,16 @@ def test_forms_of_a_server() -> None:
 
 def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
-    assert steps.keys() == {"init", *MENU}
-    assert list(steps["init"]["menu_options"]) == list(MENU)
-    settings = [steps[name]["data"].keys() for name in MENU if name not in ("confirmation", "retrieval")]
+    assert steps.keys() == {"init", *PAGES}
+    assert list(steps["init"]["menu_options"]) == [*PAGES, DONE]
+    settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval")]
     check_step(steps["retrieval"], {*search.BASICS, "use_anyway"})
     for name, section in search.SECTIONS.items():
         switches = {search.REMOVE[key] for key in search.REMOVE.keys() & section.keys()}
         check_step(steps["retrieval"]["sections"][name], set(section) | switches)
     with_pins = confirmation_schema({CONF_PINS: dict.fromkeys(GUARDED, "4711")})
     assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
-    assert list(steps["init"]["menu_option_descriptions"]) == list(MENU)
+    assert list(steps["init"]["menu_option_descriptions"]) == [*PAGES, DONE]
     of_the_home = {
         "allowed_entities",
         "always_confirm",
@@ -287,7 +287,7 @@ def test_forms_of_the_default_settings() -> None:
     }
     of_the_home |= {"allowed_hosts", "allow_private_hosts"}
     assert set().union(*settings) == (SETTINGS.keys() - {"always_ask", "never_ask"}) | of_the_home
-    assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in MENU)
+    assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in PAGES)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,6 @@ def test_choices() -> None:
     texts = EN["selector"]
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
-    assert texts["pins"]["options"].keys() == set(GUARDED)
     for group in (
         *profile.SECTIONS.values(),
         search.BASICS,

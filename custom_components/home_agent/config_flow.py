@@ -95,15 +95,6 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, {})]
         return self.async_create_entry(title=self._name, data={}, subentries=subentries)
 
-    async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Rename the entry; models and agents have forms of their own."""
-        entry = self._get_reconfigure_entry()
-        if user_input is not None:
-            return self.async_update_and_abort(entry, title=user_input.get(CONF_NAME, "").strip() or entry.title)
-        return self.async_show_form(
-            step_id="reconfigure", data_schema=probatio.Schema({_name_field(entry.title): TEXT})
-        )
-
     async def async_step_reauth(self, entry_data: Mapping[str, Any]) -> ConfigFlowResult:
         """Repair the endpoint that `entry_data` names by its `subentry_id`."""
         self._failed_id = entry_data.get("subentry_id", "")

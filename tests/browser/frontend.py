@@ -110,8 +110,17 @@ class Frontend:
     async def settings(self, topic: str) -> None:
         """Open one topic of the default settings."""
         await self.press("Configure")
+        await self.page_of(topic)
+
+    async def page_of(self, topic: str) -> None:
+        """Choose a topic in the menu that is open."""
         await self.dialog.locator("step-flow-menu").get_by_text(topic, exact=True).click()
         await self.dialog.locator("step-flow-form").wait_for()
+
+    async def done(self) -> None:
+        """Leave the menu."""
+        await self.dialog.locator("step-flow-menu").get_by_text("Done", exact=True).click()
+        await self.finish()
 
     async def unfold(self, *sections: str) -> None:
         """Open sections of the form; without names, all of them."""

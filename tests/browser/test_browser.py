@@ -13,6 +13,7 @@ from playwright.async_api import expect
 import pytest
 from pytest_asyncio import fixture as async_fixture
 
+from custom_components.home_agent.flows.options import PAGES
 from tests.e2e.harness import PASSWORD, USER, Hass
 from tests.e2e.house import add_home_agent, furnish
 from tests.e2e.process import ROOT
@@ -147,9 +148,9 @@ async def test_look_things_up_by_a_model_and_talk(
     assert (await frontend.submit())["errors"] == {"base": "retrieval_failed"}
     await expect(frontend.dialog.locator("ha-alert")).to_contain_text("refused the key")
     await expect(frontend.dialog.locator("input[name=embedding_key]")).to_have_value("")
-    assert (await frontend.submit())["type"] == "create_entry"  # the key was kept
+    assert (await frontend.submit())["type"] == "menu"  # the key was kept
     assert embedding_server.headers[-1]["Authorization"] == "Bearer sk-embed-1"
-    await frontend.finish()
+    await frontend.done()
 
     await frontend.press("Change agent")
     await frontend.unfold("Context sent to the model")
@@ -167,7 +168,7 @@ async def test_look_things_up_by_a_model_and_talk(
 
     await frontend.settings(TOPICS["retrieval"])
     await frontend.switch("Delete the stored key")
-    assert (await frontend.submit())["type"] == "create_entry"
+    assert (await frontend.submit())["type"] == "menu"
     assert "Authorization" not in embedding_server.headers[-1]
     assert not frontend.problems
     hass.assert_clean_log()
@@ -178,10 +179,12 @@ async def test_forms_that_are_sent_as_they_are_override_nothing(
 ) -> None:
     await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
     await frontend.log_in(USER, PASSWORD)
-    for topic in TOPICS.values():
-        await frontend.settings(topic)
+    await frontend.press("Configure")
+    for key in PAGES:
+        await frontend.page_of(TOPICS[key])
         await frontend.unfold()
-        assert (await frontend.submit())["type"] == "create_entry", topic
+        assert (await frontend.submit())["type"] == "menu", key
+    await frontend.done()
     await frontend.press("Change model")
     assert (await frontend.submit())["step_id"] == "model"
     await frontend.unfold()

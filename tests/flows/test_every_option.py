@@ -23,7 +23,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
 from custom_components.home_agent.flows.custom_tool import FORMS
-from custom_components.home_agent.flows.options import MENU
+from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.flows.profile import BASICS, SECTIONS
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.tools.custom.provider import HANDLERS
@@ -63,11 +63,10 @@ async def all_forms(hass: HomeAssistant, server: LLMServer) -> Forms:
 
     secrets = {"chroma_token": "t", "embedding_key": "k", "chroma_host": "127.0.0.1", "chroma_port": 9}
     entry = await set_up(hass, server, options={"pins": {"unlock": "2468"}, "retrieval": secrets})
-    note("setup", await entry.start_reconfigure_flow(hass))
     reauth: Any = {"source": "reauth", "entry_id": entry.entry_id}
     note("setup", await config.async_init(DOMAIN, context=reauth, data={"subentry_id": "llm-1"}))
 
-    for page in MENU:
+    for page in PAGES:
         form = await options.async_init(entry.entry_id)
         form = note(page, await options.async_configure(form["flow_id"], {"next_step_id": page}))
         if page == "retrieval":
@@ -332,12 +331,12 @@ async def set_in_agent(world: World, key: str, value: object) -> None:
 async def set_in_defaults(world: World, key: str, value: object) -> None:
     """Set an option in the form of the default settings that has it."""
     flows = world.hass.config_entries.options
-    for page in MENU:
+    for page in PAGES:
         menu = await flows.async_init(world.entry.entry_id)
         form = await flows.async_configure(menu["flow_id"], {"next_step_id": page})
         if key in fields(form):
             result = await flows.async_configure(form["flow_id"], shown(form) | {key: value})
-            assert result["type"] == "create_entry", result
+            assert result["type"] == "menu", result
             return
         flows.async_abort(form["flow_id"])
     pytest.fail(f"no form of the default settings has {key}")
@@ -701,7 +700,6 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "confirmation": {
         "confirm_timeout": "tests/policy/confirmation/test_reply.py::test_a_late_yes_is_told_so",
         "pin_destructive": f"{_PIN}::test_each_kind_has_its_own_and_both_are_said",
-        "remove_pins": "tests/flows/test_confirmation.py::test_an_empty_field_keeps_a_pin_and_the_list_removes_it",
     },
     "network": {
         "allowed_hosts": f"{_MCP}/test_handler.py::test_only_allowed_hosts_are_asked",
@@ -810,5 +808,5 @@ def test_what_is_said_to_show_it_is_there(option: str, name: str) -> None:
         item.name for item in ast.walk(ast.parse(source)) if isinstance(item, ast.AsyncFunctionDef | ast.FunctionDef)
     }
     assert function in defined
-    stored = "pins" if option in ("pin_destructive", "remove_pins") else option
+    stored = "pins" if option == "pin_destructive" else option
     assert re.search(rf"{stored}|{stored.removeprefix('remove_')}", source)

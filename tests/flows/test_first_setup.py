@@ -247,11 +247,6 @@ async def test_numbers_out_of_range_are_refused(
         await send(hass, form, model="m", **sent)
 
 
-async def test_hub_is_renamed(hass: HomeAssistant) -> None:
+async def test_what_home_assistant_does_by_itself_has_no_form(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await entry.start_reconfigure_flow(hass)
-    assert shown(form) == {"name": "Home Agent"}
-    result = await send(hass, form, name="The house")
-    assert (result["type"], result["reason"]) == (FlowResultType.ABORT, "reconfigure_successful")
-    assert entry.title == "The house"
-    await hass.async_block_till_done()
+    assert not entry.supports_reconfigure  # it would only rename; the menu of every entry does

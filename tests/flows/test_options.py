@@ -8,7 +8,7 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.options import MENU
+from custom_components.home_agent.flows.options import DONE, PAGES
 from custom_components.home_agent.policy.policy import Lists
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
@@ -44,22 +44,42 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
 async def test_menu(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     menu = await hass.config_entries.options.async_init(entry.entry_id)
-    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, list(MENU))
+    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [*PAGES, DONE])
+
+
+async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    menu = await send(hass, await topic(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
+    assert (menu["type"], menu["step_id"]) == (FlowResultType.MENU, "init")
+    assert dict(entry.options) == {"profile_defaults": {"tool_timeout": 20}}
+    assert entry.runtime_data.profiles["profile-1"].tool_timeout == 20
+    form = await send(hass, menu, next_step_id="network")
+    menu = await send(hass, form, allow_private_hosts=True)
+    stored = {
+        "profile_defaults": {"tool_timeout": 20},
+        "allowed_hosts": [],
+        "allow_private_hosts": True,
+    }
+    assert (menu["type"], dict(entry.options)) == (FlowResultType.MENU, stored)
+    runtime = entry.runtime_data
+    result = await send(hass, menu, next_step_id=DONE)
+    assert (result["type"], dict(entry.options)) == (FlowResultType.CREATE_ENTRY, stored)
+    assert entry.runtime_data is runtime, "leaving reloads nothing"
 
 
 async def test_topics_hold_every_setting_of_an_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    asked = {field for step in MENU if step not in OWN_TESTS for field in fields(await topic(hass, entry, step))}
+    asked = {field for step in PAGES if step not in OWN_TESTS for field in fields(await topic(hass, entry, step))}
     assert asked - OF_THE_HOUSE == SETTINGS.keys() - OF_AN_ASSISTANT
 
 
-@pytest.mark.parametrize("step", [step for step in MENU if step not in {*OWN_TESTS, "safety", "network", "debug"}])
+@pytest.mark.parametrize("step", [step for step in PAGES if step not in {*OWN_TESTS, "safety", "network", "debug"}])
 async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step: str) -> None:
     defaults = {"tool_timeout": 7, "history_max_messages": 4}
     entry = await set_up(hass, options={"profile_defaults": defaults, "emit_events": False})
     form = await topic(hass, entry, step)
     result = await send(hass, form, **shown(form))
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["type"] is FlowResultType.MENU
     assert dict(entry.options) == {"profile_defaults": defaults, "emit_events": False}
 
 

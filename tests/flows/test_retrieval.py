@@ -59,7 +59,7 @@ async def test_form_asks_every_setting_and_shows_the_defaults(hass: HomeAssistan
 async def test_form_sent_back_untouched_stores_nothing(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"emit_events": False})
     form = await form_of(hass, entry.entry_id)
-    assert (await send(hass, form, **shown(form)))["type"] is FlowResultType.CREATE_ENTRY
+    assert (await send(hass, form, **shown(form)))["type"] is FlowResultType.MENU
     assert dict(entry.options) == {"emit_events": False}
 
 
@@ -74,7 +74,7 @@ async def test_a_setting_that_is_gone_is_ignored_and_leaves_with_the_next_input(
 async def test_model_is_tried_and_stored(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
     entry = await set_up(hass)
     result = await send(hass, await form_of(hass, entry.entry_id), **model(embedding_server), top_k=7.0)
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["type"] is FlowResultType.MENU
     assert entry.options == {"retrieval": {**model(embedding_server), "top_k": 7}}
     assert embedding_server.requests[0] == {"model": "letters", "input": ["Kitchen light"]}
     assert embedding_server.headers[0]["Authorization"] == "Bearer sk-embed-1"
@@ -160,7 +160,7 @@ async def test_server_that_is_off_may_be_stored_untried(
     assert "cannot be reached" in str(result["description_placeholders"])
     assert "use_anyway" in fields(result)
     result = await send(hass, result, **model(embedding_server), use_anyway=True)
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["type"] is FlowResultType.MENU
     assert entry.options["retrieval"]["embedding_model"] == "letters"
 
 
@@ -173,7 +173,7 @@ async def test_chroma_is_tried_and_stored(
     assert "does not have this tenant or database" in str(wrong["description_placeholders"])
     assert "is unavailable" not in caplog.text  # the form has said it
     result = await send(hass, wrong, **chroma, chroma_tenant="default_tenant")
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["type"] is FlowResultType.MENU
     assert entry.options == {"retrieval": chroma}
 
 

@@ -33,6 +33,8 @@ TEXT = TextSelector(TextSelectorConfig())
 LONG_TEXT = TextSelector(TextSelectorConfig(multiline=True))
 ADDRESS = TextSelector(TextSelectorConfig(type=TextSelectorType.URL))
 SECRET = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
+STORED = "•" * 8
+"""What the field of a secret shows in place of the one that is stored, and sends when nobody touched it."""
 
 
 class PromptSelector(TemplateSelector):

@@ -1,4 +1,7 @@
-"""The default settings: of all agents, safety, confirmation, search, network access, debugging."""
+"""The default settings: of all agents, safety, confirmation, search, network access, debugging.
+
+What a page was sent is stored at once, and the menu comes back until it is left.
+"""
 
 from collections.abc import Mapping
 import re
@@ -31,7 +34,7 @@ from ..support.const import (
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import search
 from .endpoint import CONF_USE_ANYWAY
-from .forms import SECRET, SWITCH, Fields, dropdown, markers, number, shown
+from .forms import SECRET, STORED, SWITCH, Fields, markers, number, shown
 from .profile import (
     SECTIONS,
     async_check_settings,
@@ -47,31 +50,28 @@ from .profile import (
 DESTRUCTIVE = "destructive"
 GUARDED = (UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE, DESTRUCTIVE)
 """What may have a PIN: the reasons for which a call needs a yes."""
-REMOVE = "remove_pins"
 PIN_FORMAT = "pin_format"
 
 _PIN = re.compile(r"[0-9]{4,12}")
 
 
 def confirmation_schema(options: Mapping[str, Any]) -> probatio.Schema:
-    """Return the form; stored PINs are never shown, but only they can be removed, so that these show which there are."""
+    """Return the form; a stored PIN is never shown, but that there is one."""
+    settings = {CONF_CONFIRM_TIMEOUT: TIMEOUT, **options}
+    settings |= {field_of(reason): STORED for reason in GUARDED if reason in options.get(CONF_PINS, ())}
     schema: dict[probatio.Marker, Any] = {
-        shown(probatio.Optional, CONF_CONFIRM_TIMEOUT, {CONF_CONFIRM_TIMEOUT: TIMEOUT, **options}): number(
-            10, 3600, unit="s"
-        ),
-        **{probatio.Optional(field_of(reason)): SECRET for reason in GUARDED},
+        shown(probatio.Optional, CONF_CONFIRM_TIMEOUT, settings): number(10, 3600, unit="s"),
+        **{shown(probatio.Optional, field_of(reason), settings): SECRET for reason in GUARDED},
     }
-    if stored := [reason for reason in GUARDED if reason in options.get(CONF_PINS, ())]:
-        schema[probatio.Optional(REMOVE)] = dropdown(stored, CONF_PINS, multiple=True)
     return probatio.Schema(schema)
 
 
 def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """Return what to store, and the fields that hold no PIN. An empty field keeps what is stored."""
-    given = {reason: pin.strip() for reason in GUARDED if (pin := user_input.get(field_of(reason), ""))}
-    wrong = {field_of(reason) for reason, pin in given.items() if not _PIN.fullmatch(pin)}
-    kept = {**options.get(CONF_PINS, {}), **given}
-    pins = {reason: pin for reason, pin in kept.items() if reason not in user_input.get(REMOVE, ())}
+    """Return what to store, and the fields that hold no PIN. A field that was emptied removes its PIN."""
+    entered = {reason: pin.strip() for reason in GUARDED if (pin := user_input.get(field_of(reason), ""))}
+    stored = options.get(CONF_PINS, {})
+    pins = {reason: stored.get(reason, "") if pin == STORED else pin for reason, pin in entered.items()}
+    wrong = {field_of(reason) for reason, pin in pins.items() if not _PIN.fullmatch(pin)}
     return {CONF_CONFIRM_TIMEOUT: int(user_input.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), CONF_PINS: pins}, wrong
 
 
@@ -80,7 +80,19 @@ def field_of(reason: str) -> str:
     return f"pin_{reason}"
 
 
-MENU = ("assistant", "prompt", "context", "history", "retrieval", "tools", "safety", "confirmation", "network", "debug")
+PAGES = (
+    "assistant",
+    "prompt",
+    "context",
+    "history",
+    "retrieval",
+    "tools",
+    "safety",
+    "confirmation",
+    "network",
+    "debug",
+)
+DONE = "done"
 SAFETY: dict[str, tuple[Any, Any]] = {
     CONF_ALLOWED_ENTITIES: (name_choice, []),
     CONF_ALWAYS_CONFIRM: (name_choice, []),
@@ -106,7 +118,11 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a topic."""
-        return self.async_show_menu(step_id="init", menu_options=list(MENU))
+        return self.async_show_menu(step_id="init", menu_options=[*PAGES, DONE])
+
+    async def async_step_done(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Leave; everything is stored."""
+        return self.async_create_entry(data=self.config_entry.options)
 
     async def async_step_assistant(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask who answers and how it is spoken."""
@@ -133,7 +149,8 @@ class HomeAgentOptionsFlow(OptionsFlow):
             connect = not user_input.get(CONF_USE_ANYWAY)
             if not (finding := await search.async_check(self.hass, stored, connect=connect)):
                 others = {name: value for name, value in self.config_entry.options.items() if name != CONF_RETRIEVAL}
-                return self.async_create_entry(data=others | ({CONF_RETRIEVAL: stored} if stored else {}))
+                self._retrieval = None
+                return await self._async_store(others | ({CONF_RETRIEVAL: stored} if stored else {}))
             key, placeholders = finding
         return self.async_show_form(
             step_id="retrieval",
@@ -154,7 +171,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         if user_input is not None:
             settings |= tidy({key: user_input.get(key, default) for key, (_, default) in SAFETY.items()})
             if not (finding := check_lists(settings)):
-                return self._store({key: settings[key] for key in SAFETY})
+                return await self._async_store({**self.config_entry.options, **{key: settings[key] for key in SAFETY}})
             errors["base"], placeholders = finding
         return self.async_show_form(
             step_id="safety",
@@ -172,7 +189,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         if user_input is not None:
             changes, wrong = confirmation_options(options, user_input)
             if not wrong:
-                return self._store(changes)
+                return await self._async_store({**options, **changes})
             errors = dict.fromkeys(wrong, PIN_FORMAT)
         return self.async_show_form(
             step_id="confirmation",
@@ -185,7 +202,9 @@ class HomeAgentOptionsFlow(OptionsFlow):
         if user_input is not None:
             hosts = sorted({host.strip().casefold() for host in user_input.get(CONF_ALLOWED_HOSTS, [])} - {""})
             private = user_input.get(CONF_ALLOW_PRIVATE_HOSTS, False)
-            return self._store({CONF_ALLOWED_HOSTS: hosts, CONF_ALLOW_PRIVATE_HOSTS: private})
+            return await self._async_store(
+                {**self.config_entry.options, CONF_ALLOWED_HOSTS: hosts, CONF_ALLOW_PRIVATE_HOSTS: private}
+            )
         settings = {CONF_ALLOW_PRIVATE_HOSTS: False} | self.config_entry.options
         schema = probatio.Schema(markers(self.hass, NETWORK, settings))
         return self.async_show_form(step_id="network", data_schema=schema)
@@ -194,9 +213,8 @@ class HomeAgentOptionsFlow(OptionsFlow):
         """Ask for streaming, events and logs."""
         if user_input is not None:
             switches = {key: user_input.get(key, default) for key, default in _SWITCHES.items()}
-            return self._store(
-                switches | {CONF_PROFILE_DEFAULTS: self._defaults_after(fields_of("streaming"), user_input)}
-            )
+            defaults = self._defaults_after(fields_of("streaming"), user_input)
+            return await self._async_store({**self.config_entry.options, **switches, CONF_PROFILE_DEFAULTS: defaults})
         fields = fields_of("streaming") | dict.fromkeys(_SWITCHES, SWITCH)
         settings = inherited(self._defaults()) | _SWITCHES | self.config_entry.options
         schema = probatio.Schema(markers(self.hass, fields, settings))
@@ -219,7 +237,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         if user_input is not None:
             defaults = self._defaults_after(fields, user_input)
             if not (finding := await async_check_settings(self.hass, inherited(defaults))):
-                return self._store({CONF_PROFILE_DEFAULTS: defaults})
+                return await self._async_store({**self.config_entry.options, CONF_PROFILE_DEFAULTS: defaults})
             errors["base"], placeholders = finding
         return self.async_show_form(
             step_id=step_id,
@@ -228,5 +246,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
             description_placeholders=placeholders,
         )
 
-    def _store(self, changes: Mapping[str, Any]) -> ConfigFlowResult:
-        return self.async_create_entry(data={**self.config_entry.options, **changes})
+    async def _async_store(self, options: Mapping[str, Any]) -> ConfigFlowResult:
+        """Store the options, which reloads the entry where they changed, and show the menu again."""
+        self.hass.config_entries.async_update_entry(self.config_entry, options=options)
+        return await self.async_step_init()
