@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -14,7 +15,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events, async_fire_time_changed
 
-from custom_components.home_agent.agent.ready import IDLE, PER_HOUR
+from custom_components.home_agent.agent.ready import APART, IDLE
 from custom_components.home_agent.agent.runtime import RuntimeData
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech
@@ -157,7 +158,7 @@ async def test_states_are_written_down_anew_while_nobody_talks(
     assert len(llm_server.requests) == 2  # they may go on talking
     await speak(hass, satellite, "again", first.conversation_id)
     assert system(llm_server) == system(llm_server, -2)
-    await wait(hass, freezer, IDLE)
+    await wait(hass, freezer, APART)
     assert len(llm_server.requests) == 4
     assert llm_server.request.body["max_tokens"] == 1
     assert baseline(llm_server)["switch.garden_socket_number_1"] == "on"
@@ -190,10 +191,14 @@ async def test_only_a_few_times_an_hour(
     llm_server.respond(lambda _body: text("ok"))
     await set_up(hass, llm_server, llm=KEPT)
     await read(hass)
+    minutes = []
     for number in range(50):
-        change(hass, "on" if number % 2 else "off")
-        await wait(hass, freezer, 60)
-    assert 2 <= len(llm_server.requests) <= PER_HOUR
+        change(hass, str(number // 7))  # what changed each minute would soon not be told any more
+        before = len(llm_server.requests)
+        await wait(hass, freezer, 0)
+        minutes += [number] * (len(llm_server.requests) - before)
+    assert 2 <= len(minutes) <= 50 * 60 // APART
+    assert all(later - earlier >= APART // 61 for earlier, later in pairwise(minutes)), "never all at once"
 
 
 async def test_a_question_comes_first(

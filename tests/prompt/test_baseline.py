@@ -95,6 +95,18 @@ async def test_a_question_gets_the_present_state_whatever_the_stable_part_says(
     assert told(llm_server.request.body["messages"])[0]["sensor.kitchen_meter_power"] == "118 W"
 
 
+async def test_a_command_is_told_of_what_changed_alone(hass: HomeAssistant, llm_server: LLMServer, home: None) -> None:
+    await set_up(hass, llm_server)
+    llm_server.respond(lambda _body: text("ok"))
+    await say(hass, "Unlock the front door")
+    assert told(llm_server.request.body["messages"]) == [{}]
+    await say(hass, "Is the front door unlocked")
+    assert told(llm_server.request.body["messages"]) == [{"lock.front_door": "locked"}]
+    hass.states.async_set("lock.front_door", "unlocked")
+    await say(hass, "Unlock the front door")
+    assert told(llm_server.request.body["messages"]) == [{"lock.front_door": "unlocked"}]
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("mode", ["direct", "both", "retrieved"])
 async def test_nothing_that_is_told_as_present_is_untrue(

@@ -20,7 +20,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent
 
 from ..client.endpoint import Endpoint, mask_for
-from ..languages.phrases import asks_to_undo
+from ..languages.phrases import asks_to_undo, is_order
 from ..local import sentences
 from ..policy import undo
 from ..policy.channels import async_put
@@ -197,6 +197,7 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         final = endpoint is None  # without a model the home's own sentences always have an answer
         answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.policy, final=final)
     if answer is None and endpoint is not None:
+        turn.record.is_order = is_order(turn.text, turn.language)
         answer = await ModelTurn(
             hass=hass,
             runtime=runtime,

@@ -7,7 +7,6 @@ belongs to its next message. None of it is an answer: no event, no history, no t
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
@@ -41,9 +40,9 @@ LOOK_EVERY = timedelta(minutes=1)
 IDLE = 300.0  # seconds; so long a conversation goes on, and nothing before it may change in what the model has read
 OVERDUE = 900.0  # seconds after which a minute without a word is enough
 SHORT_IDLE = 60.0
-WORTH = 30  # tokens of what changed from which on one request while nobody waits is better than reading them each time
+WORTH = 60  # tokens of what changed from which on one request while nobody waits is better than reading them each time
 UNREAD_SHARE = 0.5  # of the states, where nobody reads them beforehand: then the next person has to
-PER_HOUR = 6  # requests of one endpoint for which nobody asked
+APART = 600.0  # seconds between two requests to one endpoint for which nobody asked: at most six an hour, and never all at once
 READ_TIMEOUT = 120.0  # seconds
 SATELLITE, LISTENING = "assist_satellite", "listening"  # an integration that need not be installed
 NOTHING_SAID = "…"
@@ -71,8 +70,8 @@ class Readiness:
     runtime: RuntimeData
     _readers: dict[str, _Reader] = field(default_factory=dict)
     """By profile."""
-    _asked: dict[str, deque[float]] = field(default_factory=dict)
-    """When an endpoint was asked for one token, by its subentry id."""
+    _asked: dict[str, float] = field(default_factory=dict)
+    """When an endpoint was last asked for one token, by its subentry id."""
 
     @callback
     def async_start(self) -> None:
@@ -150,9 +149,8 @@ class Readiness:
             self._begin(endpoint, self._async_read_everything(endpoint, reader))
 
     def _may_ask(self, endpoint: Endpoint, now: float) -> bool:
-        """Return whether an endpoint may be asked for a token that nobody waits for, once more in this hour."""
-        asked = self._asked.setdefault(endpoint.config.subentry_id, deque(maxlen=PER_HOUR))
-        return len(asked) < PER_HOUR or now - asked[0] >= 3600
+        """Return whether an endpoint may be asked again for a token that nobody waits for."""
+        return now - self._asked.get(endpoint.config.subentry_id, -APART) >= APART
 
     @callback
     def _begin(self, endpoint: Endpoint, work: Any) -> None:
@@ -174,7 +172,7 @@ class Readiness:
         transcript = Transcript()
         chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), UserContent(content="")])
         now = dt_util.utcnow().timestamp()
-        self._asked.setdefault(endpoint.config.subentry_id, deque(maxlen=PER_HOUR)).append(now)
+        self._asked[endpoint.config.subentry_id] = now
         if (request := await self._async_request(endpoint, turn, transcript, chat_log)) is None:
             return
         system = request.messages[0]

@@ -275,15 +275,10 @@ async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
     return HomeSnapshot(entities, areas, stems, words, places)
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a text as they are compared: casefolded, without punctuation."""
-    return _WORD.findall(text.casefold())
-
-
 def stems_of(text: str) -> set[str]:
     """Return how the words of a text begin, and of a script without spaces all pairs of signs."""
     found: set[str] = set()
-    for word in words_of(text):
+    for word in _WORD.findall(text.casefold()):
         if word >= FIRST_UNSPACED:
             found.update(word[place : place + 2] for place in range(len(word)))
         else:
@@ -292,7 +287,7 @@ def stems_of(text: str) -> set[str]:
 
 
 def _stem(name: str) -> str:
-    word = max(words_of(name), key=len, default=name)
+    word = max(_WORD.findall(name.casefold()), key=len, default=name)
     return word[: 2 if word >= FIRST_UNSPACED else STEM]
 
 

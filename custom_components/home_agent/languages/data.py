@@ -118,6 +118,7 @@ class LanguageData:
     pin_words: Sequence[str] = ()
     remark: str = ""
     """A regular expression for what states something and asks for nothing: "it is dark in the kitchen"."""
+    orders: Sequence[str] = ()
     undo: UndoWords = UndoWords()
     claims: ClaimWords = ClaimWords()
     everything: Sequence[str] = ()

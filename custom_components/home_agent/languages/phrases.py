@@ -201,6 +201,13 @@ def asks_to_undo(text: str, language: str) -> bool:
     return any(tuple(words) in _phrases_of(code).undo for code in codes)
 
 
+def is_order(text: str, language: str) -> bool:
+    """Return whether a text begins like a command and is no question; false where the language has no words for it."""
+    phrases, said = _phrases_of(code_of(language)), text[:MAX_UNDO].casefold()
+    begins = (word for word in _PART.findall(said) if word not in phrases.polite)
+    return next(begins, "") in phrases.orders and not _ASKS.search(said)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Phrases:
     """The phrases of a language as their words."""
@@ -214,6 +221,9 @@ class _Phrases:
     """One word of each: a text without any of them asks for something else."""
     asides: Sequence[tuple[str, ...]]
     """The longest first."""
+    orders: frozenset[str]
+    polite: frozenset[str]
+    """Single words that change nothing."""
 
 
 @cache
@@ -237,6 +247,8 @@ def _phrases_of(code: str) -> _Phrases:
         undo=undo,
         undo_signs=frozenset(max(words, key=len) for words in undo if words),
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
+        orders=frozenset(own.orders),
+        polite=frozenset(data.courtesies),
     )
 
 

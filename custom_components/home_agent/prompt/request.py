@@ -436,7 +436,8 @@ class RequestBuilder:
             if transcript.baseline is not baseline:
                 known, ready = transcript.known_from(sent.rounds), None
             head, context = ready.part if ready is not None else None, self._state_context(known, rooms)
-            context.retells = head is None  # else the model was told a moment ago how things are
+            # else the model was told a moment ago how things are, or is not asked how they are
+            context.retells = head is None and not self._turn.record.is_order
             part, left_out = await async_turn_part(context, told, head)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the home could not be told")

@@ -98,6 +98,8 @@ class TurnRecord:
 
     started: float = field(default_factory=time.perf_counter)
     origin: Origin = Origin.MODEL
+    is_order: bool = False
+    """It begins like a command: what it is about need not be told again."""
     requests: int = 0
     """How often the model was asked."""
     calls_started: int = 0

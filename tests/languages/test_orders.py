@@ -1,0 +1,46 @@
+"""How a command begins; what begins otherwise may be a question."""
+
+import pytest
+
+from custom_components.home_agent.languages.data import data_of, language_codes
+from custom_components.home_agent.languages.phrases import is_order
+
+
+@pytest.mark.parametrize("language", sorted(code for code in language_codes() if data_of(code).orders))
+def test_every_word_begins_a_command(language: str) -> None:
+    for word in data_of(language).orders:
+        assert is_order(f"{word.capitalize()} xyz", f"{language}-XX")
+        assert not is_order(f"{word} xyz?", language)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Please turn on the lamp."),
+        ("en", "  turn it off again"),
+        ("de", "Bitte schalte die Lampe aus!"),
+        ("fr", "Éteins la lampe, s’il te plaît"),
+        ("ru", "Пожалуйста, включи свет"),
+        ("pl", "Włącz światło w kuchni"),
+    ],
+)
+def test_commands(language: str, text: str) -> None:
+    assert is_order(text, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Is the lamp on"),
+        ("en", "Which windows are open"),
+        ("en", "Open windows?"),
+        ("en", "Turn on what？"),
+        ("en", ""),
+        ("en", "please"),
+        ("de", "Ist die Lampe an"),
+        ("de", "turn on the lamp"),
+        ("ja", "電気をつけて"),
+    ],
+)
+def test_anything_else_may_be_a_question(language: str, text: str) -> None:
+    assert not is_order(text, language)
