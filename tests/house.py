@@ -55,12 +55,16 @@ async def set_up(
     llm: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     more: Sequence[ConfigSubentryDataWithId] = (),
+    model_first: bool = True,
 ) -> MockConfigEntry:
-    """Set Home Agent up with one profile, with one endpoint if there is a server, and with `more` subentries."""
+    """Set Home Agent up with one profile, with one endpoint if there is a server, and with `more` subentries.
+
+    The model hears everything, simple commands as well, unless the profile says otherwise or not `model_first`.
+    """
     subentries = [
         ConfigSubentryDataWithId(
             subentry_type="profile",
-            data=dict(profile or {}),
+            data={**({"local_first": False} if model_first else {}), **(profile or {})},
             title="Home Agent",
             unique_id=None,
             subentry_id="profile-1",

@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import intent, issue_registry as ir
 import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, part_of, say, set_up, speech
+from custom_components.home_agent.turn import events
+from tests.house import build_house, part_of, say, set_up, speech, state_of
 from tests.llm_server import (
     LLMServer,
     chunks,
@@ -185,3 +188,78 @@ async def test_answer_that_hit_the_limit_says_so(hass: HomeAssistant, llm_server
     await set_up(hass, llm_server)
     llm_server.plan(text("A very long st", finish_reason="length"))
     assert speech(await say(hass, "hello")).startswith("A very long st\n\n")
+
+
+DEAD = [
+    pytest.param({"base_url": "http://127.0.0.1:9/v1"}, text("never sent"), id="refused connection"),
+    pytest.param({"idle_timeout": 0.1}, silence(), id="time-out"),
+    pytest.param({}, server_error(), id="500"),
+    pytest.param({}, server_error(503), id="503"),
+    pytest.param({}, unauthorized(), id="refused key"),
+    pytest.param({}, model_not_found(), id="no such model"),
+]
+
+
+@pytest.mark.parametrize("local_first", [False, True])
+@pytest.mark.parametrize(("llm", "failure"), DEAD)
+async def test_dead_model_is_no_dead_home(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    llm: dict[str, Any],
+    failure: Any,
+    local_first: bool,
+) -> None:
+    monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0)
+    entry = await set_up(hass, llm_server, llm=llm, profile={"local_first": local_first})
+    llm_server.respond(lambda body: failure)
+    await hass.services.async_call("light", "turn_off", {"entity_id": "all"}, blocking=True)
+    failed = async_capture_events(hass, events.ERROR)
+
+    result = await say(hass, "Turn on the bed light")
+    assert (state_of(hass, "light.bed_light"), result.response.error_code) == ("on", None)
+    assert speech(result) == "Turned on the light"
+    assert len(failed) == (not local_first)  # with the model first it was the model that failed
+    result = await say(hass, "Is the bed light on?")
+    assert (speech(result), result.response.error_code) == ("Yes", None)
+    result = await say(hass, "the kitchen lights on would you kindly")  # no sentence of Home Assistant's
+    assert (state_of(hass, "light.kitchen_lights"), result.response.error_code) == ("on", None)
+    result = await say(hass, "Turn on the fans in the kitchen")
+    assert speech(result) == "Sorry, I am not aware of any fan in the Kitchen area"
+    for _ in range(3):
+        result = await say(hass, "Tell me a story")
+        assert speech(result).count("Scripted") == 1
+        assert result.response.error_code is intent.IntentResponseErrorCode.FAILED_TO_HANDLE
+    assert caplog.text.count("Scripted is unavailable") == 1
+    await hass.async_block_till_done()
+    reported = [issue_id for _, issue_id in ir.async_get(hass).issues if "llm-1" in issue_id or "reauth" in issue_id]
+    assert len(reported) == 1
+    await hass.config_entries.async_unload(entry.entry_id)
+
+
+async def test_what_a_model_began_is_not_done_again_when_it_dies(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    before = state_of(hass, "light.bed_light")
+    llm_server.plan(
+        tool_call("ha_control", {"action": "toggle", "entity_id": "light.bed_light"}), server_error(), server_error()
+    )
+    called = async_capture_events(hass, EVENT_CALL_SERVICE)
+    result = await say(hass, "Turn on the bed light" if before == "off" else "Turn off the bed light")
+    assert len([event for event in called if event.data["domain"] == "light"]) == 1
+    assert state_of(hass, "light.bed_light") != before
+    assert "Scripted" in speech(result)
+
+
+async def test_sensitive_command_is_asked_about_when_the_model_is_dead(
+    hass: HomeAssistant, llm_server: LLMServer, hass_admin_user: MockUser
+) -> None:
+    await set_up(hass, llm_server)
+    context = Context(user_id=hass_admin_user.id)
+    llm_server.respond(lambda body: server_error())
+    question = await say(hass, "Unlock the front door", context=context)
+    assert speech(question).endswith("?")
+    assert state_of(hass, "lock.front_door") == "locked"
+    await say(hass, "yes", question.conversation_id, context=context)
+    await hass.async_block_till_done()
+    assert state_of(hass, "lock.front_door") in ("unlocked", "unlocking")

@@ -61,7 +61,8 @@ def _home_agent(url: str) -> list[dict[str, Any]]:
     endpoint: dict[str, Any] = {"context_window": 16_384, "idle_timeout": 900, **known}
     return [
         {"subentry_type": "llm", "title": "Model", "data": endpoint},
-        {"subentry_type": "profile", "title": "Bench", "data": {}},
+        # what is measured is the turn with a model
+        {"subentry_type": "profile", "title": "Bench", "data": {"local_first": False}},
     ]
 
 

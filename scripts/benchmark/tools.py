@@ -125,7 +125,7 @@ async def add_patient_profile(hass: HomeAssistant) -> str:
     """Add an assistant with the slow tools; return its conversation entity."""
     [entry] = _entries(hass)
     llm.async_register_api(hass, Waiting(hass=hass, id=API, name="Bench"))
-    data = {"llm_apis": [API], "max_calls_per_turn": PARALLEL}
+    data = {"llm_apis": [API], "max_calls_per_turn": PARALLEL, "local_first": False}
     subentry = ConfigSubentry(data=MappingProxyType(data), subentry_type="profile", title="Patient", unique_id=None)
     hass.config_entries.async_add_subentry(entry, subentry)
     await hass.async_block_till_done()

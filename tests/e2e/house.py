@@ -1,5 +1,6 @@
 """The demo house: Home Assistant's demo devices, put into rooms, some more of them shown to assistants; and Home Agent."""
 
+import asyncio
 from typing import Any
 
 from .harness import Flow, Hass
@@ -78,8 +79,11 @@ async def place(hass: Hass, entity: dict[str, Any], area_id: str) -> None:
         await hass.command("config/entity_registry/update", entity_id=entity["entity_id"], area_id=area_id)
 
 
-async def add_home_agent(hass: Hass, *, url: str = "", model: str = "", key: str = "") -> str:
-    """Add Home Agent through its forms, with an endpoint or without; return the entity id of its assistant."""
+async def add_home_agent(hass: Hass, *, url: str = "", model: str = "", key: str = "", model_first: bool = True) -> str:
+    """Add Home Agent through its forms, with an endpoint or without; return the entity id of its assistant.
+
+    A model is asked first, unless not `model_first`: then the home does simple commands, as it is from the start.
+    """
     flow = await (await hass.config_flow()).submit(preset="custom" if url else "no_model")
     if url:
         await fill_endpoint(flow, url=url, model=model, key=key)
@@ -87,6 +91,13 @@ async def add_home_agent(hass: Hass, *, url: str = "", model: str = "", key: str
     [entry] = await hass.entries()
     assert entry["state"] == "loaded", f"Home Agent is in the state {entry['state']}, see the log"
     [agent] = await hass.agents()
+    if url and model_first:
+        [profile] = await hass.subentries("profile")
+        form = await hass.subentry_flow(entry["entry_id"], "profile", subentry_id=profile["subentry_id"])
+        await form.submit_well(name=profile["title"], local_first=False)
+        async with asyncio.timeout(10):
+            while (await hass.states()).get(agent, "unavailable") == "unavailable":  # it is loaded anew
+                await asyncio.sleep(0.05)
     return agent
 
 

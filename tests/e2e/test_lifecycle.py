@@ -4,7 +4,7 @@ import json
 
 from tests.llm_server import LLMServer, text, tool_call, unauthorized
 
-from .harness import DOMAIN, Hass
+from .harness import DOMAIN, Answer, Hass
 from .house import add_home_agent, fill_endpoint
 
 KEY = "sk-e2e-secret"
@@ -130,3 +130,49 @@ async def test_removed_without_a_trace(own_hass: Hass, own_server: LLMServer) ->
         assert not list((own_hass.process.folder / ".storage").glob(f"{DOMAIN}*"))
     finally:
         await own_hass.start()
+
+
+async def issues(hass: Hass) -> list[str]:
+    """Return the translation keys of our issues in Repairs."""
+    listed = (await hass.command("repairs/list_issues"))["issues"]
+    return [issue["translation_key"] for issue in listed if issue["domain"] == DOMAIN]
+
+
+async def test_evening_goes_on_when_the_model_server_is_killed(own_hass: Hass, own_server: LLMServer) -> None:
+    agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted", model_first=False)
+    before = await issues(own_hass)
+    own_server.plan(text("Good evening."))
+    talk = await own_hass.say("Good evening, how are you?", agent=agent)
+    assert talk.speech == "Good evening."
+
+    async def say(words: str, language: str = "en") -> Answer:
+        return await own_hass.say(words, agent=agent, conversation_id=talk.conversation_id, language=language)
+
+    port = own_server.port
+    await own_server.stop()
+    own_hass.allow_log("scripted (127.0.0.1)")
+    logged = len(own_hass.process.log)
+    assert (await say("Turn on the kitchen lights")).kind == "action_done"
+    assert await own_hass.state("light.kitchen_lights") == "on"
+    assert (await say("Is the bed light on?")).speech == "Yes"  # left to the model while there is one
+    assert (await say("Ist Bed Light an?", language="de")).speech == "Ja"
+    assert (await say("the bed light off would you kindly")).kind == "action_done"  # no sentence of Home Assistant's
+    assert await own_hass.state("light.bed_light") == "off"
+    question = await say("Unlock the front door")
+    assert question.speech.endswith("?")
+    await say("yes")
+    await own_hass.wait_for("lock.front_door", "unlocked")
+    stories = [await say("Tell me a story") for _ in range(3)]
+    assert {(story.kind, story.speech.count("can't reach scripted (127.0.0.1)")) for story in stories} == {("error", 1)}
+    assert "Ich erreiche scripted (127.0.0.1) nicht." in (await say("Erzähl mir eine Geschichte", language="de")).speech
+    assert sorted(await issues(own_hass)) == sorted([*before, "endpoint_unreachable"])
+    log = own_hass.process.log[logged:]
+    assert log.count("scripted (127.0.0.1) is unavailable") == 1
+
+    await own_server.start(port)
+    own_server.plan(text("Once upon a time."))
+    assert (await say("Tell me a story")).speech == "Once upon a time."
+    assert await issues(own_hass) == before
+    assert (await say("Turn off the kitchen lights")).kind == "action_done"
+    assert await own_hass.state("light.kitchen_lights") == "off"
+    own_server.assert_done()

@@ -364,7 +364,8 @@ async def test_an_option_of_an_agent_changes_what_it_says(
 ) -> None:
     effect = SETTINGS_SEEN[key]
     await build_house(hass)
-    entry = await set_up(hass, llm_server, options={"profile_defaults": dict(effect.base)}, more=[TOOL])
+    defaults = {"local_first": False, **effect.base}
+    entry = await set_up(hass, llm_server, options={"profile_defaults": defaults}, more=[TOOL], model_first=False)
     world = World(hass, llm_server, entry)
     world.context = Context(user_id=hass_admin_user.id)
     assert await effect.see(world) == effect.before

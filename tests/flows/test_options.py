@@ -1,5 +1,6 @@
 """The default settings."""
 
+from functools import partial
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -12,9 +13,11 @@ from custom_components.home_agent.flows.options import DONE, PAGES
 from custom_components.home_agent.policy.policy import Lists
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
+from tests import house
 from tests.flows.forms import Result, fields, options, shown
-from tests.house import set_up
 from tests.llm_server import LLMServer
+
+set_up = partial(house.set_up, model_first=False)
 
 OF_THE_HOUSE = {
     *("allowed_entities", "always_confirm", "never_confirm", "throttle_turns", "verify_seconds"),
@@ -89,11 +92,11 @@ async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMSer
     assert dict(entry.options) == {"profile_defaults": {"max_calls_per_turn": 3, "tool_timeout": 20}}
     form = await topic(hass, entry, "assistant")
     assert options(form, "llm") == ["default", "none", "llm-1"]
-    await send(hass, form, llm="none", local_first=True, speech="auto")
+    await send(hass, form, llm="none", local_first=False, speech="auto")
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.max_calls_per_turn, profile.tool_timeout, profile.llm) == (3, 7, "none")
     await send(hass, await topic(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
-    assert dict(entry.options) == {"profile_defaults": {"tool_timeout": 20, "llm": "none", "local_first": True}}
+    assert dict(entry.options) == {"profile_defaults": {"tool_timeout": 20, "llm": "none", "local_first": False}}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Assistants: adding and changing them, and what they inherit."""
 
+from functools import partial
 from typing import Any
 
 from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
@@ -10,9 +11,11 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
+from tests import house
 from tests.flows.forms import Result, fields, options, shown
-from tests.house import set_up
 from tests.llm_server import LLMServer
+
+set_up = partial(house.set_up, model_first=False)
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
@@ -74,19 +77,19 @@ async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistan
         hass,
         form,
         name="Home Agent",
-        local_first=True,
+        local_first=False,
         tools={"max_calls_per_turn": 12.0},
         context={"context_entities": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
     )
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {
         "speech": "never",  # its section was not sent
-        "local_first": True,
+        "local_first": False,
         "max_calls_per_turn": 12,
         "context_entities": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}],
     }
     profile = entry.runtime_data.profiles["profile-1"]
-    assert (profile.tool_timeout, profile.local_first) == (DEFAULTS.tool_timeout, True)
+    assert (profile.tool_timeout, profile.local_first) == (DEFAULTS.tool_timeout, False)
     assert profile.context_entities[0].pattern == "climate.*"
 
 

@@ -27,9 +27,9 @@ def test_every_setting_has_an_inherited_value() -> None:
         pytest.param(
             {"history_max_messages": 10}, {"history_max_messages": 10}, {"history_max_messages": 10}, id="set stays set"
         ),
-        pytest.param({}, {"local_first": False}, {}, id="switch untouched: unset"),
-        pytest.param({}, {"local_first": True}, {"local_first": True}, id="switch turned"),
-        pytest.param({"local_first": True}, {"local_first": False}, {}, id="switch back: inherits again"),
+        pytest.param({}, {"local_first": True}, {}, id="switch untouched: unset"),
+        pytest.param({}, {"local_first": False}, {"local_first": False}, id="switch turned"),
+        pytest.param({"local_first": False}, {"local_first": True}, {}, id="switch back: inherits again"),
         pytest.param({}, {"prompt_additions": "Be brief."}, {}, id="text of the house: unset"),
         pytest.param({"prompt_additions": "Rhyme."}, {"prompt_additions": ""}, {}, id="text emptied"),
         pytest.param({"context_entities": [{"entity_id": "light.*"}]}, {"context_entities": []}, {}, id="list emptied"),

@@ -29,7 +29,7 @@ from ..settings.profile import AUTO, Mode, Profile
 from ..speech import speakable_text
 from ..support.const import LOGGER
 from ..support.encoding import shown
-from ..support.errors import HomeAgentError, where_of
+from ..support.errors import HomeAgentError, LLMError, where_of
 from ..support.localize import async_error_text
 from ..support.masking import Mask
 from ..transcript.summary import async_sum_up
@@ -194,18 +194,39 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
     if answer is None and asks_to_undo(turn.text, turn.language):
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
     if answer is None and (endpoint is None or (turn.profile.local_first and len(turn.text) <= MAX_SENTENCE)):
-        final = endpoint is None  # without a model the home's own sentences always have an answer
-        answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.policy, final=final)
+        stage = sentences.Stage.BEFORE_MODEL if endpoint else sentences.Stage.NO_MODEL
+        answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.policy, stage)
     if answer is None and endpoint is not None:
         turn.record.is_order = is_order(turn.text, turn.language)
-        answer = await ModelTurn(
+        model = ModelTurn(
             hass=hass,
             runtime=runtime,
             endpoint=endpoint,
             turn=turn,
             chat_log=chat_log,
             transcript=exchange.transcript,
-        ).async_run()
+        )
+        try:
+            answer = await model.async_run()
+        except LLMError as err:
+            answer = await _async_without_model(exchange, err)
     if answer is None:
         raise HomeAgentError("text_empty")
+    return answer
+
+
+async def _async_without_model(exchange: Exchange, error: LLMError) -> Answer:
+    """Return the answer of the home where the model could not be asked. Raises `error` when the home has none.
+
+    Nothing that the model began is done a second time.
+    """
+    hass, turn = exchange.hass, exchange.turn
+    answer = None
+    if not turn.record.calls_started and len(turn.text) <= MAX_SENTENCE:
+        answer = await sentences.async_answer(
+            hass, turn, exchange.user_input, exchange.chat_log, exchange.runtime.policy, sentences.Stage.NO_ANSWER
+        )
+    if answer is None:
+        raise error
+    events.async_error(hass, turn, error, events.component_of(error))
     return answer

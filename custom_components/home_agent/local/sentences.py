@@ -6,6 +6,7 @@ intent and its result; the words of the answer are the caller's to add.
 """
 
 from dataclasses import replace
+from enum import Enum
 import time
 
 from hassil.recognize import RecognizeResult
@@ -25,17 +26,25 @@ from .fuzzy import async_answer_fuzzily
 from .intent_policy import TRIGGER, IntentPolicy, Sentence, SentenceTrigger, async_report
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
 
-LEFT_TO_MODEL = frozenset({intent.INTENT_GET_STATE, intent.INTENT_RESPOND, "HassMediaSearchAndPlay"})
-"""A model knows the states and has manners of its own; Home Assistant's pipeline leaves nearly the same to it."""
+
+class Stage(Enum):
+    """When the home is asked, and which intents it leaves to the model then."""
+
+    BEFORE_MODEL = frozenset({intent.INTENT_GET_STATE, intent.INTENT_RESPOND, "HassMediaSearchAndPlay"})
+    """A model knows the states and has manners of its own; Home Assistant's pipeline leaves nearly the same to it."""
+    NO_ANSWER = frozenset({intent.INTENT_RESPOND})
+    """The model cannot be asked now; small talk is answered with what is wrong with it."""
+    NO_MODEL = frozenset[str]()
+    """There is none."""
 
 
 async def async_answer(
-    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, policy: Policy, *, final: bool
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, policy: Policy, stage: Stage
 ) -> Answer | None:
     """Return the answer of the home.
 
-    With `final` there always is one: what is not understood is answered with what would help. Otherwise None leaves the
-    sentence to a model, and the chat log is as it was.
+    Where there is no model there always is one: what is not understood is answered with what would help. Otherwise None
+    leaves the sentence to the model, or to a sentence about it, and the chat log is as it was.
     """
     agent = get_agent_manager(hass).default_agent
     assert agent is not None  # the conversation integration, which called us, sets it up
@@ -44,9 +53,9 @@ async def async_answer(
     outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence, policy)
     try:
         if outcome is None:
-            outcome = await _async_handle_strictly(sentence, permission, frozenset() if final else LEFT_TO_MODEL)
-        if outcome is None and final:
-            outcome = await _async_last_resort(sentence, permission)
+            outcome = await _async_handle_strictly(sentence, permission, stage.value)
+        if outcome is None and stage is not Stage.BEFORE_MODEL:
+            outcome = await _async_last_resort(sentence, permission, explains=stage is Stage.NO_MODEL)
     finally:
         permission.drop()
     if outcome is None:
@@ -134,8 +143,13 @@ async def _async_recognise(sentence: Sentence, command: str) -> Recognised | Non
     return Recognised(name=result.intent.name, slots={entity.name: entity.value for entity in result.entities_list})
 
 
-async def _async_last_resort(sentence: Sentence, permission: IntentPolicy) -> intent.IntentResponse | ToolError:
-    """Try the second recogniser, else say why there is no answer and what would help."""
+async def _async_last_resort(
+    sentence: Sentence, permission: IntentPolicy, *, explains: bool
+) -> intent.IntentResponse | ToolError | None:
+    """Try the second recogniser, else say why there is no answer and what would help.
+
+    Without `explains` None is returned for what was not understood.
+    """
     if permission.mismatch is not None:
         return await async_explain_mismatch(sentence, permission.mismatch)
     if permission.meets_unknown and permission.recognised is not None and "name" not in permission.recognised.slots:
@@ -147,7 +161,7 @@ async def _async_last_resort(sentence: Sentence, permission: IntentPolicy) -> in
             return outcome
     if permission.mismatch is not None:
         return await async_explain_mismatch(sentence, permission.mismatch)
-    return await async_explain(sentence, nearest)
+    return await async_explain(sentence, nearest) if explains else None
 
 
 def _answer(response: intent.IntentResponse) -> Answer:
