@@ -400,7 +400,10 @@ PLACES: Mapping[str, Place] = {
         read=refused_parameter, words="unsupported parameter max_toke ", modules=("client.chat_completions",)
     ),
     "calls sent again": Place(
-        read=lambda text: messages.messages_from_content([called(text), called(text)]),
+        read=lambda text: (
+            messages.messages_from_content([called(text), called(text)]),
+            messages._short_id(text),
+        ),
         words="häma.",
         modules=("client.messages",),
     ),
@@ -411,8 +414,9 @@ PLACES: Mapping[str, Place] = {
             replace(CONFIG, model=text).assumed_window(None),
             discovery._NO_CHAT.search(text),
             discovery._from_show({"parameters": text}, CONFIG),
+            endpoint.model_name(f"{text}.gguf"),
         ),
-        words="num_ctx 12\ngpt-5 o1-embed/o3-deepseek-r",
+        words="num_ctx 12\ngpt-5 o1-embed/o3-deepseek-r-00001-of-0.bin",
         modules=("client.discovery", "settings.endpoint"),
     ),
     "tokens": Place(read=TokenEstimator().estimate),

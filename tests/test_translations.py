@@ -38,7 +38,7 @@ TEXTS: dict[str, dict[str, Any]] = {
 }
 EN = TEXTS["en"]
 SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url"}
+CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url", "key_needed", "no_models"}
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
 RETRIEVAL_ERRORS = {"collection_name", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
@@ -223,13 +223,17 @@ def check_step(step: dict[str, Any], asked: set[str]) -> None:
 @pytest.mark.parametrize("flow", ["config", "llm"])
 async def test_forms_of_an_endpoint(hass: HomeAssistant, flow: str) -> None:
     texts = EN["config"] if flow == "config" else EN["config_subentries"]["llm"]
-    connection, parameters, advanced = set[str](), set[str](), set[str]()
+    connection: dict[str, set[str]] = {"endpoint": {"remove_key"}, "cloud": set()}
+    parameters, advanced = set[str](), set[str]()
     for preset in PRESETS:
         form = EndpointForm(hass, {"preset": preset})
-        connection |= names_of(form.connection_schema())
+        connection[form.step_id] |= names_of(form.connection_schema())
         parameters |= names_of(form.model_schema(name="" if flow == "llm" else None))
         advanced |= names_of(form.model_schema().schema["advanced"].schema)
-    check_step(texts["step"]["endpoint"], connection | {"use_anyway", "remove_key"})
+    for step, asked in connection.items():
+        check_step(texts["step"][step], asked | {"use_anyway"})
+        named = {name for text in flat(texts["step"][step]).values() for name in placeholders(text)}
+        assert named <= form.placeholders.keys()
     check_step(texts["step"]["model"], parameters)
     check_step(texts["step"]["model"]["sections"]["advanced"], advanced)
     check_step(texts["step"]["user"], {"preset"} | ({"name"} if flow == "config" else set()))

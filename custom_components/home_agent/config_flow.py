@@ -81,7 +81,15 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         errors: dict[str, str] = {}
         if user_input is not None and not (errors := await self._form.async_connect(user_input)):
             return await self.async_step_model()
-        return self.async_show_form(step_id="endpoint", data_schema=self._form.connection_schema(), errors=errors)
+        return self.async_show_form(
+            step_id=self._form.step_id,
+            data_schema=self._form.connection_schema(),
+            errors=errors,
+            description_placeholders=self._form.placeholders,
+        )
+
+    async_step_cloud = async_step_endpoint
+    """The same form, of a service that needs a key."""
 
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for model and parameters."""

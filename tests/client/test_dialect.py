@@ -6,8 +6,8 @@ import pytest
 
 from custom_components.home_agent.client.model import ChatRequest
 from custom_components.home_agent.settings.endpoint import traits_for
-from custom_components.home_agent.support.errors import LLMResponseError
-from tests.llm_server import LLMServer, Reply, error, text, unsupported
+from custom_components.home_agent.support.errors import LLMAuthError, LLMResponseError
+from tests.llm_server import LLMServer, Reply, chunks, delta, error, text, unsupported
 
 from .conftest import REQUEST, TOOLS, MakeClient, ask, said
 
@@ -121,7 +121,14 @@ async def test_keep_alive_is_sent_as_ollama_takes_it(
 
 
 @pytest.mark.parametrize(
-    ("preset", "name"), [("openai", "prompt_cache_key"), ("azure", "user"), ("openrouter", "user"), ("custom", None)]
+    ("preset", "name"),
+    [
+        ("openai", "prompt_cache_key"),
+        ("azure", "user"),
+        ("openrouter", "user"),
+        ("mistral", "prompt_cache_key"),
+        ("custom", None),
+    ],
 )
 async def test_what_requests_have_in_common_is_told_to_those_who_take_it(
     llm_server: LLMServer, make_client: MakeClient, preset: str, name: str | None
@@ -168,6 +175,111 @@ def test_reasoning_models_are_known(preset: str, model: str, reasoning: bool) ->
 )
 def test_models_that_begin_inside_thinking_are_known(model: str, inside: bool) -> None:
     assert traits_for("ollama", model).begins_inside_thinking is inside
+
+
+CALLED: list[dict[str, Any]] = [
+    {"role": "user", "content": "Turn it on"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "call_0_f", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+            {"id": "call_1_f", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "call_0_f", "content": "{}"},
+    {"role": "tool", "tool_call_id": "call_1_f", "content": "{}"},
+]
+AFTER = ChatRequest(messages=[*CALLED, {"role": "user", "content": "And now?"}], tools=TOOLS)
+
+
+def signed(signature: str | None) -> Reply:
+    """Return two tool calls as Gemini makes them: the first one signed."""
+    first: dict[str, Any] = {"index": 0, "id": "call_0_f", "function": {"name": "f", "arguments": "{}"}}
+    if signature:
+        first["extra_content"] = {"google": {"thought_signature": signature}}
+    second = {"index": 1, "id": "call_1_f", "function": {"name": "f", "arguments": "{}"}}
+    return chunks(delta(tool_calls=[first]), delta(tool_calls=[second]), ending=True, finish_reason="tool_calls")
+
+
+async def test_gemini_gets_the_signatures_of_its_calls_back(llm_server: LLMServer, make_client: MakeClient) -> None:
+    llm_server.plan(signed("abc"), text("On."), text("On."))
+    client = make_client(preset="gemini", model="models/gemini-3-flash")
+    await ask(client, ChatRequest(messages=CALLED[:1], tools=TOOLS))
+    await ask(client, AFTER)
+    first, second = llm_server.request.body["messages"][1]["tool_calls"]
+    assert first["extra_content"] == {"google": {"thought_signature": "abc"}}
+    assert "extra_content" not in second
+    await ask(make_client(preset="gemini"), AFTER)  # calls of another model, or of before a restart
+    first, _ = llm_server.request.body["messages"][1]["tool_calls"]
+    assert first["extra_content"] == {"google": {"thought_signature": "skip_thought_signature_validator"}}
+
+
+async def test_deepseek_gets_its_thinking_back_with_its_calls(llm_server: LLMServer, make_client: MakeClient) -> None:
+    call = {"index": 0, "id": "call_0_f", "function": {"name": "f", "arguments": "{}"}}
+    thought = [delta(reasoning_content="A lamp, "), delta(reasoning_content="then.")]
+    llm_server.plan(
+        chunks(*thought, delta(tool_calls=[call]), ending=True, finish_reason="tool_calls"), text("On."), text("On.")
+    )
+    client = make_client(preset="deepseek", model="deepseek-chat")
+    await ask(client, ChatRequest(messages=CALLED[:1], tools=TOOLS))
+    await ask(client, AFTER)
+    assert llm_server.request.body["messages"][1]["reasoning_content"] == "A lamp, then."
+    assert "reasoning_content" not in llm_server.request.body["messages"][0]
+    await ask(make_client(preset="deepseek"), AFTER)
+    assert llm_server.request.body["messages"][1]["reasoning_content"] == ""
+
+
+async def test_mistral_gets_an_order_and_ids_that_it_takes(llm_server: LLMServer, make_client: MakeClient) -> None:
+    llm_server.plan(text("On."), text("On."))
+    await ask(make_client(preset="mistral", **EVERYTHING), AFTER)
+    body = llm_server.request.body
+    assert [message["role"] for message in body["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    ids = [call["id"] for call in body["messages"][1]["tool_calls"]]
+    assert ids == [message["tool_call_id"] for message in body["messages"][2:4]]
+    assert len(set(ids)) == 2
+    assert all(len(one) == 9 and one.isalnum() for one in ids)
+    assert not {"stream_options", "keep_alive", "max_completion_tokens"} & set(body)
+    own = [{**CALLED[1]["tool_calls"][0], "id": "dnEN4JsJy"}]
+    result = {"role": "tool", "tool_call_id": "dnEN4JsJy", "content": "{}"}
+    await ask(
+        make_client(preset="mistral"), ChatRequest(messages=[CALLED[0], {**CALLED[1], "tool_calls": own}, result])
+    )
+    assert llm_server.request.body["messages"][1]["tool_calls"][0]["id"] == "dnEN4JsJy"
+
+
+@pytest.mark.parametrize("preset", ["openai", "groq", "anthropic", "ollama", "custom"])
+async def test_others_get_messages_as_they_are(llm_server: LLMServer, make_client: MakeClient, preset: str) -> None:
+    llm_server.plan(text("On."))
+    await ask(make_client(preset=preset), AFTER)
+    assert llm_server.request.body["messages"] == AFTER.messages
+
+
+@pytest.mark.parametrize(
+    ("preset", "in_words"), [("anthropic", True), ("deepseek", True), ("gemini", False), ("groq", False)]
+)
+async def test_a_schema_is_told_in_words_to_who_does_not_obey_it(
+    llm_server: LLMServer, make_client: MakeClient, preset: str, in_words: bool
+) -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "title": "Room"}}}
+    llm_server.plan(text("{}"))
+    await ask(make_client(preset=preset), ChatRequest(messages=REQUEST.messages, response_format=schema))
+    assert ("response_format" in llm_server.request.body) is not in_words
+    assert ("Room" in str(llm_server.request.body["messages"])) is in_words
+
+
+async def test_a_key_that_gemini_refuses_is_told_from_its_list(llm_server: LLMServer, make_client: MakeClient) -> None:
+    body = b'[{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]'
+    llm_server.plan(Reply(status=400, body=body, content_type="application/json"))
+    with pytest.raises(LLMAuthError):
+        await ask(make_client(preset="gemini"))
 
 
 def bodies(server: LLMServer) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from custom_components.home_agent.client.error_map import ErrorMap, retry_after, wait_before_retry
+from custom_components.home_agent.client.error_map import ErrorMap, error_fields, retry_after, wait_before_retry
 from custom_components.home_agent.support.errors import (
     LLMCertificateError,
     LLMConnectionError,
@@ -65,6 +65,18 @@ def test_a_model_name_is_no_secret() -> None:
         {"error": "No such model: meta-llama/Llama-3.3-70B-Instruct-Turbo-Free"}
     )
     assert "Llama-3.3-70B-Instruct-Turbo-Free" in (error.translation_placeholders or {})["detail"]
+
+
+def test_a_key_that_was_not_sent_is_not_called_a_wrong_one() -> None:
+    refusal = {"error": {"code": 401, "message": "Unauthorized"}}
+    assert ErrorMap("Model").from_body(refusal).translation_key == "llm_key_needed"
+    assert ErrorMap("Model", "sk-1").from_body(refusal).translation_key == "llm_auth"
+
+
+def test_the_object_may_stand_in_a_list() -> None:
+    said = [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID"}}]
+    assert error_fields(said)["message"].startswith("API key not valid")
+    assert error_fields([]) == {}
 
 
 def test_time_outs_and_certificates_are_not_tried_again() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.settings.endpoint import PRESETS, normalize_base_url, preset_for
+from custom_components.home_agent.settings.endpoint import PRESETS, model_name, normalize_base_url, preset_for
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,41 @@ def test_any_address_of_an_azure_resource_will_do(typed: str, meant: str) -> Non
     assert normalize_base_url(typed, "azure") == meant
 
 
+CLOUD = {"openai", "anthropic", "gemini", "mistral", "groq", "deepseek", "openrouter", "azure"}
+
+
 def test_suggested_addresses_are_complete() -> None:
     suggested = [preset for preset in PRESETS.values() if preset.base_url]
-    assert len(suggested) == len(PRESETS) - 2
+    assert {preset.key for preset in PRESETS.values()} - {preset.key for preset in suggested} == {"azure", "custom"}
     assert all(normalize_base_url(preset.base_url, preset.key) == preset.base_url for preset in suggested)
-    assert {preset.key for preset in PRESETS.values() if preset.remote} == {"openai", "openrouter", "azure"}
+    assert {preset.key for preset in PRESETS.values() if preset.remote} == CLOUD
+    assert {preset.key for preset in PRESETS.values() if preset.needs_key} == CLOUD
+
+
+def test_what_is_asked_for_has_an_example() -> None:
+    assert all(preset.example for preset in PRESETS.values())
+    assert all(normalize_base_url(preset.example, preset.key) for preset in PRESETS.values())
+    assert all(
+        preset.service and preset.keys_at.startswith("https://") for preset in PRESETS.values() if preset.needs_key
+    )
+    assert preset_for("azure").example.endswith(".openai.azure.com")
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("/models/foo-Q4.gguf", "foo Q4"),
+        ("foo-Q4.gguf", "foo Q4"),
+        ("C:\\llm\\Qwen2.5-7B-Instruct-Q4_K_M-00001-of-00002.gguf", "Qwen2.5 7B Instruct Q4_K_M"),
+        ("/srv/models/llama-3", "llama 3"),
+        ("models/gemini-2.5-flash", "gemini-2.5-flash"),
+        ("meta-llama/llama-4-scout", "meta-llama/llama-4-scout"),
+        ("qwen3:8b", "qwen3:8b"),
+        ("/", "/"),
+    ],
+)
+def test_a_file_has_a_name_that_can_be_read(model: str, name: str) -> None:
+    assert model_name(model) == name
 
 
 def test_an_unknown_preset_is_a_custom_endpoint() -> None:

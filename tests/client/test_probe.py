@@ -31,13 +31,111 @@ def json_reply(body: bytes) -> Reply:
     return Reply(body=body, content_type="application/json")
 
 
-async def test_models_are_listed_those_that_cannot_chat_last(hass: HomeAssistant, llm_server: LLMServer) -> None:
+async def test_models_that_can_chat_are_listed(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.models = ["zephyr", "nomic-embed-text", "Llama", "whisper-1", "llama"]
     models = await async_list_models(hass, endpoint_of(llm_server.base_url, "sk-key"))
-    assert models[:3] in (["Llama", "llama", "zephyr"], ["llama", "Llama", "zephyr"])
-    assert models[3:] == ["nomic-embed-text", "whisper-1"]
+    assert models in (["Llama", "llama", "zephyr"], ["llama", "Llama", "zephyr"])
     assert llm_server.model_requests[0].path == "/v1/models"
     assert llm_server.model_requests[0].headers["Authorization"] == "Bearer sk-key"
+
+
+CHAT = [
+    "gpt-4.1-mini",
+    "gpt-4o",
+    "chatgpt-4o-latest",
+    "gpt-5",
+    "o3",
+    "qwen3:8b",
+    "llama3.1:8b",
+    "gemma3:4b",
+    "claude-sonnet-4-5",
+    "models/gemini-2.5-flash",
+    "mistral-large-latest",
+    "ministral-8b",
+    "magistral-small",
+    "llama-3.3-70b-versatile",
+    "openai/gpt-oss-120b",
+    "deepseek-chat",
+    "deepseek-reasoner",
+    "meta-llama/llama-4-scout-17b-16e-instruct",
+    "moonshotai/kimi-k2",
+    "smollm2:135m",
+    "/models/SmolLM2-135M-Instruct-Q4_1.gguf",
+    "groq/compound",
+    "phi4",
+    "gpt-4-0125-preview",
+    "qwen2.5-vl-7b-instruct",
+    "qwen2-audio-7b-instruct",
+    "llava",
+]
+NO_CHAT = [
+    "text-embedding-3-small",
+    "text-embedding-ada-002",
+    "babbage-002",
+    "davinci-002",
+    "whisper-1",
+    "tts-1",
+    "tts-1-hd",
+    "gpt-4o-mini-tts",
+    "gpt-4o-transcribe",
+    "gpt-4o-realtime-preview",
+    "gpt-audio",
+    "gpt-4o-audio-preview",
+    "dall-e-3",
+    "gpt-image-1",
+    "omni-moderation-latest",
+    "sora-2",
+    "gpt-3.5-turbo-instruct",
+    "nomic-embed-text",
+    "mxbai-embed-large",
+    "bge-m3",
+    "models/gemini-embedding-001",
+    "models/imagen-4.0-generate-001",
+    "models/veo-3.0",
+    "models/gemini-2.5-flash-preview-tts",
+    "models/aqa",
+    "mistral-embed",
+    "mistral-ocr-latest",
+    "mistral-moderation-latest",
+    "whisper-large-v3-turbo",
+    "meta-llama/llama-guard-4-12b",
+    "playai-tts",
+    "canopylabs/orpheus-v1-english",
+    "all-minilm",
+    "BAAI/bge-reranker-v2-m3",
+    "stable-diffusion-xl",
+    "llama-prompt-guard-2-22m",
+    "/models/nomic-embed-text-v1.5.Q8_0.gguf",
+]
+
+
+async def test_models_that_cannot_chat_are_told_by_their_names(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.models = [*CHAT, *NO_CHAT]
+    assert set(await async_list_models(hass, endpoint_of(llm_server.base_url))) == set(CHAT)
+
+
+async def test_what_a_server_says_of_a_model_counts_more_than_its_name(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    llm_server.models = json_reply(
+        b"""{"data": [
+        {"id": "mistral-a", "capabilities": {"completion_chat": true}},
+        {"id": "mistral-b", "capabilities": {"completion_chat": false}},
+        {"id": "router-image-and-text", "architecture": {"output_modalities": ["image", "text"]}},
+        {"id": "router-b", "architecture": {"output_modalities": ["image"]}},
+        {"id": "studio-a", "type": "llm"},
+        {"id": "studio-b", "type": "embeddings"}]}"""
+    )
+    found = await async_list_models(hass, endpoint_of(llm_server.base_url))
+    assert found == ["mistral-a", "router-image-and-text", "studio-a"]
+
+
+async def test_anthropic_lists_its_models_by_its_own_headers(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await async_list_models(hass, endpoint_of(llm_server.base_url, "sk-ant", preset="anthropic"))
+    headers = llm_server.model_requests[0].headers
+    assert (headers["x-api-key"], headers["anthropic-version"]) == ("sk-ant", "2023-06-01")
+    await async_list_models(hass, endpoint_of(llm_server.base_url, "sk-key", preset="custom"))
+    assert "x-api-key" not in llm_server.model_requests[1].headers
 
 
 @pytest.mark.parametrize(

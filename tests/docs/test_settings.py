@@ -51,6 +51,7 @@ async def test_settings_of_a_model(hass: HomeAssistant) -> None:
     labels = form_labels(
         await async_get_translations(hass, "en", "config_subentries", [DOMAIN]),
         ".llm.step.endpoint.",
+        ".llm.step.cloud.",
         ".llm.step.model.",
     )
     assert {key: label for key, (label, _) in documented.items()} == labels
@@ -102,5 +103,5 @@ def test_every_preset_has_its_guide() -> None:
     assert len(presets) == len(PRESETS)
     for (title, address, key, window), preset in zip(presets, PRESETS.values(), strict=True):
         assert address.strip("`") == (preset.base_url or "none"), title
-        assert (key == "needed") == preset.needs_key, title
+        assert (key == "required") == preset.needs_key, title
         assert window == str(preset.context_window), title

@@ -172,7 +172,7 @@ async def add_model(hass: Hass, url: str, *, max_tokens: int = 24, **advanced: A
 def offered(flow: Flow) -> list[str]:
     """Return the models that a form offers."""
     [found] = [item["selector"]["select"]["options"] for item in flow.step["data_schema"] if item["name"] == "model"]
-    return list(found)
+    return [option["value"] for option in found]
 
 
 async def agent_of(hass: Hass) -> str:

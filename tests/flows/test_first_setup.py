@@ -5,13 +5,26 @@ from typing import Any
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
+from homeassistant.helpers import device_registry as dr, issue_registry as ir
 import pytest
 
 from custom_components.home_agent.flows import endpoint
 from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import Result, fields, options, shown
-from tests.house import set_up
-from tests.llm_server import LLMServer, Reply, error, html, loading, rate_limited, server_error, silence, unauthorized
+from tests.house import say, set_up, speech
+from tests.llm_server import (
+    LLMServer,
+    Reply,
+    error,
+    html,
+    loading,
+    model_not_found,
+    rate_limited,
+    server_error,
+    silence,
+    text,
+    unauthorized,
+)
 
 
 async def to_endpoint(hass: HomeAssistant, preset: str = "custom") -> Result:
@@ -31,7 +44,8 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
     assert (form["step_id"], form["errors"]) == ("endpoint", {})
     form = await send(hass, form, base_url=f" {llm_server.url}/ ", api_key="sk-mine")
     assert form["step_id"] == "model"
-    assert options(form, "model") == ["qwen3:8b", "nomic-embed"]
+    assert options(form, "model") == ["qwen3:8b"]
+    assert shown(form)["model"] == "qwen3:8b"
     result = await send(
         hass, form, model="qwen3:8b", temperature=0.7, max_tokens=500.0, advanced={"context_window": 8192.0}
     )
@@ -80,6 +94,11 @@ async def test_only_one_hub(hass: HomeAssistant) -> None:
     ("preset", "needs_key", "expected"),
     [
         pytest.param("openai", True, {"remote": True, "context_window": None}, id="openai"),
+        pytest.param("anthropic", True, {"remote": True, "context_window": None}, id="anthropic"),
+        pytest.param("gemini", True, {"remote": True, "context_window": None}, id="gemini"),
+        pytest.param("mistral", True, {"remote": True, "context_window": None}, id="mistral"),
+        pytest.param("groq", True, {"remote": True, "context_window": None}, id="groq"),
+        pytest.param("deepseek", True, {"remote": True, "context_window": None}, id="deepseek"),
         pytest.param("azure", True, {"remote": True, "context_window": None}, id="azure"),
         pytest.param("openrouter", True, {"remote": True, "context_window": None}, id="openrouter"),
         pytest.param("ollama", False, {"keep_alive": "5m", "remote": False, "context_window": None}, id="ollama"),
@@ -94,6 +113,7 @@ async def test_presets_fill_in_what_is_usual(
     hass: HomeAssistant, llm_server: LLMServer, preset: str, needs_key: bool, expected: dict[str, Any]
 ) -> None:
     form = await to_endpoint(hass, preset)
+    assert form["step_id"] == ("cloud" if needs_key else "endpoint")
     assert fields(form)["api_key"].get("required", False) is needs_key
     assert ("api_version" in fields(form)) is (preset == "azure")
     assert "suggested_value" not in (fields(form)["api_key"].get("description") or {})
@@ -127,14 +147,87 @@ async def test_failures_are_told_apart_and_can_be_skipped(
     form = await send(hass, form, base_url=llm_server.base_url, api_key="sk-mine")
     assert (form["step_id"], form["errors"]) == ("endpoint", {"base": expected})
     assert shown(form)["base_url"] == llm_server.base_url
-    assert "api_key" not in shown(form)
-    form = await send(hass, form, base_url=llm_server.base_url, use_anyway=True)
+    assert "remove_key" not in fields(form)  # nothing is stored yet
+    form = await send(hass, form, **shown(form), use_anyway=True)
     assert form["step_id"] == "model"
     assert options(form, "model") == []
     result = await send(hass, form, model=" typed ")
     await hass.async_block_till_done()
     data = next(iter(result["result"].subentries.values())).data
     assert (data["model"], data["api_key"]) == ("typed", "sk-mine")
+
+
+async def test_nothing_is_preselected_among_several_models(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.models = ["babbage-002", "gpt-4.1", "gpt-4.1-mini", "text-embedding-3-small"]
+    form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
+    assert options(form, "model") == ["gpt-4.1", "gpt-4.1-mini"]
+    assert "model" not in shown(form)
+    assert not fields(form)["model"].get("required")  # the browser fills in the first choice of a required field
+    form = await send(hass, form)
+    assert form["errors"] == {"model": "model_missing"}
+    result = await send(hass, form, model="one that is not listed")
+    await hass.async_block_till_done()
+    assert next(iter(result["result"].subentries.values())).data["model"] == "one that is not listed"
+
+
+async def test_a_file_is_shown_by_a_name_that_can_be_read(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.models = ["/models/foo-Q4.gguf"]
+    form = await send(hass, await to_endpoint(hass, "llama_cpp"), base_url=llm_server.base_url)
+    assert fields(form)["model"]["selector"]["select"]["options"] == [
+        {"value": "/models/foo-Q4.gguf", "label": "foo Q4"}
+    ]
+    result = await send(hass, form, model="/models/foo-Q4.gguf", advanced={"keep_ready": False})
+    await hass.async_block_till_done()
+    llm = next(iter(result["result"].subentries.values()))
+    assert (llm.title, llm.data["model"]) == ("foo Q4 (127.0.0.1)", "/models/foo-Q4.gguf")
+    devices = dr.async_entries_for_config_entry(dr.async_get(hass), result["result"].entry_id)
+    assert ("foo Q4 (127.0.0.1)", "foo Q4") in {(device.name, device.model) for device in devices}
+    assert hass.states.get("ai_task.foo_q4_127_0_0_1")
+    llm_server.plan(text("Good morning."), model_not_found())
+    assert speech(await say(hass, "hello", agent_id="conversation.jarvis")) == "Good morning."
+    assert llm_server.request.body["model"] == "/models/foo-Q4.gguf"
+    assert "models/foo" not in speech(await say(hass, "hello", agent_id="conversation.jarvis"))
+    issue = ir.async_get(hass).async_get_issue(DOMAIN, f"model_missing_{llm.subentry_id}")
+    assert issue is not None
+    assert issue.translation_placeholders == {"endpoint": "foo Q4 (127.0.0.1)", "model": "foo Q4"}
+
+
+@pytest.mark.parametrize("models", [[], ["nomic-embed-text", "whisper-1"]], ids=["none", "none that can chat"])
+async def test_a_server_without_models_says_so(hass: HomeAssistant, llm_server: LLMServer, models: list[str]) -> None:
+    llm_server.models = models
+    form = await send(hass, await to_endpoint(hass, "ollama"), base_url=llm_server.base_url)
+    assert (form["step_id"], form["errors"]) == ("endpoint", {"base": "no_models"})
+    form = await send(hass, form, **shown(form), use_anyway=True)
+    assert form["step_id"] == "model"
+
+
+async def test_a_missing_key_and_a_wrong_one_are_told_apart(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    llm_server.models = unauthorized()
+    form = await send(hass, await to_endpoint(hass), base_url=llm_server.base_url)
+    assert form["errors"] == {"base": "key_needed"}
+    form = await send(hass, form, base_url=llm_server.base_url, api_key="sk-wrong")
+    assert form["errors"] == {"base": "invalid_auth"}
+    assert shown(form)["api_key"] == "sk-wrong"  # to be looked at, and mended
+    form = await send(hass, form, base_url=llm_server.base_url)
+    assert form["errors"] == {"base": "key_needed"}  # the refused one is not kept behind the field
+
+
+@pytest.mark.parametrize("key", ["", "   "])
+async def test_a_key_that_is_needed_is_asked_for_before_anybody_else_is(
+    hass: HomeAssistant, llm_server: LLMServer, key: str
+) -> None:
+    form = await to_endpoint(hass, "anthropic")
+    assert form["description_placeholders"]["service"] == "Anthropic"
+    assert form["description_placeholders"]["keys_at"].startswith("https://")
+    form = await send(hass, form, base_url=llm_server.base_url, api_key=key)
+    assert (form["step_id"], form["errors"]) == ("cloud", {"api_key": "key_needed"})
+    assert not llm_server.model_requests
+
+
+async def test_azure_shows_what_its_address_looks_like(hass: HomeAssistant) -> None:
+    form = await to_endpoint(hass, "azure")
+    assert form["description_placeholders"]["example"] == "https://my-home.openai.azure.com"
+    assert "base_url" not in shown(form)
 
 
 async def test_a_model_that_is_being_loaded_is_waited_for_a_little(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -117,7 +117,7 @@ async def test_key_that_is_needed_cannot_be_forgotten(hass: HomeAssistant, llm_s
 
 
 async def test_key_is_not_sent_to_another_server(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    entry = await set_up(hass, llm_server, llm={"preset": "openai"})
+    entry = await set_up(hass, llm_server)
     other = LLMServer()
     await other.start()
     form = await send(hass, await change(hass, entry), base_url=other.base_url)
@@ -128,6 +128,19 @@ async def test_key_is_not_sent_to_another_server(hass: HomeAssistant, llm_server
     await other.stop()
 
 
+async def test_key_that_is_needed_is_asked_for_again_with_another_address(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    entry = await set_up(hass, llm_server, llm={"preset": "openai"})
+    form = await change(hass, entry)
+    assert not fields(form)["api_key"].get("required")  # the stored one does
+    form = await send(hass, form, base_url="http://127.0.0.1:9/v1")
+    assert (form["step_id"], form["errors"]) == ("cloud", {"api_key": "key_needed"})
+    form = await send(hass, form, base_url=llm_server.base_url)
+    assert form["step_id"] == "model"
+    assert llm_server.model_requests[-1].headers["Authorization"] == "Bearer sk-house-key"
+
+
 async def test_failed_check_shows_and_stores_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
     before = dict(entry.subentries["llm-1"].data)
@@ -135,6 +148,23 @@ async def test_failed_check_shows_and_stores_nothing(hass: HomeAssistant, llm_se
     form = await send(hass, await change(hass, entry), base_url=llm_server.base_url, api_key="sk-wrong")
     assert (form["step_id"], form["errors"]) == ("endpoint", {"base": "invalid_auth"})
     assert dict(entry.subentries["llm-1"].data) == before
+
+
+async def test_refused_key_stays_in_its_field_and_an_emptied_field_is_the_stored_one(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    entry = await set_up(hass, llm_server)
+    form = await change(hass, entry)
+    assert "api_key" not in shown(form)
+    llm_server.models = unauthorized()
+    form = await send(hass, form, base_url=llm_server.base_url, api_key="sk-wrong")
+    assert shown(form)["api_key"] == "sk-wrong"
+    llm_server.models = ["scripted"]
+    form = await send(hass, form, base_url=llm_server.base_url)
+    assert llm_server.model_requests[-1].headers["Authorization"] == "Bearer sk-house-key"
+    await send(hass, form, model="scripted")
+    await hass.async_block_till_done()
+    assert entry.subentries["llm-1"].data["api_key"] == "sk-house-key"
 
 
 async def test_address_with_a_path_of_its_own_stays(hass: HomeAssistant, llm_server: LLMServer) -> None:

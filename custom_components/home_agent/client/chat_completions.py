@@ -19,8 +19,8 @@ from ..support.errors import LLMConnectionError, LLMError
 from .connection import Connection, read
 from .discovery import async_context_window
 from .error_map import ErrorMap, error_fields, wait_before_retry
-from .messages import with_schema_in_words
-from .model import ChatRequest, Reply, TokenEstimator, raw_estimate
+from .messages import in_strict_order, with_schema_in_words, with_what_came
+from .model import CameWith, ChatRequest, Reply, TokenEstimator, raw_estimate
 from .stream import ChunkParser, DeltaStream
 
 RETRY_DELAY = 1.0  # seconds (D-9)
@@ -28,6 +28,7 @@ MAX_RETRY_DELAY = 10.0  # seconds that an endpoint may ask for; nobody waits lon
 MAX_LINE = 2 * 2**20  # bytes of one chunk
 DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end
 WINDOW_TIMEOUT = 15.0  # seconds; nobody waits for it
+MAX_CAME = 500  # answers with tool calls of which is kept what came with them
 
 _OPTIONAL = (
     "max_completion_tokens", "max_tokens", "stream_options", "response_format", "tool_choice", "top_p", "temperature",
@@ -53,7 +54,10 @@ class Dialect:
         self._config = config
         self._traits = traits_for(config.preset, config.model)
         self._keep_alive = keep_alive_of(config.keep_alive) if self._traits.keep_alive else None
-        self._refused: set[str] = set()
+        self._refused: set[str] = set() if self._traits.response_format else {"response_format"}
+        self.gives_back = self._traits.thinking_back or self._traits.signed_calls
+        """Whether the server wants back what came with its tool calls."""
+        self._came: dict[str, CameWith] = {}
         self._max_tokens = self._traits.max_tokens
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
@@ -66,6 +70,10 @@ class Dialect:
         messages = request.messages
         if request.response_format is not None and "response_format" in self._refused:
             messages = with_schema_in_words(messages, request.response_format)
+        if self.gives_back:
+            messages = with_what_came(messages, self._came, traits)
+        if traits.strict_order:
+            messages = in_strict_order(messages)
         body = {
             "model": config.model,
             "stream": request.stream,
@@ -82,6 +90,12 @@ class Dialect:
         if traits.cache_key:
             body[traits.cache_key] = request.cache_key or None
         return {name: value for name, value in body.items() if value is not None and name not in self._refused}
+
+    def note(self, answer: DeltaStream) -> None:
+        """Keep what came with the tool calls of an answer; the oldest is forgotten."""
+        self._came |= answer.came_with()
+        while len(self._came) > MAX_CAME:
+            del self._came[next(iter(self._came))]
 
     def adapt(self, body: dict[str, Any], err: BaseException | None) -> bool:
         """Learn from the cause of an error; return whether the request should be made anew."""
@@ -180,7 +194,10 @@ class ChatCompletionsClient:
                 for delta in answer.finish(complete=False):
                     yield delta
                 raise
-        for delta in answer.finish():
+        rest = answer.finish()
+        if self._dialect.gives_back:
+            self._dialect.note(answer)
+        for delta in rest:
             yield delta
         self._begins_inside_thinking = answer.thinking.stray_close
         if reply.usage and reply.estimated_tokens:

@@ -66,6 +66,7 @@ async def _beginning(body: AsyncIterable[bytes], most: int) -> AsyncGenerator[by
         LOGGER.debug("The body of an error broke off: %s", type(err).__name__)
 
 
+ANTHROPIC_VERSION = "2023-06-01"
 CONNECT_TIMEOUT = 10.0  # seconds
 MAX_RESPONSE = 32 * 2**20
 """Bytes of one answer; with the frame around each token ten times the longest that models give."""
@@ -104,6 +105,9 @@ class Connection:
                 base_url += f"/openai/deployments/{config.model}" if config.model else "/openai"
                 query["api-version"] = config.api_version or DEFAULT_API_VERSION
         self._headers = headers | _ANONYMOUS | {"Content-Type": "application/json"}
+        # Chat completions go to Anthropic as to anybody; its list of models is of its own API.
+        anthropic = {"x-api-key": self._key, "anthropic-version": ANTHROPIC_VERSION}
+        self._headers_to_look = self._headers | (anthropic if config.preset == "anthropic" else {})
         self._client = AsyncOpenAI(
             api_key=self._key or "none",
             base_url=base_url,
@@ -136,7 +140,7 @@ class Connection:
             await self._hass.async_add_executor_job(self._client.platform_headers)
             self._prepared = True
         url = path if "://" in path else f"{self._root}{path}"
-        options = {"headers": self._headers, "timeout": self._timeout}
+        options = {"headers": self._headers_to_look if content is None else self._headers, "timeout": self._timeout}
         how: dict[str, Any] = {"cast_to": object, "options": options, "stream": True, "stream_cls": AsyncStream[object]}
         began, pause = time.monotonic(), LOADING_PAUSE
         while True:

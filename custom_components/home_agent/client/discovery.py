@@ -17,11 +17,22 @@ from .error_map import ErrorMap
 TIMEOUT = 10.0  # seconds for everything
 PATIENT_SHARE = 0.8
 """Of them, how long a model that is being loaded is waited for: that it is can still be said then."""
-_NO_CHAT = re.compile(r"embed|rerank|whisper|tts|dall-e|moderation|transcribe", re.IGNORECASE)
+_NO_CHAT = re.compile(
+    r"embed|rerank|\bbge-|\bgte-|\be5-|minilm|colbert"  # vectors and their order
+    r"|whisper|parakeet|transcribe|\btts|[-_.]tts|kokoro|piper|playai|orpheus|speech|gpt-audio|audio-preview|realtime|lyria"  # sound
+    r"|dall-e|[-_]image|imagen\b|stable-diffusion|sdxl|\bflux|\bsora|\bveo|[-_]ocr\b"  # pictures
+    r"|moderation|[-_]guard|shieldgemma"  # judges of what others say
+    r"|(^|/|:)(babbage|davinci|curie|ada)(-|$)|text-(davinci|curie|babbage|ada)|gpt-3\.5-turbo-instruct|\baqa$",  # no chat
+    re.IGNORECASE,
+)
+"""Names of models that cannot chat, in lists that say no more of them."""
+_NO_CHAT_TYPES = frozenset(
+    {"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "moderation", "tts", "stt"}
+)
 
 
 async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list[str]:
-    """Return the models an endpoint offers, whichever is configured, those that cannot chat last; empty when it offers none.
+    """Return the models of an endpoint that can chat, whichever is configured, in alphabetical order; empty when it has none.
 
     Raises `LLMAuthError` (the key), `LLMLoadingError`, `LLMCertificateError`, `LLMConnectionError` (not reachable, or silent: its subclass
     `LLMTimeoutError`), `LLMResponseError` (something answers that is no OpenAI-compatible server, or one that does not
@@ -41,7 +52,7 @@ async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list
     models = _models(answer)
     if models is None:
         raise errors.response_error("/models")
-    return sorted(models, key=lambda name: (_NO_CHAT.search(name) is not None, name.casefold()))
+    return sorted(models, key=str.casefold)
 
 
 async def _check_key(connection: Connection, path: str) -> None:
@@ -55,7 +66,7 @@ async def _check_key(connection: Connection, path: str) -> None:
 
 
 def _models(answer: object) -> list[str] | None:
-    """Return the ids in a list of models, None when it is none."""
+    """Return the ids of those that can chat in a list of models, None when it is none."""
     rows = answer
     if isinstance(answer, Mapping):
         if "data" not in answer:
@@ -63,8 +74,20 @@ def _models(answer: object) -> list[str] | None:
         rows = answer["data"] or []  # Ollama without a model sends null
     if not isinstance(rows, list):
         return None
-    names = {row.get("id") for row in rows if isinstance(row, Mapping)}
+    names = {row.get("id") for row in rows if isinstance(row, Mapping) and _chats(row)}
     return [name for name in names if isinstance(name, str)]
+
+
+def _chats(row: Mapping[str, Any]) -> bool:
+    """Return whether a model can chat: by what its server says of it, else by its name."""
+    match row:
+        case {"capabilities": {"completion_chat": bool(chats)}}:  # Mistral
+            return chats
+        case {"architecture": {"output_modalities": list(modalities)}}:  # OpenRouter
+            return "text" in modalities
+        case {"type": str(kind)} if kind.casefold() in _NO_CHAT_TYPES:  # LM Studio, Together
+            return False
+    return _NO_CHAT.search(str(row.get("id"))) is None
 
 
 _SMALLEST, _LARGEST = 256, 100_000_000  # tokens; anything else is no window

@@ -13,7 +13,7 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
-from ..settings.endpoint import EndpointConfig
+from ..settings.endpoint import EndpointConfig, model_name
 from ..support import issues
 from ..support.const import LOGGER
 from ..support.errors import (
@@ -282,7 +282,9 @@ def async_keeps_failing(hass: HomeAssistant, config: EndpointConfig, error: LLME
 @callback
 def async_model_missing(hass: HomeAssistant, config: EndpointConfig) -> None:
     """Say in Repairs that an endpoint does not know its model any more."""
-    issues.async_set(hass, issues.MODEL_MISSING, config.subentry_id, endpoint=config.title, model=config.model)
+    issues.async_set(
+        hass, issues.MODEL_MISSING, config.subentry_id, endpoint=config.title, model=model_name(config.model)
+    )
 
 
 @callback

@@ -33,6 +33,7 @@ MAX_DETAIL = 200  # characters of a server's message that are kept
 MAX_READ = 2_000  # characters at each of its ends that are looked at
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000  # tokens; anything else is none
 NO_CREDIT = "llm_no_credit"
+KEY_NEEDED = "llm_key_needed"
 
 _CONTEXT = re.compile(
     r"context[_ ](length|window|size)|maximum context|context the overflows|(prompt|input) is too long"
@@ -128,6 +129,8 @@ class ErrorMap:
         if error is LLMContextLengthError:
             return LLMContextLengthError(limit=_limit(fields), endpoint=self.endpoint, detail=detail)
         told = "llm_error_said" if error is LLMError and fields.get("message") else None
+        if error is LLMAuthError and not self.secret:  # nothing was sent that it could have refused
+            told = KEY_NEEDED
         return error(told, endpoint=self.endpoint, detail=detail)
 
     def _clean(self, message: str) -> str:
@@ -203,8 +206,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def error_fields(body: object) -> Mapping[str, Any]:
     """Return `message`, `code`, `type` and `param` of an error body.
 
-    Some servers send the message alone, or the object without its wrapping; a web page says nothing.
+    Some servers send the message alone, the object without its wrapping, or a list around it (Gemini); a web page says nothing.
     """
+    if isinstance(body, list):
+        body = body[0] if body else None
     if isinstance(body, str):
         return {} if "<" in body else {"message": body}
     if not isinstance(body, Mapping):

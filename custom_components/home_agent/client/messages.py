@@ -1,12 +1,13 @@
 """Chat log content and tools to what goes over the wire; pure.
 
 The same content always gives the same bytes, so that a prompt cache holds. Whatever state the log is in, the messages
-are a valid sequence: each tool call is followed by exactly one result. Thinking is not sent back.
+are a valid sequence: each tool call is followed by exactly one result. Thinking is not sent back, but to who wants it.
 """
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -19,9 +20,10 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm as llm_helper
 import probatio
 
+from ..settings.endpoint import Traits
 from ..support.encoding import dump
 from ..support.errors import HomeAgentError
-from .model import Message, ToolSpec, raw_estimate
+from .model import CameWith, Message, ToolSpec, raw_estimate
 
 _NO_RESULT = '{"success":false,"result":null,"error":"The tool call was interrupted; its outcome is unknown."}'
 CONFIRMED = "home_agent.confirmed"
@@ -130,6 +132,52 @@ def offered_tools(
         specs.append(known[0])
         total += known[1]
     return OfferedTools(specs, total)
+
+
+BEHIND_RESULTS = "…"
+"""What the model is made to have said where a tool result is followed by the user, for servers that refuse that."""
+_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
+
+
+def in_strict_order(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages as Mistral takes them: an answer behind each tool result, ids of calls of nine letters and digits."""
+    ordered: list[Message] = []
+    for message in messages:
+        if message["role"] == "user" and ordered and ordered[-1]["role"] == "tool":
+            ordered.append({"role": "assistant", "content": BEHIND_RESULTS})
+        if message["role"] == "tool":
+            message = {**message, "tool_call_id": _short_id(message["tool_call_id"])}
+        elif calls := message.get("tool_calls"):
+            message = {**message, "tool_calls": [{**call, "id": _short_id(call["id"])} for call in calls]}
+        ordered.append(message)
+    return ordered
+
+
+def _short_id(call_id: str) -> str:
+    return call_id if _SHORT_ID.fullmatch(call_id) else sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+
+
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""What Gemini takes instead of a signature, for calls that it did not make or whose signature is not known any more."""
+
+
+def with_what_came(messages: Sequence[Message], came: Mapping[str, CameWith], traits: Traits) -> list[Message]:
+    """Return the messages with what a server wants back with the calls it made: their signatures, its thinking.
+
+    `came` has it by the id of the first call of an answer.
+    """
+    sent: list[Message] = []
+    for message in messages:
+        if message["role"] == "assistant" and traits.thinking_back:
+            first = next(iter(message.get("tool_calls") or ()), None)
+            thinking = came[first["id"]].thinking if first and first["id"] in came else ""
+            message = {**message, "reasoning_content": thinking}
+        if traits.signed_calls and (calls := message.get("tool_calls")):
+            known = came.get(calls[0]["id"])
+            extra = (known and known.extra) or {"google": {"thought_signature": NO_SIGNATURE}}
+            message = {**message, "tool_calls": [{**calls[0], "extra_content": extra}, *calls[1:]]}
+        sent.append(message)
+    return sent
 
 
 IN_WORDS = "Answer with one JSON object and nothing else. It has to be valid against this JSON schema:"

@@ -101,6 +101,15 @@ class ChatRequest:
     """Seconds for which a model that is being loaded is waited for."""
 
 
+@dataclass(frozen=True, slots=True)
+class CameWith:
+    """What came with the tool calls of an answer, and some servers want back with them."""
+
+    thinking: str
+    extra: Mapping[str, Any] | None
+    """`extra_content` of the first call."""
+
+
 @dataclass(slots=True)
 class Reply:
     """What is learned about a request besides its deltas; filled while the stream flows."""

@@ -18,7 +18,7 @@ import orjson
 
 from ..turn.turn import Usage
 from .error_map import ErrorMap
-from .model import BrokenArguments, Reply
+from .model import BrokenArguments, CameWith, Reply
 
 MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens to a twentieth of it
 MAX_ARGUMENTS = 100_000  # characters of all its tool calls
@@ -162,6 +162,8 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: str = ""
+    extra: Mapping[str, Any] | None = None
+    """What else came with it (`extra_content`): Gemini's signature."""
 
     @property
     def complete(self) -> bool:
@@ -204,6 +206,8 @@ class ToolCallAssembler:
                 call = _Call(index)
                 self.calls.append(call)
             call.id = call.id or call_id
+            if isinstance(extra := fragment.get("extra_content"), Mapping):
+                call.extra = call.extra or extra
             call.name = call.name or name
             call.arguments += arguments
             self.length += len(arguments) + len(name) + len(call_id)
@@ -271,6 +275,8 @@ class DeltaStream:
         self._calls = ToolCallAssembler()
         self._length = self._chunks = 0
         self._any_choice = self._any_delta = self._any_content = False
+        self.thoughts: list[str] = []
+        """The thinking that the server told apart, piece by piece."""
         self._usage: object = None
         self._timings: object = None
 
@@ -303,6 +309,7 @@ class DeltaStream:
         deltas: list[Delta] = []
         if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str) and thought:
             deltas.append({"thinking_content": thought})
+            self.thoughts.append(thought)
             self.thinking.begins_outside()
         if content := delta.get("content"):
             if not isinstance(content, str):
@@ -338,6 +345,11 @@ class DeltaStream:
                     thoughts = [item.get("text") or "" for item in parts if isinstance(item, Mapping)]
                     deltas.append({"thinking_content": "".join(thoughts)})
         return deltas
+
+    def came_with(self) -> dict[str, CameWith]:
+        """Return what came with the tool calls, by the id of the first one; empty when there was none."""
+        calls = [call for call in self._calls.calls if call.name]
+        return {calls[0].id: CameWith("".join(self.thoughts), calls[0].extra)} if calls else {}
 
     def finish(self, *, complete: bool = True) -> list[Delta]:
         """Return what was held back, the tool calls last; `complete` false: the connection broke.

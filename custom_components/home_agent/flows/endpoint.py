@@ -13,11 +13,13 @@ import probatio
 from yarl import URL
 
 from ..client.discovery import async_list_models
+from ..client.error_map import KEY_NEEDED as NO_KEY_SENT
 from ..settings.endpoint import (
     DEFAULT_API_VERSION,
     PRESETS,
     endpoint_from_data,
     is_public,
+    model_name,
     normalize_base_url,
     preset_for,
     traits_for,
@@ -110,6 +112,17 @@ ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMError, "server_error"),
 )
 """First match wins, so subclasses stand above their parents."""
+KEY_NEEDED = "key_needed"
+NO_MODELS = "no_models"
+
+
+def error_of(err: LLMError) -> str:
+    """Return the key of the sentence about a failure."""
+    if isinstance(err, LLMAuthError) and err.translation_key == NO_KEY_SENT:
+        return KEY_NEEDED
+    return next(key for error, key in ERRORS if isinstance(err, error))
+
+
 KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
 """What Ollama takes: for ever, seconds, or a duration of Go."""
 _WHOLE_NUMBERS = (CONF_MAX_TOKENS, CONF_CONTEXT_WINDOW, CONF_IDLE_TIMEOUT)
@@ -124,7 +137,12 @@ class EndpointForm:
         """Start from `data`: a stored endpoint, or just the preset of a new one."""
         self._hass = hass
         self._preset = preset_for(data[CONF_PRESET])
-        self._data = {**_ENDPOINT_DEFAULTS, **(data if CONF_MODEL in data else self._suggestions() | dict(data))}
+        self._stored = (data.get(CONF_BASE_URL) or "", data.get(CONF_API_KEY) or "")
+        """Address and key as they were before; the key is never shown, and goes to no other server."""
+        self._entered_key = ""
+        """Also one that was refused: whoever entered it sees it again."""
+        self._is_new = CONF_MODEL not in data
+        self._data = {**_ENDPOINT_DEFAULTS, **(self._suggestions() | dict(data) if self._is_new else data)}
         self._models: list[str] = []
         self._may_skip_check = False
 
@@ -144,20 +162,31 @@ class EndpointForm:
 
     def suggested_title(self) -> str:
         """Return what an endpoint is called when no name was entered."""
-        return f"{self._data[CONF_MODEL]} ({URL(self._data[CONF_BASE_URL]).host})"
+        return f"{model_name(self._data[CONF_MODEL])} ({URL(self._data[CONF_BASE_URL]).host})"
+
+    @property
+    def step_id(self) -> str:
+        """Return the step of the form of address and key: of a service that needs a key, or of a server."""
+        return "cloud" if self._preset.needs_key else "endpoint"
+
+    @property
+    def placeholders(self) -> dict[str, str]:
+        """Return what the texts of that form name."""
+        preset = self._preset
+        return {"example": preset.example, "service": preset.service, "keys_at": preset.keys_at}
 
     def connection_schema(self) -> probatio.Schema:
         """Return the form of address and key.
 
-        A known key is not shown, and kept when its field is left empty; a switch forgets it, except where a key is needed.
+        A stored key is not shown, and kept when its field is left empty; a switch forgets it, except where a key is needed.
+        One that was entered here and refused stays in its field.
         """
-        needs_key = self._preset.needs_key
-        key_marker = probatio.Required if needs_key and CONF_API_KEY not in self._data else probatio.Optional
+        _, stored_key = self._stored
         schema: dict[probatio.Marker, Any] = {
             shown(probatio.Required, CONF_BASE_URL, self._data): ADDRESS,
-            key_marker(probatio.Secret(CONF_API_KEY)): SECRET,
+            self._key_field(needed=self._preset.needs_key and not stored_key): SECRET,
         }
-        if self._data.get(CONF_API_KEY) and not needs_key:
+        if stored_key and not self._preset.needs_key:
             schema[probatio.Optional(CONF_REMOVE_KEY)] = SWITCH
         if self._preset.key == AZURE:
             schema[shown(probatio.Required, CONF_API_VERSION, self._data)] = TEXT
@@ -166,7 +195,12 @@ class EndpointForm:
 
     def key_schema(self) -> probatio.Schema:
         """Return the form of a new key alone."""
-        return self._with_skipping({probatio.Required(probatio.Secret(CONF_API_KEY)): SECRET})
+        return self._with_skipping({self._key_field(needed=True): SECRET})
+
+    def _key_field(self, *, needed: bool) -> probatio.Marker:
+        marker = probatio.Required if needed else probatio.Optional
+        shown_key = {"suggested_value": self._entered_key} if self._entered_key else None
+        return marker(probatio.Secret(CONF_API_KEY), description=shown_key)
 
     def _with_skipping(self, schema: dict[probatio.Marker, Any]) -> probatio.Schema:
         """Return the form, after a failure with a switch to go on without the check."""
@@ -177,7 +211,11 @@ class EndpointForm:
         schema: dict[probatio.Marker, Any] = {}
         if name is not None:
             schema[shown(probatio.Optional, CONF_NAME, {CONF_NAME: name})] = TEXT
-        schema[shown(probatio.Required, CONF_MODEL, self._data)] = dropdown(self._models, typed=True)
+        if len(self._models) == 1 and not self._data.get(CONF_MODEL):
+            self._data[CONF_MODEL] = self._models[0]
+        # A field that is required would come with the first model of the list in it.
+        models = {model: model_name(model) for model in self._models}
+        schema[shown(probatio.Optional, CONF_MODEL, self._data)] = dropdown(models, typed=True)
         schema |= markers(self._hass, _PARAMETERS, self._data)
         keeps_alive = traits_for(self._preset.key, "").keep_alive
         fields = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
@@ -192,19 +230,26 @@ class EndpointForm:
         keys and servers do not list models.
         """
         submitted = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
+        self._entered_key = submitted.get(CONF_API_KEY) or ""
         if (url := self._address(submitted)) is None:
             return {CONF_BASE_URL: "invalid_url"}
         self._take_connection(url, submitted)
+        if self._preset.needs_key and not self._data.get(CONF_API_KEY):
+            return {CONF_API_KEY: KEY_NEEDED}
         try:
             self._models = await async_list_models(
                 self._hass, endpoint_from_data("", "", {CONF_MODEL: "", **self.data})
             )
         except LLMError as err:
-            if submitted.get(CONF_USE_ANYWAY):
+            problem = error_of(err)
+        else:
+            if self._models:
                 return {}
-            self._may_skip_check = True
-            return {"base": next(key for error, key in ERRORS if isinstance(err, error))}
-        return {}
+            problem = NO_MODELS
+        if submitted.get(CONF_USE_ANYWAY):
+            return {}
+        self._may_skip_check = True
+        return {"base": problem}
 
     def _address(self, submitted: Mapping[str, Any]) -> str | None:
         """Return the address that is stored, None when a client could not use it.
@@ -216,15 +261,17 @@ class EndpointForm:
         return known if known and entered == known else usable_url(entered, self._preset.key)
 
     def _take_connection(self, url: str, submitted: Mapping[str, Any]) -> None:
-        """Keep what was entered. A known key stays when its field is empty, but never goes to another server."""
-        if submitted.get(CONF_REMOVE_KEY) or not same_server(url, self._data[CONF_BASE_URL]):
-            self._data.pop(CONF_API_KEY, None)
+        """Keep what was entered. The stored key stays when its field is empty, but never goes to another server."""
+        stored_url, key = self._stored
+        if submitted.get(CONF_REMOVE_KEY) or not same_server(url, stored_url):
+            key = ""
+        self._data[CONF_API_KEY] = self._entered_key or key
         self._data[CONF_BASE_URL] = url
-        if CONF_MODEL not in self._data:  # a new endpoint: a guess, which the user sees and may change
+        if self._is_new:  # a guess, which the user sees and may change
             self._data[CONF_REMOTE] = self._preset.remote or is_public(url)
-        for key in (CONF_API_KEY, CONF_API_VERSION, CONF_VERIFY_SSL):
-            if not is_empty(submitted.get(key)):
-                self._data[key] = submitted[key]
+        for field in (CONF_API_VERSION, CONF_VERIFY_SSL):
+            if not is_empty(submitted.get(field)):
+                self._data[field] = submitted[field]
 
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take model and parameters; return errors by field. A section or a switch that was not sent stays as it is."""
@@ -238,7 +285,7 @@ class EndpointForm:
             if value is None and isinstance(self._data.get(key), bool):
                 continue
             self._data[key] = int(value) if key in _WHOLE_NUMBERS and value is not None else value
-        self._data[CONF_MODEL] = self._data[CONF_MODEL].strip()
+        self._data[CONF_MODEL] = (self._data[CONF_MODEL] or "").strip()
         keep_alive = self._data.get(CONF_KEEP_ALIVE)
         if keep_alive and not KEEP_ALIVE.fullmatch(keep_alive):
             return {"base": "keep_alive_format"}
@@ -283,7 +330,15 @@ class EndpointFlow(SubentryForms):
         errors: dict[str, str] = {}
         if user_input is not None and not (errors := await self._form.async_connect(user_input)):
             return await self.async_step_model()
-        return self.async_show_form(step_id="endpoint", data_schema=self._form.connection_schema(), errors=errors)
+        return self.async_show_form(
+            step_id=self._form.step_id,
+            data_schema=self._form.connection_schema(),
+            errors=errors,
+            description_placeholders=self._form.placeholders,
+        )
+
+    async_step_cloud = async_step_endpoint
+    """The same form, of a service that needs a key."""
 
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask for model and parameters."""

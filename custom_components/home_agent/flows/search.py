@@ -52,7 +52,7 @@ SECTIONS: dict[str, Fields] = {
         "collection": TEXT,
     },
     "model": {
-        "embedding_preset": dropdown(tuple(PRESETS), "preset"),
+        "embedding_preset": dropdown(tuple(key for key, preset in PRESETS.items() if preset.embeds), "preset"),
         "embedding_url": ADDRESS,
         "embedding_key": SECRET,
         "embedding_verify_ssl": SWITCH,

@@ -21,7 +21,16 @@ class Preset:
     key: str
     base_url: str
     """Suggested address; empty: there is none to suggest."""
+    example: str = "http://192.168.1.20:8000/v1"
+    """An address as people enter it, shown where it is asked for."""
     needs_key: bool = False
+    """It answers nobody without a key."""
+    service: str = ""
+    """Its own name, of a service that needs a key."""
+    keys_at: str = ""
+    """Where its keys are made; empty: in the account of whoever runs it."""
+    embeds: bool = True
+    """Whether it has embedding models."""
     remote: bool = False
     """Whether what is sent leaves the house, unless the owner says otherwise."""
     context_window: int = 16384
@@ -30,24 +39,82 @@ class Preset:
     """Path that refuses a wrong key, where the list of models is public."""
 
 
+def _cloud(key: str, service: str, base_url: str, *, example: str = "", **details: Any) -> Preset:
+    """Return a service on the internet that is paid for with a key."""
+    return Preset(
+        key=key, service=service, base_url=base_url, example=example or base_url, needs_key=True, remote=True, **details
+    )
+
+
 PRESETS = {
     preset.key: preset
     for preset in (
-        Preset(key="openai", base_url="https://api.openai.com/v1", needs_key=True, remote=True, context_window=128_000),
-        Preset(key="ollama", base_url="http://localhost:11434/v1"),
-        Preset(key="lm_studio", base_url="http://localhost:1234/v1"),
-        Preset(key="localai", base_url="http://localhost:8080/v1"),
-        Preset(key="llama_cpp", base_url="http://localhost:8080/v1"),
-        Preset(key="vllm", base_url="http://localhost:8000/v1"),
-        Preset(
-            key="openrouter",
-            base_url="https://openrouter.ai/api/v1",
-            needs_key=True,
-            remote=True,
+        _cloud(
+            "openai",
+            "OpenAI",
+            "https://api.openai.com/v1",
+            keys_at="https://platform.openai.com/api-keys",
+            context_window=128_000,
+        ),
+        _cloud(
+            "anthropic",
+            "Anthropic",
+            "https://api.anthropic.com/v1",
+            keys_at="https://console.anthropic.com/settings/keys",
+            context_window=200_000,
+            embeds=False,
+        ),
+        _cloud(
+            "gemini",
+            "Google Gemini",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            keys_at="https://aistudio.google.com/apikey",
+            context_window=128_000,
+        ),
+        _cloud(
+            "mistral",
+            "Mistral AI",
+            "https://api.mistral.ai/v1",
+            keys_at="https://console.mistral.ai/api-keys",
+            context_window=32_000,
+        ),
+        _cloud(
+            "groq",
+            "Groq",
+            "https://api.groq.com/openai/v1",
+            keys_at="https://console.groq.com/keys",
+            context_window=128_000,
+            embeds=False,
+        ),
+        _cloud(
+            "deepseek",
+            "DeepSeek",
+            "https://api.deepseek.com/v1",
+            keys_at="https://platform.deepseek.com/api_keys",
+            context_window=64_000,
+            embeds=False,
+        ),
+        _cloud(
+            "openrouter",
+            "OpenRouter",
+            "https://openrouter.ai/api/v1",
+            keys_at="https://openrouter.ai/settings/keys",
             context_window=128_000,
             key_check="/key",
         ),
-        Preset(key="azure", base_url="", needs_key=True, remote=True, context_window=128_000),
+        _cloud(
+            "azure",
+            "Azure OpenAI",
+            "",
+            example="https://my-home.openai.azure.com",
+            keys_at="https://portal.azure.com",
+            context_window=128_000,
+        ),
+        Preset(key="ollama", base_url="http://localhost:11434/v1", example="http://192.168.1.20:11434"),
+        Preset(key="lm_studio", base_url="http://localhost:1234/v1", example="http://192.168.1.20:1234"),
+        Preset(key="localai", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080"),
+        Preset(key="llama_cpp", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080"),
+        Preset(key="vllm", base_url="http://localhost:8000/v1", example="http://192.168.1.20:8000"),
         Preset(key="custom", base_url=""),
     )
 }
@@ -88,6 +155,22 @@ def is_public(url: str) -> bool:
         return "." in host and not host.endswith(_HOME_DOMAINS)
 
 
+_FILE = re.compile(r"^(?:/|[A-Za-z]:[\\/]|\./)|\.(?:gguf|ggml|bin|safetensors)$", re.IGNORECASE)
+"""A model that a server names by the file it was loaded from (llama.cpp)."""
+_EXTENSION = re.compile(r"(?:-\d{5}-of-\d{5})?\.(?:gguf|ggml|bin|safetensors)$", re.IGNORECASE)
+
+
+def model_name(model: str) -> str:
+    """Return what a model is called where people read it: `foo Q4` for `/models/foo-Q4.gguf`; what is no file stays.
+
+    On the wire it keeps the name that its server gave it.
+    """
+    if not _FILE.search(model):
+        return model.removeprefix("models/")  # Gemini
+    file = _EXTENSION.sub("", re.split(r"[\\/]", model.rstrip("\\/"))[-1])
+    return file.replace("-", " ").strip() or model
+
+
 _REASONING = re.compile(r"(^|/)(o[1-9](-|$)|gpt-5(?!.*chat))", re.IGNORECASE)
 """OpenAI's reasoning models: `max_completion_tokens`, and only the default temperature."""
 _BEGINS_INSIDE = re.compile(r"deepseek-r1|qwq|[-:_]thinking|-reasoner?\b", re.IGNORECASE)
@@ -109,9 +192,35 @@ class Traits:
     tool_choice_none: bool = False
     """Knows `tool_choice: none`, and obeys it."""
     stream_options: bool = True
+    response_format: bool = True
+    """Obeys a JSON schema in `response_format`; else it is told in words."""
+    thinking_back: bool = False
+    """Wants the thinking of an answer that called tools back with it."""
+    signed_calls: bool = False
+    """Signs its tool calls (`extra_content`) and takes none back without a signature."""
+    strict_order: bool = False
+    """Takes no user message behind a tool result, and ids of calls only in a form of its own."""
     cache_key: str | None = None
     """Name of the parameter that brings requests that begin alike to one cache."""
     begins_inside_thinking: bool = False
+
+
+_TOOL_CHOICE_NONE = frozenset(
+    {
+        "openai",
+        "azure",
+        "openrouter",
+        "anthropic",
+        "gemini",
+        "mistral",
+        "groq",
+        "deepseek",
+        "vllm",
+        "llama_cpp",
+        "lm_studio",
+    }
+)
+_CACHE_KEYS = {"openai": "prompt_cache_key", "mistral": "prompt_cache_key", "azure": "user", "openrouter": "user"}
 
 
 def traits_for(preset: str, model: str) -> Traits:
@@ -121,13 +230,18 @@ def traits_for(preset: str, model: str) -> Traits:
         max_tokens="max_completion_tokens" if reasoning else "max_tokens",
         sampling=not reasoning,
         keep_alive=preset in {"ollama", "custom"},
-        tool_choice_none=preset in {"openai", "azure", "openrouter", "vllm", "llama_cpp", "lm_studio"},
-        cache_key={"openai": "prompt_cache_key", "azure": "user", "openrouter": "user"}.get(preset),
+        tool_choice_none=preset in _TOOL_CHOICE_NONE,
+        stream_options=preset != "mistral",  # it refuses them, and tells its usage without being asked
+        response_format=preset not in {"anthropic", "deepseek"},  # one ignores it, the other knows no schema
+        thinking_back=preset == "deepseek",
+        signed_calls=preset == "gemini",
+        strict_order=preset == "mistral",
+        cache_key=_CACHE_KEYS.get(preset),
         begins_inside_thinking=_BEGINS_INSIDE.search(model) is not None,
     )
 
 
-_HOSTED = frozenset({"openai", "azure", "openrouter", "custom"})
+_HOSTED = frozenset({"custom", *(preset.key for preset in PRESETS.values() if preset.needs_key)})
 _KNOWN_WINDOWS: tuple[tuple[str, int], ...] = (
     (r"gpt-4\.1", 1_000_000),
     (r"gpt-5", 272_000),
