@@ -263,6 +263,10 @@ def test_forms_of_a_tool(kind: str) -> None:
 def test_forms_of_a_server() -> None:
     steps = EN["config_subentries"]["mcp_server"]["step"]
     check_step(steps["user"], {*mcp_server.CONNECTION, "use_anyway"})
+    assert steps["user"]["sections"].keys() == {"advanced"}
+    check_step(steps["user"]["sections"]["advanced"], set(mcp_server.DETAILS))
+    for auth, fields in mcp_server.CREDENTIALS.items():
+        check_step(steps[auth], {*fields, "use_anyway"})
     assert steps["reconfigure"]["data"] == steps["user"]["data"]
     check_step(steps["tools"], {"allowed_tools"})
 
@@ -336,6 +340,7 @@ def test_choices() -> None:
         BASICS,
         FORMS["rest"]["auth"],
         mcp_server.CONNECTION,
+        mcp_server.DETAILS,
     ):
         for selector in group.values():
             config = getattr(selector, "config", {})

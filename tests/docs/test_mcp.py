@@ -24,7 +24,9 @@ async def labels(hass: HomeAssistant) -> dict[str, str]:
     texts = await async_get_translations(hass, "en", "config_subentries", [DOMAIN])
     found = {key.removeprefix(PREFIX): label for key, label in texts.items() if key.startswith(PREFIX)}
     return {
-        key.rpartition(".")[2]: label for key, label in found.items() if key.startswith(("user.data.", "tools.data."))
+        key.rpartition(".")[2]: label
+        for key, label in found.items()
+        if ".data." in key and not key.startswith("reconfigure.")
     }
 
 

@@ -145,12 +145,11 @@ async def test_a_server_of_tools_with_oauth(
 ) -> None:
     entry_id = await hass.entry_id()
     flow = await hass.subentry_flow(entry_id, "mcp_server")
-    access = {"auth": "oauth2", "token_url": f"{neighbour.url}/library-token", "client_id": "house"}
-    await flow.submit(name="Library", url=library.url, transport="auto", verify_ssl=True, **access)
+    access = {"token_url": f"{neighbour.url}/library-token", "client_id": "house"}
+    await flow.submit_well(name="Library", url=library.url, auth="oauth2")
+    await flow.submit(**access)
     assert flow.step["errors"] == {"client_secret": "missing"}
-    await flow.submit_well(
-        name="Library", url=library.url, transport="auto", verify_ssl=True, client_secret=SECRET, **access
-    )
+    await flow.submit_well(client_secret=SECRET, **access)
     await flow.submit_well(allowed_tools=[])
     assert flow.kind == "create_entry", flow.step
     [server] = await hass.subentries("mcp_server")

@@ -1,6 +1,6 @@
 """Reading a form as the browser gets it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from homeassistant.helpers import config_validation as cv
@@ -10,6 +10,8 @@ from custom_components.home_agent.flows.search import REMOVE, SECTIONS
 
 type Result = Mapping[str, Any]
 """What a step of any flow returns."""
+type Send = Callable[[str, dict[str, Any]], Awaitable[Result]]
+"""Sends the form of a flow."""
 
 
 def fields(result: Result) -> dict[str, dict[str, Any]]:
@@ -38,6 +40,31 @@ def options(result: Result, field: str) -> list[str]:
     """Return what can be chosen in a field."""
     listed = fields(result)[field]["selector"]["select"]["options"]
     return [option["value"] if isinstance(option, dict) else option for option in listed]
+
+
+def arranged(result: Result, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the input of a form: those of the values that it asks for, in its sections."""
+    listed: Any = probatio.to_field_list(result["data_schema"], custom_serializer=cv.custom_serializer)
+    sent: dict[str, Any] = {}
+    for field in listed:
+        if field.get("type") == "expandable":
+            sent[field["name"]] = {
+                part["name"]: values[part["name"]] for part in field["schema"] if part["name"] in values
+            }
+        elif field["name"] in values:
+            sent[field["name"]] = values[field["name"]]
+    return sent
+
+
+async def go_through(send: Send, form: Result, values: Mapping[str, Any]) -> Result:
+    """Send values to the form that asks for them and to those that follow, as long as there are any; return what comes next."""
+    left = dict(values)
+    while True:
+        asked = fields(form)
+        sent = {name: left.pop(name) for name in list(left) if name in asked}
+        form = await send(form["flow_id"], arranged(form, sent))
+        if form["type"] != "form" or form["errors"] or not any(name in fields(form) for name in left):
+            return form
 
 
 def in_sections(data: dict[str, Any]) -> dict[str, Any]:

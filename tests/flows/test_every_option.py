@@ -27,7 +27,7 @@ from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.flows.profile import BASICS, SECTIONS
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.tools.custom.provider import HANDLERS
-from tests.flows.forms import Result, fields, shown
+from tests.flows.forms import Result, fields, go_through, shown
 from tests.house import build_house, part_of, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, text, tool_call
 from tests.tools.custom.conftest import server
@@ -87,8 +87,11 @@ async def all_forms(hass: HomeAssistant, server: LLMServer) -> Forms:
         note(f"custom_tool {kind}", await subentries.async_configure(form["flow_id"], basics))
     form = note("mcp_server", await start("mcp_server"))
     where = {"name": "S", "url": NOWHERE, "transport": "auto", "auth": "none"}
-    note("mcp_server", await subentries.async_configure(form["flow_id"], where))
-    note("mcp_server", await subentries.async_configure(form["flow_id"], {**where, "use_anyway": True}))
+    note("mcp_server", await go_through(subentries.async_configure, form, where))
+    note("mcp_server", await go_through(subentries.async_configure, form, {**where, "use_anyway": True}))
+    for auth in ("bearer", "oauth2"):
+        form = await start("mcp_server")
+        note("mcp_server", await go_through(subentries.async_configure, form, {**where, "auth": auth}))
     return forms
 
 

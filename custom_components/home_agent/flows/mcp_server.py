@@ -1,10 +1,11 @@
-"""The forms of a server of tools: where it is, then which of its tools may do more than read."""
+"""The forms of a server of tools: where it is, how to prove who one is, then which of its tools may do more than read."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME, CONF_URL
+from homeassistant.data_entry_flow import section
 import probatio
 from yarl import URL
 
@@ -16,6 +17,7 @@ from ..support.errors import (
     McpError,
     McpProtocolError,
     McpSdkError,
+    McpTimeoutError,
     McpUnreachableError,
 )
 from ..support.http import EgressPolicy, Http, http_url
@@ -35,15 +37,16 @@ from ..tools.mcp.provider import (
 )
 from ..tools.mcp.sdk import RemoteTool, async_list_tools
 from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
-from .endpoint import CONF_USE_ANYWAY
-from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, SubentryForms, dropdown, is_empty, markers
+from .endpoint import ADVANCED, CONF_USE_ANYWAY
+from .forms import ADDRESS, SECRET, STORED, SWITCH, TEXT, Fields, SubentryForms, dropdown, is_empty, lifted, markers
 
-ERRORS: dict[type[McpError], str] = {
+ERRORS: dict[type[McpError], str] = {  # first match: a class stands above its parent
     McpAddressError: "cannot_connect",
     McpAuthError: "invalid_auth",
     McpCertificateError: "certificate",
     McpProtocolError: "not_mcp",
     McpSdkError: "no_sdk",
+    McpTimeoutError: "timeout_connect",
     McpUnreachableError: "cannot_connect",
 }
 NEEDED: dict[str, tuple[str, ...]] = {
@@ -51,120 +54,159 @@ NEEDED: dict[str, tuple[str, ...]] = {
     OAUTH2: (CONF_TOKEN_URL, CONF_CLIENT_ID, CONF_CLIENT_SECRET),
 }
 """What each way to prove who one is cannot do without."""
-OF_AUTH: dict[str, tuple[str, ...]] = {**NEEDED, OAUTH2: (*NEEDED[OAUTH2], CONF_SCOPE)}
 KEPT = (CONF_TOKEN, CONF_CLIENT_SECRET)
-"""What is never shown again, and stays when its field is left empty."""
+"""What is never shown again: dots stand for it, and it stays when they are left or its field is emptied."""
 
 CONNECTION: Fields = {
     CONF_NAME: TEXT,
     CONF_URL: ADDRESS,
-    CONF_TRANSPORT: dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"),
     CONF_AUTH: dropdown((NO_AUTH, BEARER, OAUTH2), "mcp_auth"),
-    CONF_TOKEN: SECRET,
-    CONF_TOKEN_URL: ADDRESS,
-    CONF_CLIENT_ID: TEXT,
-    CONF_CLIENT_SECRET: SECRET,
-    CONF_SCOPE: TEXT,
-    CONF_VERIFY_SSL: SWITCH,
 }
+DETAILS: Fields = {CONF_TRANSPORT: dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"), CONF_VERIFY_SSL: SWITCH}
+CREDENTIALS: dict[str, Fields] = {
+    BEARER: {CONF_TOKEN: SECRET},
+    OAUTH2: {CONF_TOKEN_URL: ADDRESS, CONF_CLIENT_ID: TEXT, CONF_CLIENT_SECRET: SECRET, CONF_SCOPE: TEXT},
+}
+"""What a form of its own asks for, by the way to prove who one is."""
 _DEFAULTS = {CONF_TRANSPORT: AUTO, CONF_AUTH: NO_AUTH, CONF_VERIFY_SSL: True}
 
 
 class McpServerFlow(SubentryForms):
     """Add a server or change one."""
 
-    _name: str
-    _data: dict[str, Any]
-    """As it will be stored."""
-    _entered = False
-    """Whether `_data` is what was entered a moment ago; its key need not be entered again after a failure."""
+    _name = ""
+    _data: dict[str, Any] | None = None
+    """What was stored, then what has been entered; a key need not be entered again after a failure."""
     _tools: list[RemoteTool]
     _may_skip_check = False
+    _skips_check = False
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Start with nothing."""
-        return await self._async_connection("user", "", {}, user_input)
+        return await self._async_connection(user_input)
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Start from what is stored."""
-        subentry = self._get_reconfigure_subentry()
-        return await self._async_connection("reconfigure", subentry.title, subentry.data, user_input)
+        return await self._async_connection(user_input)
 
-    async def _async_connection(
-        self, step_id: str, title: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
-    ) -> SubentryFlowResult:
-        """Ask where it is and connect."""
-        shown = {**_DEFAULTS, **stored, CONF_NAME: title}
+    async def async_step_bearer(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for a key."""
+        return await self._async_credentials(BEARER, user_input)
+
+    async def async_step_oauth2(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask where tokens come from, and for what."""
+        return await self._async_credentials(OAUTH2, user_input)
+
+    async def _async_connection(self, user_input: dict[str, Any] | None) -> SubentryFlowResult:
+        """Ask where it is."""
+        if self._data is None:
+            self._name = self.subentry.title if self.subentry else ""
+            self._data = {**_DEFAULTS, **(self.subentry.data if self.subentry else {})}
+        if user_input is None:
+            return self._connection_form({})
+        sent = _stripped(lifted(user_input, (ADVANCED,)))
+        self._skips_check = sent.pop(CONF_USE_ANYWAY, False)
+        self._name = sent.pop(CONF_NAME, "")
+        if _origin(sent.get(CONF_URL)) != _origin(self._data.get(CONF_URL)):
+            self._data.pop(CONF_TOKEN, None)
+        self._data = {**self._data, CONF_URL: "", **sent}
         errors: dict[str, str] = {}
-        if user_input is not None:
-            entered = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
-            shown = {**_DEFAULTS, **entered}
-            if shown[CONF_AUTH] == NO_AUTH and shown.get(CONF_TOKEN):
-                shown[CONF_AUTH] = BEARER  # a key that is entered is meant
-            self._data = _server(shown, self._data if self._entered else stored)
-            self._entered = True
-            if not (errors := self._missing(shown)) and not (errors := await self._async_connect(entered)):
-                self._name = shown.get(CONF_NAME) or str(URL(self._data[CONF_URL]).host)
-                return await self.async_step_tools()
-        hidden = {key: value for key, value in shown.items() if key not in KEPT}
-        schema = markers(self.hass, CONNECTION, hidden)
+        if not http_url(self._data[CONF_URL]):
+            errors[CONF_URL] = "invalid_url"
+        if self._name and self.name_is_taken(self._name):
+            errors[CONF_NAME] = "name_taken"
+        if errors:
+            return self._connection_form(errors)
+        auth = self._data[CONF_AUTH]
+        if auth in CREDENTIALS and not (self._skips_check and not self._missing(auth)):
+            return self._credentials_form(auth, {})
+        return await self._async_connect()
+
+    def _connection_form(self, errors: dict[str, str]) -> SubentryFlowResult:
+        shown = {**(self._data or {}), CONF_NAME: self._name}
+        schema = markers(self.hass, CONNECTION, shown)
+        details = probatio.Schema(markers(self.hass, DETAILS, shown))
+        schema[probatio.Optional(ADVANCED)] = section(details, {"collapsed": True})
+        return self._form(self.source, schema, errors)
+
+    async def _async_credentials(self, auth: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
+        """Ask what it takes to prove who one is, and connect. A known secret stays, but never goes to another server."""
+        if user_input is None or self._data is None:
+            return self._credentials_form(auth, {})
+        sent, before = _stripped(user_input), self._data
+        self._skips_check = sent.pop(CONF_USE_ANYWAY, False)
+        moved = auth == OAUTH2 and _origin(sent.get(CONF_TOKEN_URL)) != _origin(before.get(CONF_TOKEN_URL))
+        kept: Mapping[str, Any] = {} if moved else before  # a key of another server was dropped with its address
+        entered = {key: sent.get(key, "") for key in CREDENTIALS[auth]}
+        for key in KEPT:
+            if entered.get(key) in ("", STORED):
+                entered[key] = kept.get(key, "")
+        self._data = {**before, **entered}
+        errors = dict.fromkeys(self._missing(auth), "missing")
+        if auth == OAUTH2 and not http_url(self._data[CONF_TOKEN_URL]):
+            errors[CONF_TOKEN_URL] = "invalid_url"
+        return self._credentials_form(auth, errors) if errors else await self._async_connect()
+
+    def _credentials_form(self, auth: str, errors: dict[str, str]) -> SubentryFlowResult:
+        data = self._data or {}
+        shown = data | {key: STORED for key in KEPT if data.get(key)}
+        return self._form(auth, markers(self.hass, CREDENTIALS[auth], shown), errors)
+
+    def _form(self, step_id: str, schema: dict[probatio.Marker, Any], errors: dict[str, str]) -> SubentryFlowResult:
+        """Show a form, after a failure with a switch to go on without the check: the server may be off."""
         if self._may_skip_check:
             schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
         return self.async_show_form(step_id=step_id, data_schema=probatio.Schema(schema), errors=errors)
 
-    def _missing(self, shown: Mapping[str, Any]) -> dict[str, str]:
-        """Return what is plainly wrong, by field."""
-        errors = {
-            key: "invalid_url"
-            for key in (CONF_URL, CONF_TOKEN_URL)
-            if (key == CONF_URL or key in self._data) and not http_url(self._data.get(key))
-        }
-        errors |= {key: "missing" for key in NEEDED.get(self._data[CONF_AUTH], ()) if not self._data.get(key)}
-        if (name := shown.get(CONF_NAME)) and self.name_is_taken(name):
-            errors[CONF_NAME] = "name_taken"
-        return errors
+    def _missing(self, auth: str) -> list[str]:
+        return [key for key in NEEDED[auth] if not (self._data or {}).get(key)]
 
-    async def _async_connect(self, entered: Mapping[str, Any]) -> dict[str, str]:
-        """Ask the server for its tools; after a failure the user may go on without: the server may be off."""
+    async def _async_connect(self) -> SubentryFlowResult:
+        """Ask the server for its tools; what is wrong is said where it can be mended."""
         self._tools = []
+        self._data = data = _server(self._data or {})
         http = Http(self.hass, EgressPolicy(allow_private_hosts=True))
         try:
-            self._tools = await async_list_tools(self.hass, address_from(self._data, http))
+            self._tools = await async_list_tools(self.hass, address_from(data, http))
         except McpError as err:
-            if entered.get(CONF_USE_ANYWAY):
-                return {}
-            self._may_skip_check = True
-            if isinstance(err, McpAuthError) and self._data[CONF_AUTH] == NO_AUTH:
-                return {CONF_AUTH: "key_needed"}
-            return {"base": next(key for error, key in ERRORS.items() if isinstance(err, error))}
+            if not self._skips_check:
+                self._may_skip_check = True
+                error = next(key for kind, key in ERRORS.items() if isinstance(err, kind))
+                if not isinstance(err, McpAuthError):
+                    return self._connection_form({"base": error})
+                if data[CONF_AUTH] == NO_AUTH:
+                    return self._connection_form({CONF_AUTH: "key_needed"})
+                return self._credentials_form(data[CONF_AUTH], {"base": error})
         finally:
             await http.async_close()
-        return {}
+        return await self.async_step_tools()
 
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask which tools may do more than read, and store the server."""
         if user_input is not None:
             named = sorted({name.strip() for name in user_input.get(CONF_ALLOWED_TOOLS, ()) if name.strip()})
-            data = {key: value for key, value in self._data.items() if not is_empty(value)}
-            return self.store(self._name, data | {CONF_ALLOWED_TOOLS: named})
+            data = {key: value for key, value in (self._data or {}).items() if not is_empty(value)}
+            name = self._name or str(URL(data[CONF_URL]).host)
+            return self.store(name, data | {CONF_ALLOWED_TOOLS: named})
         writing = dropdown([tool.name for tool in self._tools if not tool.read_only], multiple=True, typed=True)
         reading = [tool.name for tool in self._tools if tool.read_only]
         return self.async_show_form(
             step_id="tools",
-            data_schema=probatio.Schema(markers(self.hass, {CONF_ALLOWED_TOOLS: writing}, self._data)),
+            data_schema=probatio.Schema(markers(self.hass, {CONF_ALLOWED_TOOLS: writing}, self._data or {})),
             description_placeholders={"reading": ", ".join(reading) or "-", "count": str(len(self._tools))},
         )
 
 
-def _server(shown: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a server as it is stored. A known key stays when its field is empty, but never goes to another server."""
-    auth = shown[CONF_AUTH]
-    data = {key: shown.get(key) for key in (CONF_URL, CONF_TRANSPORT, CONF_AUTH, CONF_VERIFY_SSL)}
-    data |= {key: shown.get(key) or "" for key in OF_AUTH.get(auth, ())}
-    goes_to = CONF_TOKEN_URL if auth == OAUTH2 else CONF_URL
-    if _origin(data.get(goes_to)) == _origin(stored.get(goes_to)) is not None:
-        data |= {key: stored[key] for key in KEPT if key in data and not data[key] and key in stored}
-    return {**data, CONF_ALLOWED_TOOLS: list(stored.get(CONF_ALLOWED_TOOLS, ()))}
+def _stripped(sent: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value.strip() if isinstance(value, str) else value for key, value in sent.items()}
+
+
+def _server(entered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a server as it is stored, without what belongs to another way to prove who one is."""
+    keys = (CONF_URL, CONF_TRANSPORT, CONF_AUTH, CONF_VERIFY_SSL, *CREDENTIALS.get(entered[CONF_AUTH], ()))
+    return {key: entered[key] for key in keys if key in entered} | {
+        CONF_ALLOWED_TOOLS: list(entered.get(CONF_ALLOWED_TOOLS, ()))
+    }
 
 
 def _origin(address: object) -> URL | None:

@@ -19,6 +19,7 @@ HomeAgentError
 ├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
 ├── McpError                 a server of tools (Model Context Protocol) cannot be used now
 │   ├── McpUnreachableError    not reachable, or it broke off
+│   │   └── McpTimeoutError        it says nothing
 │   ├── McpCertificateError    its certificate was refused
 │   ├── McpAuthError           it refused the key
 │   ├── McpAddressError        its name leads where the owner does not allow it
@@ -186,6 +187,10 @@ class McpError(HomeAgentError):
 
 class McpUnreachableError(McpError):
     """The server cannot be reached, or broke off."""
+
+
+class McpTimeoutError(McpUnreachableError):
+    """The server took the connection and said nothing."""
 
 
 class McpCertificateError(McpError):

@@ -5,14 +5,14 @@ from typing import Any
 from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigEntry
 from homeassistant.core import HomeAssistant
 
-from tests.flows.forms import Result
+from tests.flows.forms import Result, go_through
 from tests.tools.mcp.conftest import TOKEN
 from tests.tools.mcp.mcp_server import McpServer
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    """Send a form; return what comes next."""
-    result = await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+    """Send a form and those that follow from what it chose; return what comes next."""
+    result = await go_through(hass.config_entries.subentries.async_configure, form, data)
     await hass.async_block_till_done()
     return result
 

@@ -1,10 +1,12 @@
 """The form of a server: it connects, says what is wrong, and keeps keys to itself."""
 
+import asyncio
 import json
 from pathlib import Path
 import ssl
 from typing import Any
 
+from aiohttp import web
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.requirements import RequirementsNotFound
@@ -30,6 +32,7 @@ async def test_a_server_is_added(hass: HomeAssistant, library: McpServer) -> Non
     entry = await set_up(hass)
     form = await add(hass, entry)
     assert shown(form) == {"transport": "auto", "auth": "none", "verify_ssl": True}
+    assert set(fields(form)) == {"name", "url", "auth", "transport", "verify_ssl"}
     form = await send(hass, form, **access(library, url=f" {library.url} "))
     assert form["step_id"] == "tools"
     assert options(form, "allowed_tools") == ["lend_book", "burn_books", "unsaid"]
@@ -56,16 +59,17 @@ async def test_a_server_without_a_name_has_that_of_its_host(hass: HomeAssistant,
 
 
 @pytest.mark.parametrize(
-    ("sent", "errors"),
+    ("step", "sent", "errors"),
     [
-        pytest.param({"url": "mcp.example.com"}, {"url": "invalid_url"}, id="no address"),
-        pytest.param({"url": "https://me:secret@mcp.example.com"}, {"url": "invalid_url"}, id="password in it"),
-        pytest.param({"token": ""}, {"token": "missing"}, id="no key"),
-        pytest.param({"token": "wrong-key-1"}, {"base": "invalid_auth"}, id="wrong key"),
-        pytest.param({"auth": "none", "token": ""}, {"auth": "key_needed"}, id="no key at all"),
-        pytest.param({"url": "http://127.0.0.1:9/mcp"}, {"base": "cannot_connect"}, id="nobody is there"),
-        pytest.param({"name": "library"}, {"name": "name_taken"}, id="another has the name"),
+        pytest.param("user", {"url": "mcp.example.com"}, {"url": "invalid_url"}, id="no address"),
+        pytest.param("user", {"url": "https://me:secret@mcp.example.com"}, {"url": "invalid_url"}, id="password in it"),
+        pytest.param("bearer", {"token": ""}, {"token": "missing"}, id="no key"),
+        pytest.param("bearer", {"token": "wrong-key-1"}, {"base": "invalid_auth"}, id="wrong key"),
+        pytest.param("user", {"auth": "none"}, {"auth": "key_needed"}, id="no key at all"),
+        pytest.param("user", {"url": "http://127.0.0.1:9/mcp"}, {"base": "cannot_connect"}, id="nobody is there"),
+        pytest.param("user", {"name": "library"}, {"name": "name_taken"}, id="another has the name"),
         pytest.param(
+            "oauth2",
             {"auth": "oauth2", "token_url": "auth.example.com", "client_id": "home"},
             {"token_url": "invalid_url", "client_secret": "missing"},
             id="half of OAuth",
@@ -73,35 +77,49 @@ async def test_a_server_without_a_name_has_that_of_its_host(hass: HomeAssistant,
     ],
 )
 async def test_what_is_wrong(
-    hass: HomeAssistant, library: McpServer, sent: dict[str, Any], errors: dict[str, str]
+    hass: HomeAssistant, library: McpServer, step: str, sent: dict[str, Any], errors: dict[str, str]
 ) -> None:
     entry = await set_up(hass, more=[with_key(library)])
     form = await send(hass, await add(hass, entry), **access(library, name="Other") | sent)
-    assert (form["step_id"], form["errors"]) == ("user", errors)
-    assert "token" not in shown(form)
+    assert (form["step_id"], form["errors"]) == (step, errors)
+    assert shown(form).get("token") in (None, "••••••••")
     assert ("use_anyway" in fields(form)) is bool({"base", "auth"} & errors.keys())
 
 
 async def test_a_key_that_is_entered_is_used(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **access(library, auth="none"))
+    form = await send(hass, await add(hass, entry), **access(library))
     await send(hass, form, allowed_tools=[])
     assert (stored(entry)["auth"], stored(entry)["token"]) == ("bearer", TOKEN)
 
 
 async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistant, library: McpServer) -> None:
     entry = await set_up(hass, more=[with_key(library)])
-    form = await send(hass, await add(hass, entry), **access(library, name="library"))
+    form = await send(hass, await add(hass, entry), **access(library, name="Other", url="http://127.0.0.1:9/mcp"))
+    assert (form["step_id"], form["errors"]) == ("user", {"base": "cannot_connect"})
+    form = await send(hass, form, **access(library, name="library", url="http://127.0.0.1:9/sse"))
     assert form["errors"] == {"name": "name_taken"}
-    form = await send(hass, form, **access(library, name="Other", token=""))
-    assert form["step_id"] == "tools"
+    form = await send(hass, form, name="Other", url="http://127.0.0.1:9/mcp", auth="bearer")
+    assert (form["step_id"], shown(form)) == ("bearer", {"token": "••••••••"})
+
+
+async def test_a_form_asks_only_for_what_the_choice_needs(hass: HomeAssistant, library: McpServer) -> None:
+    entry = await set_up(hass)
+    asked = {}
+    for auth in ("bearer", "oauth2"):
+        form = await send(hass, await add(hass, entry), name="Library", url=library.url, auth=auth)
+        asked[form["step_id"]] = list(fields(form))
+    assert asked == {"bearer": ["token"], "oauth2": ["token_url", "client_id", "client_secret", "scope"]}
+    form = await send(hass, await add(hass, entry), name="Library", url=library.url, auth="none")
+    assert form["errors"] == {"auth": "key_needed"}
 
 
 async def test_a_key_of_a_moment_ago_goes_to_no_other_server(
     hass: HomeAssistant, library: McpServer, server: RestServer
 ) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), **access(library, token="wrong-key-1"))
+    form = await send(hass, await add(hass, entry), **access(library, url="http://127.0.0.1:9/mcp"))
+    assert form["errors"] == {"base": "cannot_connect"}
     form = await send(hass, form, **access(library, token="", url=f"{server.url}/mcp"))
     assert form["errors"] == {"token": "missing"}
     assert server.asked == []
@@ -126,16 +144,32 @@ async def test_the_library_cannot_be_had(
         pytest.param(answer("", 404), id="no such page"),
         pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
         pytest.param(answer({"ok": True}), id="another JSON"),
+        pytest.param(answer("<html>", 501, Content_Type="text/html"), id="a page that takes no requests"),
     ],
 )
-async def test_what_answers_is_no_server_of_this_kind(
-    hass: HomeAssistant, server: RestServer, monkeypatch: pytest.MonkeyPatch, said: Answer
-) -> None:
-    monkeypatch.setattr(sdk, "CONNECT_TIMEOUT", 0.5)
+async def test_what_answers_is_no_server_of_this_kind(hass: HomeAssistant, server: RestServer, said: Answer) -> None:
     server.answers["/mcp"] = said
     entry = await set_up(hass)
-    form = await send(hass, await add(hass, entry), url=f"{server.url}/mcp")
+    async with asyncio.timeout(sdk.CONNECT_TIMEOUT / 2):  # it is not waited for what never comes
+        form = await send(hass, await add(hass, entry), url=f"{server.url}/mcp")
     assert form["errors"] == {"base": "not_mcp"}
+
+
+async def test_a_server_that_says_nothing(
+    hass: HomeAssistant, server: RestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = asyncio.Event()
+
+    async def silence(_request: web.Request) -> web.Response:
+        await over.wait()
+        return web.Response()
+
+    monkeypatch.setattr(sdk, "CONNECT_TIMEOUT", 0.5)
+    server.answers["/mcp"] = silence
+    form = await send(hass, await add(hass, await set_up(hass)), url=f"{server.url}/mcp")
+    over.set()
+    assert form["errors"] == {"base": "timeout_connect"}
+    assert "use_anyway" in fields(form)
 
 
 async def test_a_bare_host_serves_at_the_usual_path(hass: HomeAssistant, library: McpServer) -> None:
@@ -165,7 +199,9 @@ async def test_a_key_stays_and_is_not_shown(hass: HomeAssistant, library: McpSer
         "auth": "bearer",
         "verify_ssl": True,
     }
-    form = await send(hass, form, **access(library, token="", name="Books"))
+    form = await send(hass, form, name="Books", url=library.url, auth="bearer")
+    assert shown(form) == {"token": "••••••••"}
+    form = await send(hass, form, token="••••••••")
     assert shown(form) == {"allowed_tools": ["lend_book"]}
     result = await send(hass, form, allowed_tools=[])
     assert result["reason"] == "reconfigure_successful"

@@ -28,6 +28,7 @@ from ...support.errors import (
     McpError,
     McpProtocolError,
     McpSdkError,
+    McpTimeoutError,
     McpUnreachableError,
 )
 from .wire import AUTO, CONNECT_TIMEOUT, SSE, STREAMABLE_HTTP, Address, Watch, WatchedTransport
@@ -103,10 +104,14 @@ class McpSession:
     """An open connection to a server."""
 
     def __init__(self, sdk: Sdk, session: Any, watch: Watch) -> None:
-        """Wrap a session of the SDK after its first exchange."""
+        """Wrap a session of the SDK."""
         self._types = sdk.types
         self._session = session
         self._watch = watch
+
+    async def async_initialize(self) -> None:
+        """Make the first exchange. Raises `McpError`."""
+        await self._async_ask(self._session.initialize())
 
     async def async_list_tools(self) -> list[RemoteTool]:
         """Return the tools of the server. Raises `McpError`."""
@@ -157,6 +162,8 @@ class McpSession:
         finally:
             asked.cancel()
             lost.cancel()
+        if self._watch.foreign:
+            raise McpProtocolError(detail="no JSON-RPC")
         raise McpUnreachableError(detail="connection lost")
 
 
@@ -194,7 +201,7 @@ async def async_list_tools(hass: HomeAssistant, address: Address) -> list[Remote
         async with async_connect(hass, address) as session, asyncio.timeout(CONNECT_TIMEOUT):
             return await session.async_list_tools()
     except TimeoutError as err:
-        raise McpUnreachableError(detail="timeout") from err
+        raise McpTimeoutError(detail="timeout") from err
 
 
 def _tries(address: Address) -> list[tuple[str, str]]:
@@ -235,10 +242,11 @@ async def _opened(
             session = await stack.enter_async_context(
                 sdk.session.ClientSession(reading, writing, message_handler=heard)
             )
-            await session.initialize()
+            ours = McpSession(sdk, session, watch)
+            await ours.async_initialize()
             watch.connected = kind
             try:
-                yield McpSession(sdk, session, watch)
+                yield ours
             except BaseException as err:
                 yielded = err
                 raise
@@ -264,9 +272,11 @@ def error_of(err: BaseException, watch: Watch) -> McpError:
         return McpAddressError()
     if watch.certificate_refused:
         return McpCertificateError()
-    silent = isinstance(err, TimeoutError) and (watch.connected or not watch.answered)
-    if watch.failure or silent or watch.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return McpUnreachableError(detail=watch.failure or str(watch.status or "timeout"))
+    if not watch.failure and isinstance(err, TimeoutError) and (watch.connected or not watch.answered):
+        return McpTimeoutError(detail="timeout")
+    broken = watch.status >= HTTPStatus.INTERNAL_SERVER_ERROR and watch.status != HTTPStatus.NOT_IMPLEMENTED
+    if watch.failure or broken:
+        return McpUnreachableError(detail=watch.failure or str(watch.status))
     said = getattr(getattr(err, "error", None), "message", "")  # of JSON-RPC
     return McpProtocolError(detail=str(watch.status or type(err).__name__), said=str(said))
 

@@ -26,6 +26,8 @@ MAX_BYTES = 4 * 1024 * 1024
 """Of one answer; of a stream that stays open, in each `WINDOW`."""
 WINDOW = 60.0  # seconds
 
+EVENTS, JSON = "text/event-stream", "application/json"
+"""How such a server answers."""
 PLAIN = "identity"
 """How answers have to come: what is unpacked by the library would be far more than was counted here."""
 
@@ -50,6 +52,8 @@ class Watch:
     """No token could be had."""
     answered: bool = False
     """Something came back."""
+    foreign: bool = False
+    """What came back before there was a connection is nothing that such a server says."""
     connected: str = ""
     """The transport that worked."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,7 +61,7 @@ class Watch:
     def reset(self) -> None:
         """Forget everything, for another attempt."""
         self.status, self.failure = 0, ""
-        self.certificate_refused = self.address_refused = self.without_key = self.answered = False
+        self.certificate_refused = self.address_refused = self.without_key = self.answered = self.foreign = False
         self.lost = asyncio.Event()
 
     def failed(self, err: BaseException) -> None:
@@ -140,11 +144,27 @@ class WatchedTransport:
         if response.status_code >= HTTPStatus.BAD_REQUEST and (request.method == "POST" or not self._watch.connected):
             self._watch.status = response.status_code
         self._watch.answered = True
-        events = response.headers.get("content-type", "").startswith("text/event-stream")
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().casefold()
+        events = kind == EVENTS
+        if request.method == "POST" and response.status_code == HTTPStatus.OK and not self._watch.connected:
+            if kind not in (EVENTS, JSON):  # the library would wait for what never comes
+                self._watch.foreign = True
+                self._watch.lost.set()
+            elif kind == JSON:
+                response = await self._async_first(response)
         body = response.stream
         chunks = self._bounded(body, stays_open=events and request.method == "GET")
         response.stream = stream_of(self._httpx.AsyncByteStream, chunks, body.aclose)
         return response
+
+    async def _async_first(self, response: Any) -> Any:
+        """Return an answer that came whole, read; the library would pass over one that is not JSON-RPC, and wait."""
+        chunks = [chunk async for chunk in self._bounded(response.stream, stays_open=False)]
+        if b'"jsonrpc"' not in (whole := b"".join(chunks)):
+            self._watch.foreign = True
+            self._watch.lost.set()
+        await response.aclose()
+        return self._httpx.Response(response.status_code, headers=response.headers, content=whole)
 
     async def _async_send(self, request: Any) -> Any:
         """Send a request with the key of now; one that was refused is renewed once."""
