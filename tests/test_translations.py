@@ -338,7 +338,8 @@ def test_choices() -> None:
         *profile.SECTIONS.values(),
         search.BASICS,
         BASICS,
-        FORMS["rest"]["auth"],
+        FORMS["rest"][""],
+        FORMS["oauth2"][""],
         mcp_server.CONNECTION,
         mcp_server.DETAILS,
     ):

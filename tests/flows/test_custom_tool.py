@@ -8,10 +8,11 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.custom_tool import BEHAVIOURS, FORMS, OF_AUTH
+from custom_components.home_agent.flows.custom_tool import BEHAVIOURS, CREDENTIALS, FORMS
 from custom_components.home_agent.tools.custom.configuration import CONFIG_SCHEMA, keep
+from custom_components.home_agent.tools.custom.definition import AUTH_SCHEMAS
 from custom_components.home_agent.tools.custom.provider import HANDLERS
-from tests.flows.forms import Result, fields, options, shown
+from tests.flows.forms import Result, fields, go_through, options, shown
 from tests.house import set_up
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -19,7 +20,8 @@ BASICS = {"name": "weather", "description": "Weather.", "parameters": PARAMETERS
 
 
 async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
-    return await hass.config_entries.subentries.async_configure(form["flow_id"], data)
+    """Send a form and those that follow from what it chose; return what comes next."""
+    return await go_through(hass.config_entries.subentries.async_configure, form, data)
 
 
 async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
@@ -58,8 +60,10 @@ async def test_a_request(hass: HomeAssistant) -> None:
         url="https://api.example.com/v1/{{ city }}",
         method="GET",
         headers={"X-A": "b"},
-        auth={"type": "bearer", "token": "abcdef", "username": "left over"},
-        limits={"timeout": 5.0, "verify_ssl": False},
+        auth="bearer",
+        token="abcdef",
+        timeout=5.0,
+        verify_ssl=False,
     )
     await hass.async_block_till_done()
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "weather")
@@ -70,7 +74,6 @@ async def test_a_request(hass: HomeAssistant) -> None:
         "handler": {
             "type": "rest",
             "url": "https://api.example.com/v1/{{ city }}",
-            "method": "GET",
             "headers": {"X-A": "b"},
             "auth": {"type": "bearer", "token": "abcdef"},
             "timeout": 5.0,
@@ -91,6 +94,7 @@ async def test_a_request(hass: HomeAssistant) -> None:
 async def test_other_kinds(hass: HomeAssistant, kind: str, sent: dict[str, Any]) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS | {"behaviour": "destructive"}, type=kind)
+    assert form["step_id"] == kind
     result = await send(hass, form, **sent)
     await hass.async_block_till_done()
     assert result["type"] is FlowResultType.CREATE_ENTRY
@@ -129,7 +133,7 @@ async def test_what_is_wrong_with_the_tool(hass: HomeAssistant, sent: dict[str, 
     ("kind", "sent", "reason"),
     [
         pytest.param("rest", {"url": "https://{{ city }}/"}, "host", id="host from a template"),
-        pytest.param("rest", {"url": "https://a.example", "auth": {"type": "bearer"}}, "token", id="no token"),
+        pytest.param("rest", {"url": "https://a.example", "response": "{{ town }}"}, "town", id="of the response"),
         pytest.param("service", {"service": "shell_command.x"}, "shell_command", id="program"),
         pytest.param("template", {"template": "{{ town }}"}, "town", id="unknown name"),
         pytest.param("mcp", {"server_url": "mcp.example.com", "method": "a"}, "http", id="no address"),
@@ -161,22 +165,23 @@ async def test_what_is_missing_is_said_at_its_field(hass: HomeAssistant, kind: s
 async def test_a_key_need_not_be_entered_again_after_an_error(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS, type="rest")
-    sent = {"url": "https://a.example", "auth": {"type": "bearer", "token": "very-secret"}}
-    form = await send(hass, form, **sent, result={"response": "{{ town }}"})
-    assert form["errors"] == {"base": "tool_refused"}
-    assert "very-secret" not in str(shown(form))
-    await send(hass, form, url="https://a.example", auth={"type": "bearer"}, result={"response": "{{ city }}"})
+    sent = {"url": "https://a.example", "auth": "basic", "username": "", "password": "very-secret"}
+    form = await send(hass, form, **sent)
+    assert (form["step_id"], form["errors"]) == ("basic", {"username": "missing"})
+    assert shown(form) == {"password": "••••••••"}
+    await send(hass, form, username="me", password="••••••••")
     await hass.async_block_till_done()  # what is new is loaded
-    assert stored(entry)["handler"]["auth"] == {"type": "bearer", "token": "very-secret"}
+    assert stored(entry)["handler"]["auth"] == {"type": "basic", "username": "me", "password": "very-secret"}
 
 
 async def test_a_key_of_a_moment_ago_goes_nowhere_else(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await send(hass, await add(hass, entry), **BASICS, type="rest")
-    sent = {"url": "https://a.example", "auth": {"type": "bearer", "token": "very-secret"}}
-    form = await send(hass, form, **sent, result={"response": "{{ town }}"})
-    form = await send(hass, form, url="https://evil.example", auth={"type": "bearer"}, result={})
-    assert form["errors"] == {"base": "tool_refused"}
+    oauth = {"token_url": "https://a.example/token", "client_id": "", "client_secret": "very-secret"}
+    form = await send(hass, form, url="https://a.example", auth="oauth2", **oauth)
+    assert (form["errors"], shown(form)["client_secret"]) == ({"client_id": "missing"}, "••••••••")
+    form = await send(hass, form, **{**shown(form), "token_url": "https://evil.example/token", "client_id": "me"})
+    assert (form["errors"], shown(form).get("client_secret")) == ({"client_secret": "missing"}, None)
     assert not entry.get_subentries_of_type("custom_tool")
 
 
@@ -194,10 +199,11 @@ async def test_secrets_are_not_shown_and_stay(hass: HomeAssistant) -> None:
     form = await change(hass, entry)
     assert (shown(form)["name"], shown(form)["behaviour"], shown(form)["type"]) == ("weather", "write", "rest")
     form = await send(hass, form, **BASICS | {"behaviour": "write"}, type="rest")
+    assert (shown(form)["auth"], shown(form)["timeout"]) == ("oauth2", 5)
+    form = await send(hass, form, url="https://api.example.com/v2/{{ city }}", auth="oauth2", timeout=5)
     assert "very-secret" not in str(shown(form))
-    assert (shown(form)["client_id"], shown(form)["timeout"]) == ("home", 5)
-    auth = {"type": "oauth2", "token_url": OAUTH["token_url"], "client_id": "other"}
-    result = await send(hass, form, url="https://api.example.com/v2/{{ city }}", auth=auth)
+    assert (shown(form)["client_id"], shown(form)["client_secret"]) == ("home", "••••••••")
+    result = await send(hass, form, token_url=OAUTH["token_url"], client_id="other")
     await hass.async_block_till_done()
     assert result["reason"] == "reconfigure_successful"
     handler = stored(entry)["handler"]
@@ -217,8 +223,8 @@ async def test_secrets_are_not_shown_and_stay(hass: HomeAssistant) -> None:
 async def test_at_another_address_secrets_are_asked_for_again(hass: HomeAssistant, url: str, token_url: str) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST)])
     form = await send(hass, await change(hass, entry), **BASICS, type="rest")
-    form = await send(hass, form, url=url, auth={"type": "oauth2", "token_url": token_url, "client_id": "home"})
-    assert form["errors"] == {"base": "tool_refused"}
+    form = await send(hass, form, url=url, auth="oauth2", token_url=token_url, client_id="home")
+    assert form["errors"] == {"client_secret": "missing"}
     assert stored(entry)["handler"] == REQUEST
 
 
@@ -235,7 +241,7 @@ async def test_a_key_stays_at_its_mcp_server(hass: HomeAssistant, server_url: st
     form = await send(hass, await change(hass, entry), **BASICS, type="mcp")
     assert shown(form)["server_url"] == handler["server_url"]
     assert "very-secret" not in str(shown(form))
-    form = await send(hass, form, server_url=server_url, method="b", auth={"type": "bearer"})
+    form = await send(hass, form, server_url=server_url, method="b", auth="bearer", token="")
     await hass.async_block_till_done()
     assert (form.get("reason") == "reconfigure_successful") is kept
     assert (stored(entry)["handler"]["auth"]["token"], stored(entry)["handler"]["method"]) == (
@@ -247,7 +253,9 @@ async def test_a_key_stays_at_its_mcp_server(hass: HomeAssistant, server_url: st
 async def test_a_section_that_was_not_opened_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, more=[subentry(REQUEST)])
     form = await send(hass, await change(hass, entry), **BASICS, type="rest")
-    await send(hass, form, url=REQUEST["url"])
+    flows = hass.config_entries.subentries
+    form = await flows.async_configure(form["flow_id"], {"url": REQUEST["url"]})
+    await flows.async_configure(form["flow_id"], shown(form))
     await hass.async_block_till_done()
     assert stored(entry)["handler"] == REQUEST
 
@@ -261,23 +269,82 @@ async def test_another_kind_begins_anew(hass: HomeAssistant) -> None:
     assert stored(entry)["handler"] == {"type": "template", "template": "{{ city }}"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "schema"),
-    [
-        ("rest", HANDLERS["rest"].schema),
-        ("service", HANDLERS["service"].schema),
-        ("template", HANDLERS["template"].schema),
-        ("mcp", HANDLERS["mcp"].schema),
-    ],
-)
-async def test_forms_have_every_key(hass: HomeAssistant, kind: str, schema: Any) -> None:
-    asked = {key for name, inside in FORMS[kind].items() for key in ([name] if name == "auth" else inside)}
-    assert asked == {str(key) for key in schema.schema} - {"type", "params"}
+@pytest.mark.parametrize("kind", HANDLERS)
+async def test_forms_have_every_key(hass: HomeAssistant, kind: str) -> None:
+    asked = {key for inside in FORMS[kind].values() for key in inside}
+    asked |= set(FORMS["body"][""]) if kind == "rest" else set()
+    assert asked == {str(key) for key in HANDLERS[kind].schema.schema} - {"type", "params"}
     form = await send(hass, await add(hass, await set_up(hass)), **BASICS, type=kind)
     assert set(fields(form)) == {key for inside in FORMS[kind].values() for key in inside}
 
 
+@pytest.mark.parametrize(
+    ("kind", "holds"),
+    [
+        pytest.param("rest", {"method": "GET", "max_response_bytes": 65536}, id="request"),
+        pytest.param("mcp", {"transport": "auto"}, id="tool of a server"),
+    ],
+)
+@pytest.mark.parametrize("off", [False, True])
+async def test_what_holds_is_shown_and_what_is_shown_is_not_stored(
+    hass: HomeAssistant, kind: str, holds: dict[str, Any], off: bool
+) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **BASICS, type=kind)
+    holds = {"auth": "none", "timeout": 30, "min_interval": 0, "verify_ssl": True, **holds}
+    assert shown(form) == holds
+    needed = {"url": "https://a.example"} if kind == "rest" else {"server_url": "https://a.example", "method": "m"}
+    await send(hass, form, **{**holds, **needed, "verify_ssl": not off})
+    await hass.async_block_till_done()
+    tool = entry.get_subentries_of_type("custom_tool")[-1]
+    assert tool.data["handler"] == {"type": kind, **needed, **({"verify_ssl": False} if off else {})}
+    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": tool.subentry_id}
+    again = await hass.config_entries.subentries.async_init((entry.entry_id, "custom_tool"), context=where)
+    again = await send(hass, again, **BASICS, type=kind)
+    assert shown(again) == {**holds, **needed, "verify_ssl": not off}
+
+
+async def test_a_body_is_asked_for_where_the_method_has_one(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await send(hass, await add(hass, entry), **BASICS, type="rest")
+    form = await send(hass, form, url="https://a.example", method="POST", auth="basic")
+    assert (form["step_id"], set(fields(form))) == ("body", {"body", "content_type"})
+    form = await send(hass, form, body={"a": "{{ town }}"})
+    assert (form["step_id"], form["errors"]) == ("body", {"base": "tool_refused"})
+    form = await send(hass, form, body={"a": "{{ city }}"})
+    assert (form["step_id"], set(fields(form))) == ("basic", {"username", "password"})
+    result = await send(hass, form, username="me", password="very-secret")
+    await hass.async_block_till_done()
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    handler = {"type": "rest", "url": "https://a.example", "method": "POST", "body": {"a": "{{ city }}"}}
+    handler["auth"] = {"type": "basic", "username": "me", "password": "very-secret"}
+    assert stored(entry)["handler"] == handler
+
+
+async def test_another_method_or_authentication_leaves_what_it_needed(hass: HomeAssistant) -> None:
+    with_body = {"type": "rest", "url": "https://a.example", "method": "POST", "body": "a", "content_type": "text/csv"}
+    token = {"type": "bearer", "token": "very-secret"}
+    entry = await set_up(hass, more=[subentry({**with_body, "auth": token})])
+    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    form = await send(hass, form, url="https://a.example", method="GET", auth="none")
+    await hass.async_block_till_done()
+    assert form["reason"] == "reconfigure_successful"
+    assert stored(entry)["handler"] == {"type": "rest", "url": "https://a.example", "method": "GET"}
+
+
+async def test_a_stored_body_of_a_get_is_asked_for_and_stays(hass: HomeAssistant) -> None:
+    request = {"type": "rest", "url": "https://a.example", "body": {"a": "b"}}
+    entry = await set_up(hass, more=[subentry(request)])
+    form = await send(hass, await change(hass, entry), **BASICS, type="rest")
+    form = await send(hass, form, url="https://a.example", method="GET")
+    assert (form["step_id"], shown(form)) == ("body", {"body": {"a": "b"}})
+    await send(hass, form, **shown(form))
+    await hass.async_block_till_done()
+    assert stored(entry)["handler"] == request
+
+
 def test_ways_to_prove_who_one_is() -> None:
-    assert set(FORMS["rest"]["auth"]) - {"type"} == set.union(*OF_AUTH.values())
-    assert list(FORMS) == list(HANDLERS)
+    assert [*HANDLERS, "body", *CREDENTIALS] == list(FORMS)
+    for kind, asked in CREDENTIALS.items():
+        assert set(asked) == {str(key) for key in AUTH_SCHEMAS[kind].schema} - {"type"}
     assert len(BEHAVIOURS) == 4

@@ -22,12 +22,12 @@ from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
-from custom_components.home_agent.flows.custom_tool import FORMS
+from custom_components.home_agent.flows.custom_tool import CREDENTIALS
 from custom_components.home_agent.flows.options import PAGES
 from custom_components.home_agent.flows.profile import BASICS, SECTIONS
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.tools.custom.provider import HANDLERS
-from tests.flows.forms import Result, fields, go_through, shown
+from tests.flows.forms import Result, arranged, fields, go_through, shown
 from tests.house import build_house, part_of, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, text, tool_call
 from tests.tools.custom.conftest import server
@@ -84,10 +84,18 @@ async def all_forms(hass: HomeAssistant, server: LLMServer) -> Forms:
     for kind in HANDLERS:
         form = note("custom_tool", await start("custom_tool"))
         basics = {"name": f"tool_{kind}", "description": "d", "type": kind, "behaviour": "default"}
-        note(f"custom_tool {kind}", await subentries.async_configure(form["flow_id"], basics))
+        form = note(f"custom_tool {kind}", await subentries.async_configure(form["flow_id"], basics))
+        for way in CREDENTIALS if kind in ("rest", "mcp") else ():
+            again = await start("custom_tool")
+            where = {"url": NOWHERE, "method": "PUT", "server_url": NOWHERE, "auth": way, "body": "a"}
+            form = await subentries.async_configure(again["flow_id"], basics)
+            while form["type"] == "form" and form["step_id"] != way:
+                form = note(f"custom_tool {kind}", form)
+                form = await subentries.async_configure(form["flow_id"], arranged(form, where))
+            note(f"custom_tool {kind}", form)
     form = note("mcp_server", await start("mcp_server"))
     where = {"name": "S", "url": NOWHERE, "transport": "auto", "auth": "none"}
-    note("mcp_server", await go_through(subentries.async_configure, form, where))
+    form = note("mcp_server", await go_through(subentries.async_configure, form, where))
     note("mcp_server", await go_through(subentries.async_configure, form, {**where, "use_anyway": True}))
     for auth in ("bearer", "oauth2"):
         form = await start("mcp_server")
@@ -555,11 +563,11 @@ async def test_an_option_of_a_request_changes_what_is_sent_or_comes_back(
         form = await flows.async_init((entry.entry_id, "custom_tool"), context={"source": SOURCE_USER})
         basics = {"name": name, "description": "d", "type": "rest", "behaviour": "read_only"}
         form = await flows.async_configure(form["flow_id"], basics)
-        sections: dict[str, Any] = {}
-        for item, filled in at(server, dict(handler)).items():
-            (section,) = [part for part, names in FORMS["rest"].items() if item in names and part != "auth"] or ["auth"]
-            sections = sections | ({item: filled} if section in ("", item) else {section: {item: filled}})
-        result = await flows.async_configure(form["flow_id"], sections)
+        values = at(server, dict(handler))
+        auth = values.pop("auth", {"type": "none"})
+        values |= auth | {"auth": auth.get("type", "none")}
+        values.setdefault("body", "")  # asked for where the method has one
+        result = await go_through(flows.async_configure, form, values)
         assert result["type"] == "create_entry", result
         await hass.async_block_till_done()
         context, called = Context(user_id=hass_admin_user.id), {"tool_name": name, "parameters": {}}
@@ -743,7 +751,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "response_path": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
         "timeout": f"{_MCP}/test_handler.py::test_what_goes_wrong_is_told",
         "min_interval": f"{_MCP}/test_handler.py::test_a_second_call_has_to_wait_as_long_as_the_owner_says",
-        "type": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
+        "auth": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
         "token": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
         "token_url": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
         "client_id": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
@@ -785,7 +793,7 @@ def effects() -> dict[str, set[str]]:
     known["settings"] |= SETTINGS_SEEN.keys()
     known["model"] |= MODEL_SEEN.keys()
     known["confirmation"] |= GUARDED.keys()
-    known["custom_tool rest"] |= {key.rpartition(".")[2] for key in REST_SEEN}
+    known["custom_tool rest"] |= {"auth" if key == "auth.type" else key.rpartition(".")[2] for key in REST_SEEN}
     known["custom_tool mcp"] |= SAME_CODE.keys()
     return known
 

@@ -1,4 +1,4 @@
-"""The forms of a custom tool: what it is, then what its type needs. They write what YAML would say (C-32)."""
+"""The forms of a custom tool: what it is, what its type needs, then what those choices need. They write what YAML would say (C-32)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +13,7 @@ from yarl import URL
 
 from ..support.errors import CustomToolError
 from ..tools.custom.definition import (
+    AUTH_SCHEMAS,
     CONF_DESTRUCTIVE,
     CONF_HANDLER,
     CONF_PARAMETERS,
@@ -25,6 +26,7 @@ from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
 from .forms import (
     LONG_TEXT,
     SECRET,
+    STORED,
     SWITCH,
     TEXT,
     Fields,
@@ -38,6 +40,8 @@ from .forms import (
 
 BEHAVIOUR = "behaviour"
 CONF_AUTH = "auth"
+NO_AUTH = "none"
+BODY = "body"
 BEHAVIOURS: dict[str, dict[str, bool]] = {
     "default": {},
     "read_only": {CONF_READ_ONLY: True, CONF_DESTRUCTIVE: False},
@@ -45,7 +49,7 @@ BEHAVIOURS: dict[str, dict[str, bool]] = {
     "destructive": {CONF_READ_ONLY: False, CONF_DESTRUCTIVE: True},
 }
 KEPT = ("token", "password", "client_secret")
-"""What is never shown again, and stays when its field is left empty."""
+"""What is never shown again: dots stand for it, and it stays when they are left or its field is emptied."""
 
 _ANYTHING = ObjectSelector()
 
@@ -57,75 +61,72 @@ BASICS: Fields = {
     CONF_TYPE: dropdown(tuple(HANDLERS), "custom_tool_type"),
     BEHAVIOUR: dropdown(tuple(BEHAVIOURS), "custom_tool_behaviour"),
 }
+CREDENTIALS: dict[str, Fields] = {
+    "bearer": {"token": SECRET},
+    "basic": {"username": TEXT, "password": SECRET},
+    "oauth2": {
+        "token_url": TEXT,
+        "client_id": TEXT,
+        "client_secret": SECRET,
+        "scope": TEXT,
+        "audience": TEXT,
+        "credentials_in": dropdown(("header", "body"), "custom_tool_credentials_in"),
+    },
+}
+"""What a form of its own asks for, by the way to prove who one is."""
 NEEDED: dict[str, tuple[str, ...]] = {
     "": (CONF_NAME, CONF_DESCRIPTION),
     "rest": ("url",),
     "service": ("service",),
     "template": ("template",),
     "mcp": ("server_url", "method"),
+    BODY: (),
+    "bearer": ("token",),
+    "basic": ("username", "password"),
+    "oauth2": ("token_url", "client_id", "client_secret"),
 }
-"""What a tool cannot do without, by kind; the first form has no kind."""
-_RESPONSE: Fields = {"response": PromptSelector(), "response_path": TEXT}
-_AUTH: Fields = {
-    CONF_TYPE: dropdown(("none", "bearer", "basic", "oauth2"), "custom_tool_auth"),
-    "token": SECRET,
-    "username": TEXT,
-    "password": SECRET,
-    "token_url": TEXT,
-    "client_id": TEXT,
-    "client_secret": SECRET,
-    "scope": TEXT,
-    "audience": TEXT,
-    "credentials_in": dropdown(("header", "body"), "custom_tool_credentials_in"),
+"""What a tool cannot do without, by form; the first one has no name."""
+_AUTH = dropdown((NO_AUTH, *CREDENTIALS), "custom_tool_auth")
+_RESULT: Fields = {"response": PromptSelector(), "response_path": TEXT}
+_LIMITS: Fields = {
+    "timeout": number(1, 300, unit="s"),
+    "min_interval": number(0, 86400, unit="s"),
+    "verify_ssl": SWITCH,
 }
 FORMS: dict[str, dict[str, Fields]] = {
     "rest": {
-        "": {
-            "url": TEXT,
-            "method": dropdown(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")),
-            "headers": _ANYTHING,
-            "query": _ANYTHING,
-            "body": _ANYTHING,
-            "content_type": TEXT,
-        },
-        CONF_AUTH: _AUTH,
-        "result": _RESPONSE,
-        "limits": {
-            "timeout": number(1, 300, unit="s"),
-            "max_response_bytes": number(1024, 1024 * 1024, unit="B"),
-            "min_interval": number(0, 86400, unit="s"),
-            "verify_ssl": SWITCH,
-        },
+        "": {"url": TEXT, "method": dropdown(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")), CONF_AUTH: _AUTH},
+        "request": {"headers": _ANYTHING, "query": _ANYTHING},
+        "result": _RESULT,
+        "limits": {**_LIMITS, "max_response_bytes": number(1024, 1024 * 1024, unit="B")},
     },
     "service": {
         "": {"service": TEXT, "target": _ANYTHING, "data": _ANYTHING, "return_response": SWITCH},
-        "result": _RESPONSE,
+        "result": _RESULT,
     },
     "template": {"": {"template": PromptSelector()}},
     "mcp": {
-        "": {
-            "server_url": TEXT,
-            "method": TEXT,
-            "arguments": _ANYTHING,
-            "transport": dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport"),
-        },
-        CONF_AUTH: _AUTH,
-        "result": _RESPONSE,
-        "limits": {
-            "timeout": number(1, 300, unit="s"),
-            "min_interval": number(0, 86400, unit="s"),
-            "verify_ssl": SWITCH,
-        },
+        "": {"server_url": TEXT, "method": TEXT, "arguments": _ANYTHING, CONF_AUTH: _AUTH},
+        "result": _RESULT,
+        "limits": {**_LIMITS, "transport": dropdown((AUTO, STREAMABLE_HTTP, SSE), "mcp_transport")},
     },
+    BODY: {"": {BODY: _ANYTHING, "content_type": TEXT}},
+    **{kind: {"": fields} for kind, fields in CREDENTIALS.items()},
 }
-"""By type of tool and section; what is not in a section is under an empty name."""
+"""By form and section; what is not in a section is under an empty name. The first four are the types of tools."""
+_WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
-OF_AUTH: dict[str, set[str]] = {
-    "bearer": {"token"},
-    "basic": {"username", "password"},
-    "oauth2": {"token_url", "client_id", "client_secret", "scope", "audience", "credentials_in"},
+
+def _defaults(schema: probatio.Schema) -> dict[str, Any]:
+    given = {str(marker): marker.default for marker in schema.schema if isinstance(marker, probatio.Optional)}
+    values = {key: default() for key, default in given.items() if key != CONF_AUTH and callable(default)}
+    return {key: value for key, value in values.items() if value not in ("", {})}
+
+
+_DEFAULTS = {kind: _defaults(handler.schema) for kind, handler in HANDLERS.items()} | {
+    kind: _defaults(schema) for kind, schema in AUTH_SCHEMAS.items()
 }
-"""Which fields belong to which way to prove who one is; the others are left out."""
+"""What holds where nothing is stored, by form, as the schemas say it."""
 
 _PLAIN = {CONF_TYPE: "template", "template": "-"}
 """A handler that is always right: with it, everything else is checked before the handler's own form."""
@@ -189,21 +190,46 @@ class CustomToolFlow(SubentryForms):
             description_placeholders=placeholders,
         )
 
-    async def _async_handler(self, kind: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
-        """Ask what this kind of tool needs, and store the tool when it can be used."""
-        known = self._data[CONF_HANDLER]
-        shown, errors, placeholders = known, dict[str, str](), dict[str, str]()
+    async def async_step_body(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for what a request takes along."""
+        return await self._async_handler(BODY, user_input)
+
+    async def async_step_bearer(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for a token."""
+        return await self._async_handler("bearer", user_input)
+
+    async def async_step_basic(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for a user name and a password."""
+        return await self._async_handler("basic", user_input)
+
+    async def async_step_oauth2(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask where tokens come from, and for what."""
+        return await self._async_handler("oauth2", user_input)
+
+    async def _async_handler(self, step: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
+        """Ask what the tool needs, one form after the other, and store it when it can be used."""
+        errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
-            handler = _handler(kind, user_input, known)
+            known = self._data[CONF_HANDLER]
+            handler = (
+                _with_credentials(step, user_input, known) if step in CREDENTIALS else _handler(step, user_input, known)
+            )
             self._data = {**self._data, CONF_HANDLER: handler}  # keys need not be entered again after an error
-            shown = handler
-            if not (errors := _missing(kind, handler)):
-                if not (reason := await self._async_wrong(self._data)):
+            following = _following(handler)
+            ahead = following[following.index(step) + 1 :]
+            if not (errors := _missing(step, handler.get(CONF_AUTH, {}) if step in CREDENTIALS else handler)):
+                without = {BODY: (BODY, "content_type")}  # what a later form asks for is not wrong yet
+                later = {key for form in ahead for key in without.get(form, (CONF_AUTH,))}
+                so_far = {key: value for key, value in handler.items() if key not in later}
+                if reason := await self._async_wrong({**self._data, CONF_HANDLER: so_far}):
+                    errors, placeholders = {"base": "tool_refused"}, {"reason": reason}
+                elif ahead:
+                    return await self._async_handler(ahead[0], None)
+                else:
                     return self.store(self._data[CONF_NAME], self._data)
-                errors, placeholders = {"base": "tool_refused"}, {"reason": reason}
         return self.async_show_form(
-            step_id=kind,
-            data_schema=handler_schema(self.hass, kind, shown),
+            step_id=step,
+            data_schema=handler_schema(self.hass, step, self._data[CONF_HANDLER]),
             errors=errors,
             description_placeholders=placeholders,
         )
@@ -217,19 +243,30 @@ class CustomToolFlow(SubentryForms):
         return None
 
 
-def handler_schema(hass: HomeAssistant, kind: str, shown: Mapping[str, Any]) -> probatio.Schema:
-    """Return the form of a kind of tools. Passwords and keys are never shown."""
+def handler_schema(hass: HomeAssistant, step: str, handler: Mapping[str, Any]) -> probatio.Schema:
+    """Return a form as it applies. Passwords and keys are never shown, but that there are some."""
+    auth = handler.get(CONF_AUTH, {})
+    shown = {**_DEFAULTS.get(step, {}), **handler, CONF_AUTH: auth.get(CONF_TYPE, NO_AUTH)}
+    if step in CREDENTIALS:
+        shown = {**_DEFAULTS[step], **auth} | {key: STORED for key in KEPT if auth.get(key)}
     schema: dict[probatio.Marker, Any] = {}
-    for name, fields in FORMS[kind].items():
-        values = shown.get(CONF_AUTH, {}) if name == CONF_AUTH else shown
-        inside = markers(
-            hass, fields, {key: value for key, value in values.items() if name != CONF_AUTH or key not in KEPT}
-        )
+    for name, fields in FORMS[step].items():
+        inside = markers(hass, fields, shown)
         if name:
             schema[probatio.Optional(name)] = section(probatio.Schema(inside), {"collapsed": True})
         else:
             schema |= inside
     return probatio.Schema(schema)
+
+
+def _following(handler: Mapping[str, Any]) -> list[str]:
+    """Return the forms of a tool: that of its type, then those that its choices need."""
+    forms: list[str] = [handler[CONF_TYPE]]
+    if forms == ["rest"] and (BODY in handler or str(handler.get("method")).upper() in _WITH_BODY):
+        forms.append(BODY)
+    if auth := handler.get(CONF_AUTH):
+        forms += [kind for kind in CREDENTIALS if kind == auth[CONF_TYPE]]
+    return forms
 
 
 def _missing(kind: str, entered: Mapping[str, Any]) -> dict[str, str]:
@@ -249,37 +286,58 @@ def _behaviour(data: Mapping[str, Any]) -> str:
     return next((name for name, keys in BEHAVIOURS.items() if keys == said), "default")
 
 
-def _handler(kind: str, user_input: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the second form as YAML would say it; a section that was not sent stays as it is."""
-    handler: dict[str, Any] = {CONF_TYPE: kind}
-    for name, fields in FORMS[kind].items():
-        stays = bool(name) and name not in user_input
-        before = known.get(CONF_AUTH, {}) if name == CONF_AUTH else known
-        sent = before if stays else user_input[name] if name else user_input
-        values = {key: sent[key] for key in fields if not is_empty(sent.get(key))}
-        if name != CONF_AUTH:
-            handler |= values
-        elif values.get(CONF_TYPE, "none") != "none":
-            handler[CONF_AUTH] = _auth(values, before, moved=_places(user_input, values) != _places(known, before))
+def _handler(step: str, user_input: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool as YAML would say it after a form; a section that was not sent stays as it is, and so does a later form."""
+    handler = dict(known)
+    for name, fields in FORMS[step].items():
+        if name and name not in user_input:
+            continue
+        sent = user_input[name] if name else user_input
+        for key in fields:
+            value = sent.get(key)
+            unset = is_empty(value) or (value == _DEFAULTS.get(step, {}).get(key) and key not in known)
+            if key != CONF_AUTH and unset:
+                handler.pop(key, None)
+            elif key != CONF_AUTH:
+                handler[key] = value
+    if CONF_AUTH in FORMS[step].get("", {}):
+        before = known.get(CONF_AUTH, {})
+        kind = user_input.get(CONF_AUTH, before.get(CONF_TYPE, NO_AUTH))
+        handler.pop(CONF_AUTH, None)
+        if kind != NO_AUTH:
+            same = before if before.get(CONF_TYPE) == kind else {}
+            moved = _place(handler, "url", "server_url") != _place(known, "url", "server_url")
+            handler[CONF_AUTH] = {
+                CONF_TYPE: kind,
+                **{key: same[key] for key in CREDENTIALS[kind] if key in same and not (moved and key in KEPT)},
+            }
+    method = str(handler.get("method", "GET")).upper()
+    if step == "rest" and method not in _WITH_BODY and method != str(known.get("method", "GET")).upper():
+        handler = {key: value for key, value in handler.items() if key not in (BODY, "content_type")}
     return handler
 
 
-def _auth(values: Mapping[str, Any], before: Mapping[str, Any], *, moved: bool) -> dict[str, Any]:
-    """Return the fields of one way to prove who one is.
+def _with_credentials(kind: str, user_input: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool with how it proves who it is.
 
     What was entered before is not shown and stays; at another address it has to be entered again.
     """
-    kind = values[CONF_TYPE]
-    kept = {} if moved or before.get(CONF_TYPE) != kind else {key: before[key] for key in KEPT if key in before}
-    return {CONF_TYPE: kind} | {key: value for key, value in {**kept, **values}.items() if key in OF_AUTH[kind]}
+    before = known[CONF_AUTH]
+    auth: dict[str, Any] = {CONF_TYPE: kind}
+    moved = "token_url" in before and _place(user_input, "token_url") != _place(before, "token_url")
+    for key in CREDENTIALS[kind]:
+        value = user_input.get(key)
+        if key in KEPT and value in (None, "", STORED):
+            value = None if moved else before.get(key)
+        if not is_empty(value) and (value != _DEFAULTS[kind].get(key) or key in before):
+            auth[key] = value
+    return {**known, CONF_AUTH: auth}
 
 
-def _places(handler: Mapping[str, Any], auth: Mapping[str, Any]) -> set[str]:
-    """Return the computers to which a password or key goes."""
-    places = set()
-    for address in (handler.get("url"), handler.get("server_url"), auth.get("token_url")):
-        try:
-            places.add(str(URL(str(address or "").partition("{")[0]).origin()))
-        except ValueError:
-            places.add(str(address))
-    return places
+def _place(values: Mapping[str, Any], *keys: str) -> str:
+    """Return the computer to which a password or key goes."""
+    address = next((str(values[key]) for key in keys if values.get(key)), "")
+    try:
+        return str(URL(address.partition("{")[0]).origin())
+    except ValueError:
+        return address

@@ -127,7 +127,7 @@ class McpServerFlow(SubentryForms):
         schema = markers(self.hass, CONNECTION, shown)
         details = probatio.Schema(markers(self.hass, DETAILS, shown))
         schema[probatio.Optional(ADVANCED)] = section(details, {"collapsed": True})
-        return self._form(self.source, schema, errors)
+        return self._form("reconfigure" if self.subentry else "user", schema, errors)
 
     async def _async_credentials(self, auth: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
         """Ask what it takes to prove who one is, and connect. A known secret stays, but never goes to another server."""

@@ -14,6 +14,7 @@ import pytest
 
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from custom_components.home_agent.tools.mcp import sdk
+from custom_components.home_agent.tools.mcp.wire import CONNECT_TIMEOUT
 from tests.client.conftest import server_certificate
 from tests.flows.forms import fields, options, shown
 from tests.house import set_up
@@ -150,7 +151,7 @@ async def test_the_library_cannot_be_had(
 async def test_what_answers_is_no_server_of_this_kind(hass: HomeAssistant, server: RestServer, said: Answer) -> None:
     server.answers["/mcp"] = said
     entry = await set_up(hass)
-    async with asyncio.timeout(sdk.CONNECT_TIMEOUT / 2):  # it is not waited for what never comes
+    async with asyncio.timeout(CONNECT_TIMEOUT / 2):  # it is not waited for what never comes
         form = await send(hass, await add(hass, entry), url=f"{server.url}/mcp")
     assert form["errors"] == {"base": "not_mcp"}
 

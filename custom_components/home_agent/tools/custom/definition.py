@@ -56,7 +56,7 @@ SCHEMA = probatio.Schema(
     }
 )
 
-_AUTH = {
+AUTH_SCHEMAS = {
     "bearer": probatio.Schema({probatio.Required("type"): "bearer", probatio.Required("token"): str}),
     "basic": probatio.Schema(
         {
@@ -358,9 +358,9 @@ def check_host(address: str, tool_context: ToolContext, at: tuple[str, ...]) -> 
 def auth_schema(data: Any) -> Mapping[str, Any]:
     """Check how a tool proves who it is, by the schema of its type."""
     kind = data.get("type") if isinstance(data, Mapping) else None
-    if kind not in _AUTH:
-        raise probatio.Invalid(f"type has to be one of {', '.join(_AUTH)}", path=["type"])
-    valid: Mapping[str, Any] = _AUTH[kind](data)
+    if kind not in AUTH_SCHEMAS:
+        raise probatio.Invalid(f"type has to be one of {', '.join(AUTH_SCHEMAS)}", path=["type"])
+    valid: Mapping[str, Any] = AUTH_SCHEMAS[kind](data)
     return valid
 
 
