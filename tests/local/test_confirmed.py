@@ -9,6 +9,8 @@ from homeassistant.helpers import config_validation as cv, intent
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
+from custom_components.home_agent.languages.vocabulary import NO_LANGUAGE
+from custom_components.home_agent.local.coverage import Coverage
 from custom_components.home_agent.local.intent_policy import IntentPolicy
 from custom_components.home_agent.policy.confirmation import NeedsConfirmation
 from custom_components.home_agent.policy.confirmed import async_run_elsewhere
@@ -51,10 +53,17 @@ async def entry(hass: HomeAssistant, demo_house: None) -> MockConfigEntry:
     return await set_up(hass, options={"always_confirm": ["light"]})
 
 
+async def permission_of(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> IntentPolicy:
+    """Return who decides on the intents of a turn."""
+    home = await entry.runtime_data.home.async_get()
+    coverage = Coverage(hass=hass, turn=turn, home=home, language=NO_LANGUAGE)
+    return IntentPolicy(hass, turn, entry.runtime_data.policy, coverage)
+
+
 async def confirm(hass: HomeAssistant, entry: MockConfigEntry, turn: Turn) -> Answer:
     """Recognise the sentence, ask, and hear a yes."""
     policy = entry.runtime_data.policy
-    permission = IntentPolicy(hass, turn, policy)
+    permission = await permission_of(hass, entry, turn)
     assert not permission.permits("TestDim", {"name": "Bed Light"})
     assert isinstance(permission.refusal, NeedsConfirmation)
     request = policy.confirmations.of(turn)
@@ -83,7 +92,7 @@ async def test_it_fits_no_more(
 ) -> None:
     intent.async_register(hass, handler := Dim())
     policy, turn = entry.runtime_data.policy, make_turn(direct=True, device_id="hall")
-    assert not IntentPolicy(hass, turn, policy).permits("TestDim", {"name": "Bed Light"})
+    assert not (await permission_of(hass, entry, turn)).permits("TestDim", {"name": "Bed Light"})
     request = policy.confirmations.of(turn)
     assert request is not None
     policy.confirmations.put(request, "Dim?")

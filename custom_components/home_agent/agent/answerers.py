@@ -195,7 +195,7 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
     if answer is None and (endpoint is None or (turn.profile.local_first and len(turn.text) <= MAX_SENTENCE)):
         stage = sentences.Stage.BEFORE_MODEL if endpoint else sentences.Stage.NO_MODEL
-        answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.policy, stage)
+        answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.means, stage)
     if answer is None and endpoint is not None:
         turn.record.is_order = is_order(turn.text, turn.language)
         model = ModelTurn(
@@ -224,7 +224,7 @@ async def _async_without_model(exchange: Exchange, error: LLMError) -> Answer:
     answer = None
     if not turn.record.calls_started and len(turn.text) <= MAX_SENTENCE:
         answer = await sentences.async_answer(
-            hass, turn, exchange.user_input, exchange.chat_log, exchange.runtime.policy, sentences.Stage.NO_ANSWER
+            hass, turn, exchange.user_input, exchange.chat_log, exchange.runtime.means, sentences.Stage.NO_ANSWER
         )
     if answer is None:
         raise error

@@ -16,6 +16,7 @@ from ..home.snapshot import Home
 from ..home.volatility import Volatility
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
+from ..local.sentences import Means
 from ..policy import channels
 from ..policy.journal import Habits, journal_of
 from ..policy.policy import THROTTLE_TURNS, Throttle, policy_from_options, rules_from_options
@@ -80,11 +81,13 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     async def offered(turn: Turn) -> Sequence[HomeAgentTool]:
         return await tools.async_tools(turn.profile, llm_context_of(turn))
 
+    policy = policy_from_options(hass, entry.options, journal, rules, offered)
     return RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
         home=home,
-        policy=policy_from_options(hass, entry.options, journal, rules, offered),
+        policy=policy,
+        means=Means(policy=policy, home=home, languages=languages),
         tools=tools,
         own_tools=Tools(*own_tools, offers=rules.offers),
         throttle=_throttle(hass, entry),

@@ -10,6 +10,7 @@ from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
 from ..home.snapshot import Home
+from ..local.sentences import Means
 from ..policy.confirmation import Reply
 from ..policy.journal import ActionJournal
 from ..policy.policy import Policy, Throttle
@@ -43,6 +44,8 @@ class RuntimeData:
     tools: Tools
     own_tools: Tools
     """Those of `tools` that are ours or the owner's; they can be lent to other programs."""
+    means: Means
+    """What the home answers with by itself."""
     throttle: Throttle
     custom_tools: CustomTools
     mcp_tools: McpTools

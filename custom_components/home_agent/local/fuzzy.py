@@ -17,7 +17,7 @@ from homeassistant.helpers.template import Template, TemplateState
 from ..home.exposure import may_know
 from ..languages.phrases import is_remark
 from ..policy.confirmation import NeedsConfirmation
-from ..policy.intents import async_handle, mismatch_of, nothing_there
+from ..policy.intents import Recognised, async_handle, mismatch_of, nothing_there
 from ..support.bounds import in_slices
 from ..support.errors import ToolError
 from .intent_policy import IntentPolicy, Sentence
@@ -58,10 +58,12 @@ async def async_answer_fuzzily(
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, found.response)
     if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
         return None
-    if any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames) and is_remark(
-        turn.text, turn.language
+    remarks = any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames)
+    # "it is dark in the kitchen" does not ask what the kitchen's player does
+    if (remarks and is_remark(turn.text, turn.language)) or not permission.covers(
+        [Recognised(name=frame.intent, slots=frame.slots) for frame in frames]
     ):
-        return None  # "it is dark in the kitchen" does not ask what the kitchen's player does
+        return None
     if not _may_happen(permission, frames):
         if permission.meets_unknown:
             if permission.recognised is not None and "name" not in permission.recognised.slots:
@@ -73,7 +75,7 @@ async def async_answer_fuzzily(
     before = len(sentence.chat_log.content)
     words = [{slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()} for frame in frames]
     answer = await _async_act(sentence, permission, list(zip(frames, words, strict=True)))
-    if isinstance(answer, ToolError) and permission.meets_unknown:
+    if permission.left_out is not None or (isinstance(answer, ToolError) and permission.meets_unknown):
         del sentence.chat_log.content[before:]
         return None
     if isinstance(answer, intent.IntentResponse) and answer.error_code is None:

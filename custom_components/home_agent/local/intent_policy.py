@@ -1,7 +1,7 @@
 """The policy in front of Home Assistant's intents: what a sentence would do may happen, waits for a yes, or is refused."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import time
 from typing import Any, override
@@ -16,6 +16,7 @@ from homeassistant.helpers import intent, llm
 from homeassistant.util.json import JsonValueType
 import probatio
 
+from ..languages.vocabulary import Language
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
     CHANGES_NOTHING,
@@ -37,6 +38,7 @@ from ..support.localize import async_text
 from ..support.masking import MASK
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import Outcome, ToolCallRecord, Turn
+from .coverage import Coverage, LeftOut
 
 TRIGGER = "trigger_sentence"
 _UNKNOWN = "entity_not_found"
@@ -56,6 +58,8 @@ class Sentence:
     chat_log: ChatLog
     agent: DefaultAgent
     """Home Assistant's own."""
+    language: Language
+    """Its vocabulary."""
 
 
 class ConfirmedIntent(HomeAgentTool):
@@ -137,21 +141,41 @@ class SentenceTrigger(HomeAgentTool):
 class IntentPolicy:
     """Decides on each intent right before it is handled, and remembers what became of the last one."""
 
-    def __init__(self, hass: HomeAssistant, turn: Turn, policy: Policy) -> None:
+    def __init__(self, hass: HomeAssistant, turn: Turn, policy: Policy, coverage: Coverage) -> None:
         """Decide for one turn."""
         self._hass = hass
         self._turn = turn
         self._policy = policy
+        self._coverage = coverage
+        self._is_covered = False
         self.recognised: Recognised | None = None
         self.refusal: ToolError | None = None
         self.mismatch: Mismatch | None = None
+        self.left_out: LeftOut | None = None
+        """What the sentence named last and the intent did not touch: then it was not understood."""
         self.later: str | None = None
         """A command that came up for later, and has to be cleared first."""
         self._cleared: str | None = None
         self._write: Write | None = None
 
-    def permits(self, name: str, slots: Mapping[str, Any]) -> bool:
-        """Return whether the intent may be handled; nothing may be awaited until then."""
+    def covers(self, intents: Sequence[Recognised]) -> bool:
+        """Return whether intents together touch all that was said; they are then not looked at one by one."""
+        touched: list[str] = []
+        for each in intents:
+            try:
+                plan = plan_of(self._hass, self._turn, each)
+            except ToolError:
+                continue  # refused, and said why, when it is its turn
+            touched += plan.targets if isinstance(plan, Plan) else ()
+        self.left_out = self._coverage.of_action(intents, touched)
+        self._is_covered = True
+        return self.left_out is None
+
+    def permits(self, name: str, slots: Mapping[str, Any], *, is_custom: bool = False) -> bool:
+        """Return whether the intent may be handled; nothing may be awaited until then.
+
+        With `is_custom` a user wrote its sentence, and knows what it does.
+        """
         self.recognised = Recognised(name=name, slots=slots)
         self.drop()
         self.refusal = self.mismatch = None
@@ -163,6 +187,10 @@ class IntentPolicy:
             if isinstance(plan, Mismatch):
                 self.mismatch = plan
                 return not plan.certain
+            if not self._is_covered and not is_custom:
+                self.left_out = self._coverage.of_action([self.recognised], plan.targets)
+                if self.left_out is not None:
+                    return False
             self._policy.authorize(self._turn, plan, self._call(plan))
             if name not in CHANGES_NOTHING:
                 self._write = Write(self._hass, self._policy.writes, self._turn, name, plan)
@@ -184,7 +212,8 @@ class IntentPolicy:
     @property
     def finds_nothing(self) -> bool:
         """Whether the last intent was permitted; one without an answer has then found nothing that it is about."""
-        return self.recognised is not None and self.refusal is None and self.mismatch is None and self.later is None
+        others = (self.refusal, self.mismatch, self.left_out, self.later)
+        return self.recognised is not None and all(other is None for other in others)
 
     def clears(self, command: str, later: Recognised | None) -> bool:
         """Return whether a command may be left for later; not what needs a yes, for nobody can be asked then.
@@ -232,7 +261,7 @@ class IntentPolicy:
             response.async_set_speech(speech)
 
     def check_answer(self, response: intent.IntentResponse) -> None:
-        """Refuse an answer about entities that the user may not read."""
+        """Refuse an answer about entities that the user may not read, or about fewer than were asked about."""
         if self.recognised is None or self.recognised.name not in QUESTIONS:
             return
         read = tuple(state.entity_id for state in (*response.matched_states, *response.unmatched_states))
@@ -240,6 +269,8 @@ class IntentPolicy:
             self._policy.authorize(self._turn, Plan(action=ActionClass.READ, targets=read))
         except ToolError as err:
             self.refusal = err
+        if self.recognised.name == intent.INTENT_GET_STATE and response.error_code is None:
+            self.left_out = self._coverage.of_answer(self.recognised.slots, read)
 
     @callback
     def report(self, outcome: intent.IntentResponse | HomeAssistantError, started: float) -> None:

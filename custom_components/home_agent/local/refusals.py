@@ -18,13 +18,13 @@ from homeassistant.helpers.template import Template
 
 from ..home.exposure import is_exposed, is_shared
 from ..languages.phrases import is_remark
-from ..languages.vocabulary import Languages
 from ..policy.intents import QUESTIONS, Mismatch
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.text import fold, runs
 from ..turn.turn import Turn
+from .coverage import LeftOut
 from .intent_policy import Sentence
 
 type Wording = tuple[str, Mapping[str, Any]]
@@ -37,6 +37,7 @@ _UNKNOWN = {
     "name": (ErrorKey.NO_ENTITY, "entity"),
 }
 _NONSENSE = "zqxjv"
+MAX_NAMES = 5  # of one sentence
 _SHORT_WORD = re.compile(r"[a-z]{1,3}")
 _DUPLICATE_TARGETS = "duplicate_targets"
 
@@ -93,9 +94,15 @@ def _known(sentence: Sentence, name: str) -> str:
     return ""
 
 
-async def async_explain(sentence: Sentence, nearest: Nearest) -> intent.IntentResponse:
-    """Return why a sentence was not recognised, and what would help."""
+async def async_explain(sentence: Sentence, nearest: Nearest, left_out: LeftOut | None) -> intent.IntentResponse:
+    """Return why a sentence was not recognised, and what would help; `left_out` is what only a part of it was about."""
     turn = sentence.turn
+    if left_out is not None:
+        names = list(left_out.names)
+        shown = ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
+        key = "local_left_out" if names else "local_part_not_understood"
+        speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=shown, words=left_out.words)
+        return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
     if nearest.known:
         speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
@@ -217,7 +224,7 @@ async def _async_unknown(sentence: Sentence, nearest: Nearest) -> tuple[str, str
         return None
     slot = next(slot for slot in _UNKNOWN if slot in texts)
     name = texts[slot].replace(_nonsense(nearest.hidden), nearest.hidden) if nearest.hidden else texts[slot]
-    language = await Languages(sentence.hass).async_get(sentence.turn.language)
+    language = sentence.language
     said = [[fold(run) for run in runs(text)] for text in (name, *(texts[other] for other in texts if other != slot))]
     if any(language.has_everything(words) or language.fillers.issuperset(words) for words in said):
         return None

@@ -5,7 +5,7 @@ automations come first, then the built-in sentences, each through the same polic
 intent and its result; the words of the answer are the caller's to add.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 import time
 
@@ -13,18 +13,31 @@ from hassil.recognize import RecognizeResult
 from homeassistant.components import conversation
 from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.components.conversation.agent_manager import get_agent_manager
+from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
+from ..home.snapshot import Home
+from ..languages.vocabulary import Languages
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised, mismatch_of, nothing_there
 from ..policy.policy import Policy
 from ..policy.write import Write
 from ..support.errors import ToolError
 from ..turn.turn import Answer, Turn
+from .coverage import Coverage
 from .fuzzy import async_answer_fuzzily
 from .intent_policy import TRIGGER, IntentPolicy, Sentence, SentenceTrigger, async_report
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What the home answers with."""
+
+    policy: Policy
+    home: Home
+    languages: Languages
 
 
 class Stage(Enum):
@@ -39,7 +52,7 @@ class Stage(Enum):
 
 
 async def async_answer(
-    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, policy: Policy, stage: Stage
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means, stage: Stage
 ) -> Answer | None:
     """Return the answer of the home.
 
@@ -48,9 +61,11 @@ async def async_answer(
     """
     agent = get_agent_manager(hass).default_agent
     assert agent is not None  # the conversation integration, which called us, sets it up
-    sentence = Sentence(hass=hass, turn=turn, user_input=user_input, chat_log=chat_log, agent=agent)
-    permission = IntentPolicy(hass, turn, policy)
-    outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence, policy)
+    language = await means.languages.async_get(turn.language)
+    sentence = Sentence(hass=hass, turn=turn, user_input=user_input, chat_log=chat_log, agent=agent, language=language)
+    coverage = Coverage(hass=hass, turn=turn, home=await means.home.async_get(), language=language)
+    permission = IntentPolicy(hass, turn, means.policy, coverage)
+    outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence, means.policy)
     try:
         if outcome is None:
             outcome = await _async_handle_strictly(sentence, permission, stage.value)
@@ -102,9 +117,9 @@ async def _async_handle_strictly(
         """Decide between recognising and handling; Home Assistant waits for nothing in between."""
         if result.intent.name in left_out:
             return True
-        return not permission.permits(
-            result.intent.name, {entity.name: entity.value for entity in result.entities_list}
-        )
+        slots = {entity.name: entity.value for entity in result.entities_list}
+        is_custom = bool((result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
+        return not permission.permits(result.intent.name, slots, is_custom=is_custom)
 
     async def handle() -> intent.IntentResponse | None:
         try:
@@ -126,7 +141,8 @@ async def _async_handle_strictly(
     if response is not None:
         permission.check_answer(response)
         await permission.async_finish(response)
-    outcome = None if permission.meets_unknown else permission.refusal or response
+    is_left = permission.meets_unknown or permission.left_out is not None
+    outcome = None if is_left else permission.refusal or response
     if outcome is not response or outcome is None:
         del log.content[before:]  # a model must not see a call it did not make, nobody a state they may not read
     if outcome is not None and permission.recognised is not None:
@@ -161,7 +177,7 @@ async def _async_last_resort(
             return outcome
     if permission.mismatch is not None:
         return await async_explain_mismatch(sentence, permission.mismatch)
-    return await async_explain(sentence, nearest) if explains else None
+    return await async_explain(sentence, nearest, permission.left_out) if explains else None
 
 
 def _answer(response: intent.IntentResponse) -> Answer:

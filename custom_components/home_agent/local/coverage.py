@@ -1,0 +1,320 @@
+"""Whether an action, or an answer, covers what was said: every kind of thing and every place that the sentence names.
+
+Home Assistant's recognisers take what fits: "turn off everything in the kitchen" is a media player of that name to them, and a
+window is only what has the class of one. What they made of a sentence is compared with the sentence by what the home and the
+vocabulary of the language know; nothing here reads a grammar.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from homeassistant.const import SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import intent
+
+from ..home.exposure import may_know
+from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot
+from ..languages.vocabulary import Kinds, Language
+from ..policy.intents import Recognised
+from ..support.text import fold, runs
+from ..turn.turn import Turn
+
+type Words = Sequence[str]
+"""Folded words."""
+
+LIGHT = "light"
+_SURE = 0.95
+_NAMED = 0.75  # of a word in a name, which may be of another language
+_SWITCHING = {intent.INTENT_TURN_ON: (SERVICE_TURN_ON, STATE_ON), intent.INTENT_TURN_OFF: (SERVICE_TURN_OFF, STATE_OFF)}
+_OPENING = frozenset({"binary_sensor", "cover"})
+"""Domains of which a question about one ("open") is one about the other as well."""
+_NEVER_NAMED = frozenset(
+    {"binary_sensor", "calendar", "event", "image", "person", "sensor", "sun", "switch", "weather", "zone"}
+)
+"""What no command is about, and switches: of those, "switch" is mostly what one does."""
+_NOT_OF_A_ROOM = frozenset({"automation", "camera", "input_boolean", "remote", "script"})
+"""What can be turned on and off, but is not meant with everything in a room."""
+_WHERE = frozenset({"name", "area", "floor", "domain", "device_class", "state", "preferred_area_id"})
+"""Slots about things; words of the others (a title, an item, a message) may name anything."""
+_NOWHERE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What a sentence names and what was understood of it does not touch."""
+
+    names: tuple[str, ...] = ()
+    """Of entities; empty where only the words are known."""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An area or a floor, as it stands in the sentence."""
+
+    start: int
+    name: Words
+    areas: frozenset[str]
+    """Area ids."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """Compares what was understood of one sentence with the sentence."""
+
+    hass: HomeAssistant
+    turn: Turn
+    home: HomeSnapshot
+    language: Language
+
+    def of_action(self, intents: Sequence[Recognised], touched: Collection[str]) -> LeftOut | None:
+        """Return what is left out by intents that touch these entities together; None: nothing."""
+        found = self._known(touched)
+        if not found:
+            return None
+        slots = [each.slots for each in intents]
+        said = self._said_without(slots)
+        places = self._places(said, slots)
+        is_named = any(each.get("name") not in (None, "all") for each in slots)
+        return (
+            self._place_left_out(said, places, found, intents)
+            or self._kind_left_out(said, places, found)
+            or self._everything_left_out(said, places, found, intents)
+            or (None if is_named else self._same_left_out(said, places, found, {entity.domain for entity in found}))
+        )
+
+    def of_answer(self, slots: Mapping[str, Any], read: Collection[str]) -> LeftOut | None:
+        """Return what is left out by an answer about the state of these entities; None: nothing, or it was about one by name."""
+        if "name" in slots:
+            return None
+        found = self._known(read)
+        wanted = slots.get("domain") or [entity.domain for entity in found]
+        domains = {wanted} if isinstance(wanted, str) else set(wanted)
+        if domains <= _OPENING:
+            domains = set(_OPENING)
+        said = self._said_without([slots])
+        return self._same_left_out(said, self._places(said, [slots]), found, domains)
+
+    def _known(self, entity_ids: Iterable[str]) -> list[HomeEntity]:
+        """Return those of these entities that the user may know of."""
+        entities, user = self.home.entities, self.turn.user
+        return [entities[item] for item in dict.fromkeys(entity_ids) if item in entities and may_know(user, item)]
+
+    def _said_without(self, slots: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Return the words of the sentence without those that may be about anything."""
+        free = {
+            word
+            for each in slots
+            for slot, value in each.items()
+            if slot not in _WHERE and isinstance(value, str)
+            for word in _folded(value)
+        }
+        return [word for word in _folded(self.turn.text) if word not in free]
+
+    def _place_left_out(
+        self,
+        said: Words,
+        places: Sequence[_Place],
+        found: Sequence[HomeEntity],
+        intents: Sequence[Recognised],
+    ) -> LeftOut | None:
+        """Return what is in a place that was said, where nothing there is touched, or only what is called like it."""
+        kinds = [kinds for _, kinds in self._kinds(said, found)]
+        for place in places:
+            if any(self._is_in(entity, place, kinds, found, intents) for entity in found):
+                continue
+            others = [entity for entity in self._untouched(found) if entity.area_id in place.areas]
+            if kinds:
+                others = [entity for entity in others if any(self._is_of(entity, kind) for kind in kinds)]
+            elif any(entity.domain == LIGHT for entity in others):
+                others = [entity for entity in others if entity.domain == LIGHT]
+            return self._left_out(others, " ".join(place.name))
+        return None
+
+    def _is_in(
+        self,
+        entity: HomeEntity,
+        place: _Place,
+        kinds: Sequence[Kinds],
+        found: Sequence[HomeEntity],
+        intents: Sequence[Recognised],
+    ) -> bool:
+        """Return whether an entity is what was said of a place: it is there, or has it in its name.
+
+        What has nothing but the name of the place is not the place: whoever turns off the kitchen means its lights.
+        """
+        names = [_folded(name) for name in entity.names]
+        if not any(name == list(place.name) for name in names):
+            return entity.area_id in place.areas or any(set(place.name) <= set(name) for name in names)
+        if kinds:
+            return any(self._is_of(entity, kind) for kind in kinds)
+        if entity.domain == LIGHT or not any(each.name in _SWITCHING for each in intents):
+            return True
+        return not any(other.domain == LIGHT and other.area_id in place.areas for other in self._untouched(found))
+
+    def _kind_left_out(self, said: Words, places: Sequence[_Place], found: Sequence[HomeEntity]) -> LeftOut | None:
+        """Return what is of a kind that was said, where nothing of that kind is touched."""
+        for word, kinds in self._kinds(said, found):
+            if any(self._is_of(entity, kinds, roughly=True) for entity in found):
+                continue
+            others = [
+                entity
+                for entity in self._untouched(found)
+                if entity.domain not in _NEVER_NAMED and self._is_of(entity, _surest(kinds))
+            ]
+            if others:  # else it is the word for a setting, or of what is not there
+                return self._left_out(list(_within(others, places)) or others, word)
+        return None
+
+    def _everything_left_out(
+        self,
+        said: Words,
+        places: Sequence[_Place],
+        found: Sequence[HomeEntity],
+        intents: Sequence[Recognised],
+    ) -> LeftOut | None:
+        """Return what else there is, where everything was said and no kind."""
+        own = self._own_words(found)
+        if not self.language.has_everything([word for word in said if word not in own]) or self._kinds(said, ()):
+            return None
+        for each in intents:
+            service, reached = _SWITCHING.get(each.name, ("", ""))
+            others = [
+                entity
+                for entity in _within(self._untouched(found), places)
+                if entity.domain not in _NOT_OF_A_ROOM
+                and self.hass.services.has_service(entity.domain, service)
+                and self._state(entity) not in (reached, *_NOWHERE)
+            ]
+            if others:
+                return self._left_out(others, "")
+        return None
+
+    def _same_left_out(
+        self, said: Words, places: Sequence[_Place], found: Sequence[HomeEntity], domains: Collection[str]
+    ) -> LeftOut | None:
+        """Return what is called by the kind that was said, but not of its class."""
+        if not places and self.turn.area_id and found and all(item.area_id == self.turn.area_id for item in found):
+            places = [_Place(0, (), frozenset({self.turn.area_id}))]  # meant is what is around who speaks
+        for word, known in self._kinds(said, ()):
+            kinds = _surest(known)
+            others = [
+                entity
+                for entity in _within(self._untouched(found), places)
+                if entity.domain in domains
+                and self._state(entity) not in _NOWHERE
+                and (self._is_of(entity, kinds, exactly=True) or self._is_called(entity, kinds))
+            ]
+            if others:
+                return self._left_out(others, word)
+        return None
+
+    def _kinds(self, said: Words, found: Sequence[HomeEntity]) -> list[tuple[str, Kinds]]:
+        """Return the words that name a kind, with the kinds, but for those in a name of what is touched."""
+        own = self._own_words(found)
+        named: list[tuple[str, Kinds]] = []
+        taken: set[int] = set()
+        for start, length, kinds in sorted(self.language.phrases([*said]), key=lambda phrase: -phrase[1]):
+            words, spots = said[start : start + length], set(range(start, start + length))
+            if " ".join(words) in self.language.nouns and not spots & taken and not own.issuperset(words):
+                named.append((" ".join(words), kinds))
+                taken |= spots
+        for place, word in enumerate(said):
+            if place not in taken and word not in own and self.language.is_noun(word):
+                named.append((word, self.language.kinds_of(word)))
+        return named
+
+    def _own_words(self, found: Sequence[HomeEntity]) -> frozenset[str]:
+        """Return the words of the names of entities."""
+        return frozenset(word for entity in found for name in entity.names for word in _folded(name))
+
+    def _places(self, said: Words, slots: Iterable[Mapping[str, Any]]) -> list[_Place]:
+        """Return the areas and floors that stand in the sentence, the longest where names overlap, and those of the slots."""
+        meant = {str(each[slot]).casefold() for each in slots for slot in ("area", "floor") if each.get(slot)}
+        listed: list[_Place] = []
+        for name, areas in self._place_names.items():
+            words = tuple(name.split())
+            starts = [at for at in range(len(said)) if tuple(said[at : at + len(words)]) == words]
+            listed += [_Place(at, words, areas) for at in starts]
+            if not starts and (name in meant or not meant.isdisjoint(areas)):
+                listed.append(_Place(-1, words, areas))
+        longest = sorted(listed, key=lambda place: -len(place.name))
+        taken: set[int] = set()
+        kept: list[_Place] = []
+        for place in longest:
+            spots = set(range(place.start, place.start + len(place.name))) if place.start >= 0 else set()
+            if not spots & taken and not any(place.start < 0 and place.areas == other.areas for other in kept):
+                kept.append(place)
+                taken |= spots
+        return kept
+
+    @cached_property
+    def _place_names(self) -> Mapping[str, frozenset[str]]:
+        """The folded names of areas and floors with the ids of the areas."""
+        found: dict[str, set[str]] = {}
+        for area in self.home.areas.values():
+            for name in _names_of(area):
+                found.setdefault(name, set()).add(area.area_id)
+        return {name: frozenset(areas) for name, areas in found.items()}
+
+    def _untouched(self, found: Sequence[HomeEntity]) -> Iterator[HomeEntity]:
+        """Yield what else there is that the user may know of."""
+        touched = {entity.entity_id for entity in found}
+        user = self.turn.user
+        return (
+            entity
+            for entity in self.home.entities.values()
+            if entity.entity_id not in touched and may_know(user, entity.entity_id)
+        )
+
+    def _is_of(self, entity: HomeEntity, kinds: Kinds, *, exactly: bool = False, roughly: bool = False) -> bool:
+        """Return whether an entity is of one of these kinds; roughly: of another class of its domain."""
+        state = self.hass.states.get(entity.entity_id)
+        class_ = state.attributes.get("device_class") if state else None
+        for kind in kinds:
+            domain, _, wanted = kind.partition(".")
+            if wanted and wanted == class_ and domain in ("", entity.domain):
+                return True
+            if domain == entity.domain and ((not wanted and not exactly) or roughly):
+                return True
+        return False
+
+    def _is_called(self, entity: HomeEntity, kinds: Kinds) -> bool:
+        """Return whether a word of its name is one for these kinds."""
+        return any(
+            self.language.kinds_of(word).get(kind, 0.0) >= _NAMED
+            for name in entity.names
+            for word in _folded(name)
+            for kind in kinds
+        )
+
+    def _state(self, entity: HomeEntity) -> str:
+        state = self.hass.states.get(entity.entity_id)
+        return state.state if state else STATE_UNAVAILABLE
+
+    def _left_out(self, others: Iterable[HomeEntity], words: str) -> LeftOut:
+        names = [state.name for entity in others if (state := self.hass.states.get(entity.entity_id))]
+        return LeftOut(names=tuple(sorted(dict.fromkeys(names))), words=words)
+
+
+def _surest(kinds: Kinds) -> Kinds:
+    """Return the kinds that a word surely stands for: people lock windows, but a window is no lock."""
+    return {kind: weight for kind, weight in kinds.items() if weight >= _SURE}
+
+
+def _within(entities: Iterable[HomeEntity], places: Sequence[_Place]) -> Iterator[HomeEntity]:
+    """Yield what is in one of the places; everything where none was said."""
+    areas = frozenset[str]().union(*(place.areas for place in places))
+    return (entity for entity in entities if not places or entity.area_id in areas)
+
+
+def _names_of(area: HomeArea) -> Iterator[str]:
+    for name in (*area.names, *area.floor_names):
+        if words := _folded(name):
+            yield " ".join(words)
+
+
+def _folded(text: str) -> list[str]:
+    return [fold(run) for run in runs(text)]

@@ -1,0 +1,105 @@
+"""What Home Assistant's recognisers make of a sentence is done only when it covers what was said."""
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from custom_components.home_agent.support.const import ASSISTANT
+from tests.house import say, set_up, speech
+from tests.llm_server import LLMServer, text
+from tests.local.conftest import MakeContext
+
+pytestmark = pytest.mark.usefixtures("demo_house")
+
+PLAYERS = ("media_player.kitchen", "media_player.bedroom")
+
+
+@pytest.fixture(autouse=True)
+async def players(hass: HomeAssistant, demo_house: None) -> None:
+    """Have a media player that is called like its room, and a window that Home Assistant takes for none."""
+    for entity_id in PLAYERS:
+        name = entity_id.partition(".")[2].title()
+        hass.states.async_set(entity_id, "playing", {"friendly_name": name, "supported_features": 384})
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    hass.services.async_register("media_player", "turn_on", lambda call: None)
+    hass.services.async_register("media_player", "turn_off", lambda call: None)
+    async_expose_entity(hass, ASSISTANT, "cover.hall_window", True)
+    await hass.services.async_call("light", "turn_on", {"entity_id": "all"}, blocking=True)
+
+
+WRONG = [
+    ("en", "turn off everything in the kitchen", ["Kitchen Lights"]),
+    ("en", "turn off the kitchen", ["Kitchen Lights"]),
+    ("en", "turn off all in the bedroom", ["Bed Light", "Ceiling Lights"]),
+    ("en", "turn off the lights in the kitchen and the bedroom", ["Bed Light", "Ceiling Lights"]),
+    ("en", "turn off the kitchen lights and the bedroom", ["Bed Light", "Ceiling Lights"]),
+    ("en", "is any window open?", ["Hall Window", "Kitchen Window"]),
+    ("en", "are all windows closed?", ["Hall Window", "Kitchen Window"]),
+    ("en", "which windows are open?", ["Hall Window", "Kitchen Window"]),
+    ("de", "Ist ein Fenster offen?", ["Hall Window", "Kitchen Window"]),
+    ("fr", "Y a-t-il une fenêtre ouverte ?", ["Hall Window", "Kitchen Window"]),
+]
+
+
+@pytest.mark.parametrize(("language", "sentence", "names"), WRONG)
+async def test_what_leaves_something_out_is_not_done_and_not_answered(
+    hass: HomeAssistant, language: str, sentence: str, names: list[str]
+) -> None:
+    await set_up(hass)
+    called = async_capture_events(hass, EVENT_CALL_SERVICE)
+    result = await say(hass, sentence, language=language)
+    assert not called
+    assert result.response.error_code is not None
+    if language != "fr":  # where there is no sentence of ours, Home Assistant's says that it was not understood
+        assert ", ".join(names) in speech(result)
+
+
+@pytest.mark.parametrize(("language", "sentence", "_names"), WRONG)
+async def test_it_is_left_to_the_model(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, sentence: str, _names: list[str]
+) -> None:
+    await set_up(hass, llm_server, profile={"local_first": True})
+    llm_server.plan(text("I will see."))
+    assert speech(await say(hass, sentence, language=language)) == "I will see."
+    assert llm_server.request.last_user.endswith(sentence)
+
+
+RIGHT = [
+    ("en", "turn off the kitchen lights", ["light.kitchen_lights"]),
+    ("en", "turn off the lights in the kitchen", ["light.kitchen_lights"]),
+    ("en", "turn off all lights in the bedroom", ["light.bed_light", "light.ceiling_lights"]),
+    ("en", "could you switch off the bedroom lights", ["light.bed_light", "light.ceiling_lights"]),
+    ("en", "turn off the bed light and the kitchen lights", ["light.bed_light", "light.kitchen_lights"]),
+    ("en", "set the brightness of the bed light to 40 percent", ["light.bed_light"]),
+    ("en", "turn off the decorative lights", ["switch.decorative_lights"]),
+    ("en", "turn off all the lights", ["light.bed_light", "light.ceiling_lights", "light.kitchen_lights"]),
+    ("de", "Schalte das Licht in Kitchen aus", ["light.kitchen_lights"]),
+    ("de", "Schalte alle Lichter aus", ["light.bed_light", "light.ceiling_lights", "light.kitchen_lights"]),
+    ("en", "turn off the media player in the kitchen", []),
+    ("en", "are all the lights on?", []),
+    ("en", "is the kitchen window open?", []),
+    ("en", "are any lights on in the kitchen?", []),
+]
+
+
+@pytest.mark.parametrize(("language", "sentence", "changed"), RIGHT)
+async def test_what_covers_all_is_done(hass: HomeAssistant, language: str, sentence: str, changed: list[str]) -> None:
+    await set_up(hass)
+    lights = [*hass.states.async_entity_ids("light"), "switch.decorative_lights"]
+    before = {item: hass.states.get(item) for item in lights}
+    result = await say(hass, sentence, language=language)
+    await hass.async_block_till_done()
+    assert "left out" not in speech(result)
+    assert "würde fehlen" not in speech(result)
+    if "media player" not in sentence:
+        assert result.response.error_code is None
+    assert sorted(item for item in lights if hass.states.get(item) != before[item]) == sorted(changed)
+
+
+async def test_nothing_is_named_that_the_user_may_not_know(hass: HomeAssistant, limited: MakeContext) -> None:
+    await set_up(hass)
+    context = limited("media_player.kitchen", read=False)
+    result = await say(hass, "turn off everything in the kitchen", context=context)
+    assert "Kitchen Lights" not in speech(result)
