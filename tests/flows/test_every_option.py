@@ -200,8 +200,11 @@ async def clock(world: World) -> object:
 
 
 async def states(world: World) -> object:
-    system = str((await world.first())["messages"][0]["content"]).partition("\n\n## States\n")[2]
-    lines = system.strip().splitlines()[3:] or [""]  # behind heading, date and language
+    home, _, below = str((await world.first())["messages"][0]["content"]).partition("\n\n## States\n")
+    areas = [json.loads(line) for line in home.partition("## Home\n\n")[2].splitlines()]
+    if named := [key for area in areas for key in area.get("states", {})]:
+        return sorted({key.partition(".")[0] for key in named})
+    lines = below.strip().splitlines()[3:] or [""]  # behind heading, date and language
     told = json.loads(lines[0]) if lines[0].startswith("{") else lines if lines[0] else None
     return sorted({key.partition(".")[0] for key in told}) if isinstance(told, dict) else type(told).__name__
 

@@ -67,8 +67,15 @@ def baseline(llm_server: LLMServer, number: int = -1) -> dict[str, str]:
 
 def baseline_of(body: dict[str, Any]) -> dict[str, str]:
     """Return the states in the stable part of a request's body."""
-    section = str(body["messages"][0]["content"]).partition("## States\n")[2]
-    return dict(json.loads(section[section.rindex("\n{") :].strip().partition("\n")[0])) if section else {}
+    _, _, text = str(body["messages"][0]["content"]).partition("## Home\n\n")
+    states: dict[str, str] = {}
+    areas, _, section = text.partition("\n\n## States\n\n")
+    for line in areas.splitlines():
+        for name, state in json.loads(line).get("states", {}).items():
+            states[name.partition(" = ")[0]] = state
+    if section and not states:
+        states = json.loads(section[section.rindex("\n{") :].strip().partition("\n")[0])
+    return states
 
 
 def home_map(llm_server: LLMServer) -> str:

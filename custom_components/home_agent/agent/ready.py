@@ -71,7 +71,7 @@ class Readiness:
     _readers: dict[str, _Reader] = field(default_factory=dict)
     """By profile."""
     _asked: dict[str, float] = field(default_factory=dict)
-    """When an endpoint was last asked for one token, by its subentry id."""
+    """When an endpoint was last asked for one token, by its subentry id; at start it is asked besides."""
 
     @callback
     def async_start(self) -> None:
@@ -131,7 +131,7 @@ class Readiness:
             if key[0] != profile.subentry_id:
                 continue
             changed = estimate("".join(view.changed_since(self.hass, baseline).values()))
-            worth = WORTH if keeps_ready else max(WORTH, round(estimate(baseline.text) * UNREAD_SHARE))
+            worth = WORTH if keeps_ready else max(WORTH, round(baseline.tokens * UNREAD_SHARE))
             if changed >= worth or now >= baseline.holds_until:
                 stale.append(key)
         unread = keeps_ready and reader.read[0] is not view.snapshot
@@ -146,6 +146,7 @@ class Readiness:
         for key in stale:
             del view.baselines[key]
         if keeps_ready:
+            self._asked[endpoint.config.subentry_id] = now
             self._begin(endpoint, self._async_read_everything(endpoint, reader))
 
     def _may_ask(self, endpoint: Endpoint, now: float) -> bool:
@@ -171,8 +172,6 @@ class Readiness:
         )
         transcript = Transcript()
         chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), UserContent(content="")])
-        now = dt_util.utcnow().timestamp()
-        self._asked[endpoint.config.subentry_id] = now
         if (request := await self._async_request(endpoint, turn, transcript, chat_log)) is None:
             return
         system = request.messages[0]

@@ -1,4 +1,6 @@
-"""The home map: the catalogue of the home in the stable part of the prompt. Names, areas and ids; no state, no clock.
+"""The home map: the catalogue of the home in the stable part of the prompt. Names, areas and ids; no clock.
+
+It may have states with it, as they were when they were written down: to say them by themselves would take each id once more.
 
 One line of JSON per area, so that a name can never end its line and read as an instruction. When the catalogue would pass
 its share of the budget, it says less: per area how many entities of which kind, then the names of the areas by floor, then
@@ -11,13 +13,15 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from homeassistant.util import slugify
-from homeassistant.util.json import JsonObjectType
+from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from ..support.bounds import in_slices
 from ..support.encoding import dump
+from ..transcript.transcript import render_states
 
 NAME_SEPARATOR = " | "
+_NO_STATES: Mapping[str, str] = {}
 
 type ByArea = Mapping[str | None, list[HomeEntity]]
 type Line = tuple[JsonObjectType, int]
@@ -38,9 +42,7 @@ class HomeMap:
 
 async def async_home_map(snapshot: HomeSnapshot, budget: int, estimate: Callable[[str], int]) -> HomeMap:
     """Return the map with as much detail as fits `budget` tokens; the least of it is sent in any case."""
-    by_area: dict[str | None, list[HomeEntity]] = {area_id: [] for area_id in snapshot.areas}
-    async for entity in in_slices(snapshot.entities.values()):
-        by_area.setdefault(entity.area_id if entity.area_id in snapshot.areas else None, []).append(entity)
+    by_area = await _async_by_area(snapshot)
     text, tokens, named = await _async_lines(_areas(snapshot, by_area, names=True), budget, estimate)
     if text is not None:
         return HomeMap(text, tokens=tokens, full_tokens=tokens)
@@ -55,6 +57,19 @@ async def async_home_map(snapshot: HomeSnapshot, budget: int, estimate: Callable
             return HomeMap(text, False, tokens, full_tokens)
     text = dump(_count(snapshot.entities.values())).decode()
     return HomeMap(text, False, estimate(text), full_tokens)
+
+
+async def async_with_states(snapshot: HomeSnapshot, states: Mapping[str, str]) -> str:
+    """Return the map that names each entity, with the states that are given by entity id."""
+    lines = _areas(snapshot, await _async_by_area(snapshot), names=True, states=states)
+    return "\n".join([render_states(line) async for line, _ in lines])
+
+
+async def _async_by_area(snapshot: HomeSnapshot) -> ByArea:
+    by_area: dict[str | None, list[HomeEntity]] = {area_id: [] for area_id in snapshot.areas}
+    async for entity in in_slices(snapshot.entities.values()):
+        by_area.setdefault(entity.area_id if entity.area_id in snapshot.areas else None, []).append(entity)
+    return by_area
 
 
 async def _async_lines(
@@ -74,10 +89,13 @@ async def _async_lines(
     return "\n".join(texts), spent, entities
 
 
-async def _areas(snapshot: HomeSnapshot, by_area: ByArea, *, names: bool) -> AsyncGenerator[Line]:
+async def _areas(
+    snapshot: HomeSnapshot, by_area: ByArea, *, names: bool, states: Mapping[str, str] = _NO_STATES
+) -> AsyncGenerator[Line]:
     """Yield a line per area that names its entities, or counts them.
 
-    An entity is `entity_id`, or `entity_id = name | alias` where the id does not already say the name.
+    An entity is `entity_id`, or `entity_id = name | alias` where the id does not already say the name. Those with a state
+    have it behind them.
     """
     async for area_id, entities in in_slices(by_area.items()):
         if not entities:
@@ -89,10 +107,16 @@ async def _areas(snapshot: HomeSnapshot, by_area: ByArea, *, names: bool) -> Asy
             if area.floor_names:
                 line["floor"] = NAME_SEPARATOR.join(area.floor_names)
         if names:
-            line["entities"] = [
-                item.entity_id if says_its_name(item) else f"{item.entity_id} = {NAME_SEPARATOR.join(item.names)}"
+            named = {
+                item.entity_id: item.entity_id
+                if says_its_name(item)
+                else f"{item.entity_id} = {NAME_SEPARATOR.join(item.names)}"
                 for item in entities
-            ]
+            }
+            if told := {name: states[entity_id] for entity_id, name in named.items() if entity_id in states}:
+                line["states"] = dict[str, JsonValueType](told)
+            if len(told) < len(named):
+                line["entities"] = [name for entity_id, name in named.items() if entity_id not in states]
         yield line if names else line | _count(entities), len(entities)
 
 

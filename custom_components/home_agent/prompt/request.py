@@ -57,6 +57,7 @@ from .states import DATE, LeftOut, Lookup, StateContext, View, Views
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
 
 HOME_HEADING = "## Home"
+STATES_IN_MAP_HEADING = '## States\n\nThose in "Home" are of some time ago; what <house> says in a message is newer.'
 STATES_HEADING = "## States\n\nSome time ago; what <house> says in a message is newer."
 EARLIER = "earlier"
 READY_FOR = 60.0  # seconds; who begins to speak has said it by then
@@ -357,10 +358,14 @@ class RequestBuilder:
             if self._transcript.map_limit is not None:
                 tokens = min(tokens, self._transcript.map_limit)
             self._map = await self._view.async_map(tokens, self._estimate)
-            parts.append(f"{HOME_HEADING}\n\n{self._map.text}")
+            home, states = self._map.text, ""
             if self._has_baseline:
                 baseline, seen = self._transcript.baseline, self._view.snapshot
-                if baseline is None or not (baseline.home is seen or baseline.told.keys() <= seen.entities.keys()):
+                if (
+                    baseline is None
+                    or not (baseline.home is seen or baseline.told.keys() <= seen.entities.keys())
+                    or (baseline.home_map and not self._map.full)
+                ):
                     room = self._prompt - self._map.tokens - self._budget.kept - self._budget.found_later
                     key = (self._turn.profile.subentry_id, room, self._map.full)
                     baseline = self._view.baselines.get(key)
@@ -371,13 +376,17 @@ class RequestBuilder:
                         max(0, min(self._budget.states, room)),
                         self._estimate,
                         self._sources.volatility,
-                        map_is_full=self._map.full,
+                        home_map=self._map,
                         zone=await _async_own_zone(self._hass, self._turn.profile),
                     )
                 self._transcript.baseline = baseline
-                if text := baseline.text:
-                    text = masked_part(text, self._mask) if self._mask is not None else text
-                    parts.append(f"{STATES_HEADING}\n\n{text}")
+                if states := baseline.text:
+                    states = masked_part(states, self._mask) if self._mask is not None else states
+                    states = f"{STATES_IN_MAP_HEADING if baseline.home_map else STATES_HEADING}\n\n{states}"
+                if home_map := baseline.home_map:
+                    lasting = baseline.home is seen and self._mask is None
+                    home = home_map if lasting else await self._view.async_home_map(baseline, self._mask)
+            parts += [f"{HOME_HEADING}\n\n{home}", *filter(None, (states,))]
         if self._chat_log.extra_system_prompt:
             parts.append(self._chat_log.extra_system_prompt)
         self._chat_log.content[0] = SystemContent(content="\n\n".join(parts))

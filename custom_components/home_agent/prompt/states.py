@@ -28,11 +28,12 @@ from ..search.model import Found, Query
 from ..search.ranking import relevant
 from ..settings.profile import Mode
 from ..support.bounds import SLICE, in_slices
+from ..support.masking import Mask
 from ..support.outages import Outages
 from ..transcript.transcript import Baseline, Known, KnownState, Transcript, render_states
 from ..turn.turn import Turn
 from .budget import Budget
-from .home_map import NAME_SEPARATOR, HomeMap, async_home_map, says_its_name
+from .home_map import NAME_SEPARATOR, HomeMap, async_home_map, async_with_states, says_its_name
 
 SHORT_LINE = 25  # characters; most ids and states are longer
 MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
@@ -127,14 +128,14 @@ class View:
         estimate: Callable[[str], int],
         volatility: Volatility,
         *,
-        map_is_full: bool = True,
+        home_map: HomeMap,
         zone: tzinfo | None = None,
     ) -> Baseline:
         """Return the states of the stable part as they are now, with the date in `zone` and the language of the home.
 
-        Without what changes all the time: that is told when a request is about it.
+        As JSON they stand in the home map, where it names each entity. Without what changes all the time: that is told when a request is about it.
         """
-        selection = await self.async_selection(hass, turn, budget, estimate, map_is_full=map_is_full)
+        selection = await self.async_selection(hass, turn, budget, estimate, map_is_full=home_map.full)
         told: dict[str, KnownState] = {}
         today = dt_util.now(zone)
         midnight = (today + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -154,20 +155,29 @@ class View:
             elif holds is Holds.STATE and known.state is not None:
                 told[entity_id] = KnownState(describe(known.state, detailed=False), known.state)
         lines = {entity_id: known.text for entity_id, known in told.items()}
-        introduced = () if map_is_full else entities
-        text = render_states(dict(facts))
-        text += "\n" + render_states(self.rendered(lines, turn.profile.context_format, introduced))
+        text, named = render_states(dict(facts)), ""
+        if home_map.full and turn.profile.context_format == "json":
+            named = await async_with_states(self.snapshot, lines)
+        else:
+            introduced = () if home_map.full else entities
+            text += "\n" + render_states(self.rendered(lines, turn.profile.context_format, introduced))
         return Baseline(
             home=self.snapshot,
             told=told,
             text=text,
-            tokens=estimate(text),
+            home_map=named,
+            tokens=estimate(text) + (max(0, estimate(named) - home_map.tokens) if named else 0),
             left_out=selection.left_out,
             full_tokens=selection.full_tokens if selection.left_out else 0,
             attributes=selection.attributes,
             facts=facts,
             holds_until=midnight.timestamp(),
         )
+
+    async def async_home_map(self, baseline: Baseline, mask: Mask | None) -> str:
+        """Return the home map as it is now with the states of a baseline, personal data in them hidden by `mask`."""
+        lines = {entity_id: mask(known.text) if mask else known.text for entity_id, known in baseline.told.items()}
+        return await async_with_states(self.snapshot, lines)
 
     def changed_since(self, hass: HomeAssistant, baseline: Baseline) -> dict[str, str]:
         """Return what is told in each conversation because it changed since, by entity id."""

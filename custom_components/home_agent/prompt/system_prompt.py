@@ -43,9 +43,9 @@ HOME = """\
 The section "Home" lists what you may use, one line of JSON per area: "entity_id", or "entity_id = name | alias" where people \
 use other words. An area with "count" instead of a list holds more than fits here."""
 STATES = """\
-The section "States" says how things were some time ago. A user message may begin with <house>…</house>: the time, where the \
-user is, what has changed since, and how the things are that it seems to be about. That is true at that moment and newer than \
-"States"; later ones say only what is new or has changed, the rest still holds. Look up what neither of them says."""
+"Home" and "States" say how things were some time ago. A user message may begin with <house>…</house>: the time, where the \
+user is, what has changed since, and how the things are that it seems to be about. That is true at that moment and newer; later \
+ones say only what is new or has changed, the rest still holds. Look up what neither of them says."""
 LOOKED_UP = """\
 A user message may begin with <house>…</house>: the time, where the user is, and the states of what the request seems to be \
 about, at that moment; "(name, area)" stands where the id does not say it. A state told earlier holds until a new one is told; \

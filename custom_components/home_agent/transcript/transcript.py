@@ -79,8 +79,10 @@ class Baseline:
     told: Mapping[str, KnownState] = field(default_factory=dict)
     """By entity id."""
     text: str = ""
+    home_map: str = ""
+    """The home map with the states in it; empty: they stand in the text."""
     tokens: int = 0
-    """Of the text, about."""
+    """Of the text, and of what the states add to the home map; about."""
     left_out: int = 0
     """Entities that it had no room for."""
     full_tokens: int = 0
