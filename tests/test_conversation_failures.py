@@ -18,6 +18,7 @@ from tests.llm_server import (
     context_length,
     cut,
     delta,
+    endless,
     error,
     model_not_found,
     server_error,
@@ -263,3 +264,26 @@ async def test_sensitive_command_is_asked_about_when_the_model_is_dead(
     await say(hass, "yes", question.conversation_id, context=context)
     await hass.async_block_till_done()
     assert state_of(hass, "lock.front_door") in ("unlocked", "unlocking")
+
+
+async def test_an_answer_over_the_limit_of_the_agent_ends_in_a_sentence_that_says_so(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, profile={"max_answer_tokens": 100})
+    story = " ".join(f"Chapter {number} was written by the fire." for number in range(200))
+    llm_server.plan(text(story), text(story))
+    for language, end in (("en", "Ask me to go on"), ("de", "Bitte mich fortzufahren")):
+        answer, _, notice = speech(await say(hass, "Tell me a story", language=language)).partition("\n\n")
+        assert story.startswith(answer)
+        assert answer.endswith("by the fire.")
+        assert len(answer) < 500
+        assert end in notice
+
+
+async def test_a_model_that_repeats_itself_is_stopped_and_says_so(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(endless(delta(content="Well. "), *[delta(content="I'm here to help. ")] * 300))
+    answer = speech(await say(hass, "hello"))
+    assert answer.startswith("Well. I'm here to help.")
+    assert answer.endswith("if it keeps happening, a larger model helps.")
+    assert len(answer) < 1500

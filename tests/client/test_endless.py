@@ -1,5 +1,7 @@
 """Answers without an end: nobody listens for ever, and what was heard is kept."""
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
 from homeassistant.core import HomeAssistant
@@ -10,16 +12,16 @@ from custom_components.home_agent.client.chat_completions import ChatCompletions
 from custom_components.home_agent.client.connection import Connection
 from custom_components.home_agent.client.error_map import ErrorMap
 from custom_components.home_agent.client.model import Reply
-from custom_components.home_agent.client.stream import MAX_TEXT
+from custom_components.home_agent.client.stream import MAX_TEXT, repeats_itself
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMEndlessError
-from tests.llm_server import LLMServer, Piece, delta, endless, tool_call
+from tests.llm_server import LLMServer, Piece, delta, endless, text, tool_call
 from tests.tools.custom.rest_server import RestServer
 from tests.tools.mcp.hostile import stream
 
-from .conftest import REQUEST, MakeClient
+from .conftest import REQUEST, MakeClient, ask, said
 
-LONG = "words and words " * 500
+LONG = " ".join(f"word {number}" for number in range(800))
 
 
 def argument(**fields: Any) -> Piece:
@@ -60,6 +62,98 @@ async def test_an_answer_without_an_end_is_left(
     heard = await listen(make_client())
     assert len(llm_server.requests) == 1  # it is not asked again for the same
     assert sum(len(item.get("content") or item.get("thinking_content") or "") for item in heard) < MAX_TEXT + 20_000
+
+
+async def test_an_answer_that_is_too_long_ends_behind_a_sentence(
+    make_client: MakeClient, llm_server: LLMServer
+) -> None:
+    sentences = " ".join(f"This is sentence number {number} of a long story." for number in range(500))
+    llm_server.plan(text(sentences, thinking="Let me think. " * 20))
+    client, reply = make_client(), Reply()
+    answer = said(await ask(client, replace(REQUEST, max_text=200), reply))
+    assert sentences.startswith(answer)
+    assert answer.endswith("of a long story.")
+    assert 160 <= client.estimator.estimate(answer) <= 200
+    assert reply.finish_reason == "length"
+    assert not {"max_tokens", "max_completion_tokens"} & set(llm_server.request.body)  # thinking would count there
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_answer_without_sentences_ends_between_words(
+    make_client: MakeClient, llm_server: LLMServer, stream: bool
+) -> None:
+    llm_server.plan(text(LONG))
+    client, reply = make_client(), Reply()
+    answer = said(await ask(client, replace(REQUEST, max_text=200, stream=stream), reply))
+    assert LONG.startswith(answer.removesuffix("…"))
+    assert answer.endswith("…")
+    assert client.estimator.estimate(answer) <= 205
+    assert reply.finish_reason == "length"
+
+
+async def test_a_whole_answer_that_is_too_long_ends_behind_a_sentence(
+    make_client: MakeClient, llm_server: LLMServer
+) -> None:
+    llm_server.plan(text("One sentence here. " * 3 + "Another one that is different, with 3.5 degrees. " * 4 + LONG))
+    answer = said(await ask(make_client(), replace(REQUEST, max_text=80, stream=False)))
+    assert answer.endswith("with 3.5 degrees.")
+
+
+async def test_an_answer_of_any_length_is_not_touched_without_a_limit(
+    make_client: MakeClient, llm_server: LLMServer
+) -> None:
+    llm_server.plan(text(LONG))
+    assert said(await ask(make_client())) == LONG
+
+
+@pytest.mark.parametrize("kind", ["content", "reasoning_content"])
+async def test_who_says_the_same_over_and_over_is_ended(
+    make_client: MakeClient, llm_server: LLMServer, kind: str
+) -> None:
+    opening = delta(**{kind: "Hello! I am a helpful model of a home. "})
+    llm_server.plan(
+        endless(opening, *[delta(**{kind: piece}) for piece in ("I can ", "help ", "you with that.\n")] * 99)
+    )
+    reply = Reply()
+    deltas = await ask(make_client(), reply=reply)
+    heard = "".join(item.get("content") or item.get("thinking_content") or "" for item in deltas)
+    assert reply.finish_reason == "repeats"
+    assert len(heard) < 1000
+    assert await left(llm_server)
+
+
+async def left(server: LLMServer) -> bool:
+    """Return whether the client hangs up, so that the server may stop."""
+    async with asyncio.timeout(5):
+        while not server.disconnects:
+            await asyncio.sleep(0.01)
+    return True
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        " ".join(f"Sensor {number} is at {number} degrees." for number in range(60)),
+        "- Motion sensor: off\n" * 7,
+        "| --- " * 100,
+        "-" * 900,
+        "Ha! " * 60,
+    ],
+)
+def test_lists_tables_and_laughter_are_no_loop(answer: str) -> None:
+    assert not repeats_itself(answer)
+
+
+@pytest.mark.parametrize("loop", ["Hello! ", "I am here to help you with that.\n", "\n", " ", "a", "灯を。"])
+def test_loops_are_known_however_they_begin(loop: str) -> None:
+    assert repeats_itself("Once upon a time, in a house. " + loop * 1500)
+
+
+async def test_a_call_that_is_whole_is_kept_before_a_loop(make_client: MakeClient, llm_server: LLMServer) -> None:
+    whole = tool_call("f", {"a": 1}).pieces
+    llm_server.plan(endless(*whole, delta(content="and on "), *[delta(content="and on ")] * 500))
+    [calls] = [item["tool_calls"] for item in await ask(make_client()) if "tool_calls" in item]
+    assert calls[0].tool_args == {"a": 1}
 
 
 async def test_a_call_that_is_whole_is_kept(make_client: MakeClient, llm_server: LLMServer) -> None:

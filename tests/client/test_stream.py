@@ -14,9 +14,11 @@ from tests.llm_server import delta
 ERRORS = ErrorMap("Model")
 
 
-def run(*chunks: dict[str, Any], complete: bool = True, **options: bool) -> tuple[list[dict[str, Any]], Reply]:
+def run(
+    *chunks: dict[str, Any], complete: bool = True, begins_inside_thinking: bool = False
+) -> tuple[list[dict[str, Any]], Reply]:
     reply = Reply()
-    stream = DeltaStream(reply, ERRORS, **options)
+    stream = DeltaStream(reply, ERRORS, begins_inside_thinking=begins_inside_thinking)
     deltas = [item for chunk in chunks for item in stream.feed(chunk)] + stream.finish(complete=complete)
     return [dict(item) for item in deltas], reply
 

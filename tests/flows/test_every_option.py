@@ -262,6 +262,12 @@ async def spoken(world: World) -> object:
     return (await world.ask("How are you?"))[0]
 
 
+async def length_heard(world: World) -> object:
+    """Return how many sentences are heard, and whether it is said that there were more."""
+    answer, _, _ = await world.ask("Tell me", text(" ".join(f"Number {number}." for number in range(100))))
+    return answer.count("Number"), "reached the maximum length" in answer
+
+
 HISTORY = {"prompt_additions": "Before:\n{{ message_history }}"}
 
 
@@ -324,6 +330,7 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "never_ask": Effect(value=["lock"], see=unlocked, before=True, after=False),
     "never_offer": Effect(value=["ha_query"], see=offered, before={"ha_query", "weather"}, after={"weather"}),
     "streaming": Effect(value=False, see=streamed, before=True, after=False),
+    "max_answer_tokens": Effect(value=60, see=length_heard, before=(100, False), after=(15, True)),
     "speech": Effect(value="always", see=spoken, before="**Fine**, thanks.", after="Fine, thanks."),
 }
 """Those that one look shows; the others stand in `SHOWN`."""

@@ -14,6 +14,7 @@ from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
 from ..client.model import PATIENCE, ChatRequest, Message, Reply, ToolSpec
+from ..client.stream import REPEATS, TOO_LONG
 from ..policy.questions import async_states
 from ..speech import speakable
 from ..support.const import LOGGER
@@ -72,6 +73,8 @@ class Agent:
                     continue
                 last = self.chat_log.content[-1]
                 words = last.content if isinstance(last, conversation.AssistantContent) else None
+                if words and self.turn.record.fault is not None:  # the last paragraph is ours
+                    words = words.rpartition("\n\n")[0]
                 untrue = None if correcting or self.note is None else await self._async_untrue(words or "")
                 if self.note is None or untrue is None:
                     return
@@ -108,6 +111,7 @@ class Agent:
                 response_format=self.response_format,
                 stream=turn.profile.streaming,
                 cache_key=turn.profile.subentry_id,
+                max_text=turn.profile.max_answer_tokens if self.talks else None,
                 patience=PATIENCE if self.talks else TASK_PATIENCE,
             )
             turn.record.requests += 1
@@ -189,9 +193,9 @@ class Agent:
                 yield await self._async_broken_off(err, reply, said=said)
             return
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), self.turn.record)
-        cut = reply.finish_reason == "length"
-        if not called and (cut or not said):
-            key = "answer_too_long" if cut else "answer_empty"
+        ended = {TOO_LONG: "answer_too_long", REPEATS: "answer_repeats"}.get(reply.finish_reason or "")
+        if not called and (ended or not said):
+            key = ended or "answer_empty"
             fault = LLMResponseError(key)
             if not self.talks:
                 raise fault

@@ -21,7 +21,7 @@ from .discovery import async_context_window
 from .error_map import ErrorMap, error_fields, wait_before_retry
 from .messages import in_strict_order, with_schema_in_words, with_what_came
 from .model import CameWith, ChatRequest, Reply, TokenEstimator, raw_estimate
-from .stream import ChunkParser, DeltaStream
+from .stream import ChunkParser, DeltaStream, Ending
 
 RETRY_DELAY = 1.0  # seconds (D-9)
 MAX_RETRY_DELAY = 10.0  # seconds that an endpoint may ask for; nobody waits longer for an answer
@@ -183,12 +183,17 @@ class ChatCompletionsClient:
     ) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield the deltas of one response; when it breaks, what had arrived whole, and then the error."""
         response = await self._open(request, reply, patience)
-        answer = DeltaStream(reply, self._errors, begins_inside_thinking=self._begins_inside_thinking)
+        ending = Ending(request.max_text, self.estimator.estimate)
+        if request.max_text is not None:  # looks the more often the less may be said
+            ending.step = min(ending.step, max(1, request.max_text // 5))
+        answer = DeltaStream(reply, self._errors, ending, begins_inside_thinking=self._begins_inside_thinking)
         try:
             async with aclosing(self._chunks(response)) as chunks:
                 async for chunk in chunks:
                     for delta in answer.feed(chunk):
                         yield delta
+                    if ending.reason:
+                        break  # closes the response, so the server stops as well
         except LLMError as err:
             if not (isinstance(err, LLMConnectionError) and reply.finish_reason):  # else only the farewell is missing
                 for delta in answer.finish(complete=False):

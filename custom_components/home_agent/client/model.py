@@ -97,6 +97,8 @@ class ChatRequest:
     """The same for all requests that begin alike, those of one agent; empty: they have nothing in common with others."""
     max_tokens: int | None = None
     """Of the answer; None: what is set for the endpoint."""
+    max_text: int | None = None
+    """Tokens of the answer's text, after which it is ended here; thinking does not count, and the server is told nothing of it."""
     patience: float = PATIENCE
     """Seconds for which a model that is being loaded is waited for."""
 
@@ -117,7 +119,7 @@ class Reply:
     usage: Usage | None = None
     """None: the endpoint did not say."""
     finish_reason: str | None = None
-    """`stop`, `tool_calls`, `length`, `content_filter`, or None when the stream ended without one."""
+    """`stop`, `tool_calls`, `length`, `content_filter`, `repeats` (ours), or None when the stream ended without one."""
     first_delta_ms: int | None = None
     """Milliseconds from the request to the first delta."""
     started: bool = False

@@ -5,7 +5,7 @@ and puts tool calls together (`ToolCallAssembler`). An answer in one piece takes
 A token costs three function starts: one in each of `ChunkParser.feed`, `DeltaStream.feed`, `DeltaStream._read`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import re
 from typing import Any
@@ -154,6 +154,84 @@ class ThinkingSplitter:
         return [{"content": text}] if text else []
 
 
+TOO_LONG, REPEATS = "length", "repeats"
+"""Why an answer was ended: `Reply.finish_reason`, the first as servers say it."""
+LOOK_EVERY = 200  # characters between two looks at an answer
+NEARLY = 0.05  # of the longest text that is left; from there on the next end of a sentence will do
+NEARLY_TOKENS = 40  # the same, at least; of a very short a third of it
+REPEATED = 8  # times in a row that the same is said
+REPEATED_LENGTH = 400  # characters that this must come to
+REPEATED_MARKS = 1_200  # the same for what has no letters: lines and blanks are repeated in good answers as well
+LONGEST_REPEATED = 400  # characters of what is repeated
+_TAIL = REPEATED * LONGEST_REPEATED
+_SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]*_]{0,3}(?=\s)|[。！？]|\n""")
+
+
+@dataclass(slots=True)
+class Ending:
+    """Ends an answer that is too long, or that says the same over and over, as small models do."""
+
+    most: int | None
+    """Tokens of its text, thinking apart; None: as many as come."""
+    estimate: Callable[[str], int]
+    """Returns the tokens of a text."""
+    said: list[str] = field(default_factory=list)
+    """The pieces of the text so far."""
+    thought: list[str] = field(default_factory=list)
+    """The pieces of the thinking so far."""
+    unseen: int = 0
+    """Characters since the last look."""
+    step: int = LOOK_EVERY
+    """Characters after which the next one is due."""
+    reason: str | None = None
+    """Why the answer ends here; None: it goes on."""
+
+    def look(self, delta: Delta) -> Delta:
+        """Return the newest delta, or as much of it as still belongs to the answer; `reason` says whether it ends."""
+        self.unseen = 0
+        piece = delta.get("content")
+        pieces = self.said if piece else self.thought
+        text = "".join(pieces)
+        pieces[:] = [text]
+        if repeats_itself(text[-_TAIL:]):
+            self.reason = REPEATS
+        elif (
+            piece
+            and (most := self.most) is not None
+            and (tokens := self.estimate(text)) >= most - max(NEARLY * most, min(NEARLY_TOKENS, most / 3))
+        ):
+            self.step = 1
+            begin, room = len(text) - len(piece), min(len(text), int(len(text) * most / tokens))
+            near = max(0, begin - 4)  # what ends a sentence may have come before the blank that shows it
+            ends = [end for match in _SENTENCE_END.finditer(text, near, room) if (end := match.end()) >= begin]
+            if ends:
+                self.reason = TOO_LONG
+                return {"content": text[begin : ends[-1]]}
+            if tokens >= most:
+                self.reason = TOO_LONG
+                blank = text.rfind(" ", begin, room)
+                return {"content": f"{text[begin : max(begin, blank)].rstrip()}…"}
+        return delta
+
+
+def repeats_itself(text: str) -> bool:
+    """Return whether a text ends with the same words, line or phrase over and over; takes linear time."""
+    backwards = text[::-1]
+    borders = [0] * len(backwards)  # of each end of the text: how much of it is its own beginning and end
+    border = 0
+    for place in range(1, len(backwards)):
+        while border and backwards[place] != backwards[border]:
+            border = borders[border - 1]
+        border += backwards[place] == backwards[border]
+        borders[place] = border
+        period, length = place + 1 - border, place + 1
+        if length >= max(REPEATED * period, REPEATED_LENGTH) and (
+            length >= REPEATED_MARKS or any(map(str.isalnum, backwards[:period]))
+        ):
+            return period <= LONGEST_REPEATED
+    return False
+
+
 @dataclass(slots=True)
 class _Call:
     """A tool call while it arrives."""
@@ -267,8 +345,11 @@ def arguments_from_text(text: str) -> dict[str, Any]:
 class DeltaStream:
     """Turns the chunks of one answer into deltas and fills its `Reply`."""
 
-    def __init__(self, reply: Reply, errors: ErrorMap, *, begins_inside_thinking: bool = False) -> None:
-        """Start with nothing received."""
+    def __init__(
+        self, reply: Reply, errors: ErrorMap, ending: Ending | None = None, *, begins_inside_thinking: bool = False
+    ) -> None:
+        """Start with nothing received; `ending` says where the answer ends at the latest, None: nowhere."""
+        self._ending = ending or Ending(None, len)
         self.thinking = ThinkingSplitter(undecided=begins_inside_thinking)
         self._reply = reply
         self._errors = errors
@@ -320,9 +401,15 @@ class DeltaStream:
                 deltas += self.thinking.feed(content)
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             deltas.append({"content": refusal})
-        for item in deltas:
-            self._length += len(item.get("content") or item.get("thinking_content") or "")
-            self._any_content = self._any_content or "content" in item
+        ending = self._ending
+        for place, item in enumerate(deltas):
+            if text := item.get("content") or item.get("thinking_content"):
+                self._length += len(text)
+                self._any_content = self._any_content or "content" in item
+                (ending.said if "content" in item else ending.thought).append(text)
+                ending.unseen += len(text)
+                if ending.unseen >= ending.step and not ending.reason:
+                    deltas[place] = ending.look(item)
         if fragments := delta.get("tool_calls"):
             self._calls.feed(fragments)
             if self._calls.length > MAX_ARGUMENTS or len(self._calls.calls) > MAX_CALLS:
@@ -354,8 +441,13 @@ class DeltaStream:
     def finish(self, *, complete: bool = True) -> list[Delta]:
         """Return what was held back, the tool calls last; `complete` false: the connection broke.
 
-        Raises `LLMResponseError` when the endpoint sent no answer, or withheld it.
+        Of an answer that was ended here, only the tool calls that had arrived whole. Raises `LLMResponseError` when the
+        endpoint sent no answer, or withheld it.
         """
+        if self._ending.reason:
+            calls = self._calls.finish(complete=False)
+            self._reply.finish_reason = self._ending.reason
+            return [{"tool_calls": calls}] if calls else []
         deltas = self.thinking.finish() if self.thinking.pending or self.thinking.held else []
         reason = self._reply.finish_reason
         calls = self._calls.finish(complete=complete or reason is not None) if self._calls.calls else []

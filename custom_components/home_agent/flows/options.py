@@ -126,7 +126,9 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_assistant(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask who answers and how it is spoken."""
-        return await self._async_defaults_form("assistant", fields_of("llm", "local_first", "speech"), user_input)
+        return await self._async_defaults_form(
+            "assistant", fields_of("llm", "local_first", "max_answer_tokens", "speech"), user_input
+        )
 
     async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for the prompt."""

@@ -73,7 +73,7 @@ PRESETS = {
         ),
         _cloud(
             "mistral",
-            "Mistral AI",
+            "Mistral",
             "https://api.mistral.ai/v1",
             keys_at="https://console.mistral.ai/api-keys",
             context_window=32_000,

@@ -162,6 +162,8 @@ class Profile:
     """Tools that this assistant does not have, and what it never changes."""
 
     streaming: bool = _switch(True, Section.VOICE)
+    max_answer_tokens: int = _number(2000, Section.VOICE, 50, 100_000)
+    """Tokens of the text of one answer, thinking apart; a longer one is ended behind a sentence."""
     speech: str = _choice(Section.VOICE, "auto", "always", "never")
     """`auto`: answers to voice devices are made speakable; `always`; `never`."""
 
