@@ -166,7 +166,7 @@ async def test_execute_tool_runs_under_the_policy(
     assert hass.states.get("light.bed_light").state == "on"  # type: ignore[union-attr]
     assert (await execute(action="turn_on", entity_id="light.office_rgbw_lights"))["success"] is False
     asked = await execute(action="turn_off", entity_id="lock.front_door")
-    assert (asked["success"], asked["question"]) == (False, "Front Door is locked. Unlock Front Door?")
+    assert (asked["success"], asked["question"]) == (False, "Front Door is locked. Unlock it?")
     assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
     with pytest.raises(ServiceValidationError):  # nobody's answer
         await call(hass, "confirm", request_id=asked["confirmation"])

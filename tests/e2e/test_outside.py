@@ -189,7 +189,7 @@ async def test_a_phone_answers_for_its_owner(
     endpoint.plan(UNLOCK)
     asked = await hass.call_for_response("home_agent.process", text="open up", confirm_via=["mobile_app"])
     [notification] = neighbour.sent_to("/push")
-    assert notification["message"] == asked["answer"] == "Front Door is locked. Unlock Front Door?"
+    assert notification["message"] == asked["answer"] == "Front Door is locked. Unlock it?"
     actions = {action["action"].split("_")[2]: action["action"] for action in notification["data"]["actions"]}
     pressed = {"event_type": "mobile_app_notification_action", "event_data": {"action": actions[button]}}
     await hass.post(f"/api/webhook/{phone}", type="fire_event", data=pressed)

@@ -128,7 +128,7 @@ async def test_what_is_no_yes_is_heard_by_the_model(hass: Hass, endpoint: LLMSer
     endpoint.plan(UNLOCK, text("All right."))
     asked = (await hass.run_pipeline("let me in", pipeline)).answer
     assert asked.raw["continue_conversation"]
-    assert asked.speech == "Front Door is locked. Unlock Front Door?"
+    assert asked.speech == "Front Door is locked. Unlock it?"
     await hass.run_pipeline(words, pipeline, conversation_id=asked.conversation_id)
     assert endpoint.request.last_user.endswith(words)
     assert await hass.state("lock.front_door") == "locked"
@@ -154,7 +154,7 @@ async def test_administrators_answer_in_repairs(hass: Hass, endpoint: LLMServer)
         await guest.post("/api/repairs/issues/fix", handler="home_agent", issue_id=issue)
     await guest.disconnect()
     step = await hass.post("/api/repairs/issues/fix", handler="home_agent", issue_id=issue)
-    assert step["description_placeholders"]["question"] == "Front Door is locked. Unlock Front Door?"
+    assert step["description_placeholders"]["question"] == "Front Door is locked. Unlock it?"
     done = await hass.post(f"/api/repairs/issues/fix/{step['flow_id']}", next_step_id="confirm")
     assert done["type"] == "create_entry"
     assert await hass.state("lock.front_door") == "unlocked"

@@ -76,7 +76,7 @@ def test_yes(text: str, language: str) -> None:
     ],
 )
 def test_who_asks_back_has_not_said_yes(text: str, language: str) -> None:
-    assert read_answer(text, language).kind is Kind.OTHER
+    assert read_answer(text, language).kind is Kind.ASKS
 
 
 def test_a_pin_is_one_however_it_is_said() -> None:

@@ -5,6 +5,7 @@ from unittest.mock import patch
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation import AssistantContent, ToolResultContent, UserContent
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.intent import TIMER_DATA
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
@@ -161,9 +162,30 @@ async def test_what_needs_a_yes_is_not_put_off(hass: HomeAssistant, sentence: st
 
 
 @pytest.mark.usefixtures("home_agent")
-async def test_what_no_sentence_fits_may_be_put_off(hass: HomeAssistant) -> None:
-    result = await say(hass, "sing me a song in 5 minutes")
-    assert result.response.error_code is None
+@pytest.mark.parametrize(
+    ("sentence", "language", "answer"),
+    [
+        ("sing me a song in 5 minutes", "en", "I don't understand this, so I can't do it later: sing me a song."),
+        (
+            "sing mir ein Lied in 5 Minuten",
+            "de",
+            "Das verstehe ich nicht und kann es deshalb auch später nicht tun: sing mir ein Lied.",
+        ),
+        (
+            "turn on the foo light in 5 minutes",
+            "en",
+            "I don't understand this, so I can't do it later: turn on the foo light.",
+        ),
+        ("what time is it in 5 minutes", "en", "I can do something later, but not answer. Please ask when it is time."),
+    ],
+)
+async def test_what_cannot_be_done_later_is_said_now(
+    hass: HomeAssistant, sentence: str, language: str, answer: str
+) -> None:
+    result = await say(hass, sentence, language=language)
+    assert result.response.error_code is not None
+    assert speech(result) == answer
+    assert not hass.data[TIMER_DATA].timers
 
 
 @pytest.mark.parametrize(

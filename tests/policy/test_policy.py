@@ -114,7 +114,7 @@ async def test_owner_lists_what_always_needs_confirmation(
 ) -> None:
     tool = Recorder()
     policy = policy_from_options(hass, {"always_confirm": [listed]})
-    assert (await call(policy, make_turn(), tool, {"entity_id": add_entity("light.desk")})).error
+    assert (await call(policy, make_turn(), tool, {"entity_id": add_entity("light.desk", "off")})).error
     reading = Recorder(ActionClass.READ)
     assert not (await call(policy, make_turn(), reading, {"entity_id": "light.desk"})).error
     assert not tool.ran

@@ -74,14 +74,14 @@ def doors(add_entity: AddEntity, names: None) -> None:
 @pytest.mark.parametrize(
     ("waiting", "language", "question"),
     [
-        (call(("lock", "unlock", ("lock.front",))), "en", "Front Door is locked. Unlock Front Door?"),
-        (call(("lock", "open", ("lock.front",))), "en", "Front Door is locked. Open Front Door?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "en", "Garage is closed. Open Garage?"),
-        (call(("valve", "open_valve", ("valve.water",))), "en", "Water is closed. Open Water?"),
+        (call(("lock", "unlock", ("lock.front",))), "en", "Front Door is locked. Unlock it?"),
+        (call(("lock", "open", ("lock.front",))), "en", "Front Door is locked. Open it?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "en", "Garage is closed. Open it?"),
+        (call(("valve", "open_valve", ("valve.water",))), "en", "Water is closed. Open it?"),
         (
             call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
             "en",
-            "Alarm is armed away. Disarm Alarm?",
+            "Alarm is armed away. Disarm it?",
         ),
         (
             call(("lock", "unlock", ("lock.front", "lock.back"))),
@@ -98,18 +98,18 @@ def doors(add_entity: AddEntity, names: None) -> None:
             "en",
             "Garage is closed. Set cover position: Garage (position: 50)?",
         ),
-        (call(("lock", "unlock", ("lock.front",))), "de", "Front Door ist verriegelt. Front Door entriegeln?"),
-        (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage ist geschlossen. Garage öffnen?"),
+        (call(("lock", "unlock", ("lock.front",))), "de", "Front Door ist verriegelt. Entriegeln?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage ist geschlossen. Öffnen?"),
         (
             call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
             "de",
-            "Alarm ist aktiviert (Abwesend). Alarm unscharf schalten?",
+            "Alarm ist aktiviert (Abwesend). Unscharf schalten?",
         ),
-        (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Front Door is locked. Turn off Front Door?"),
+        (call(("homeassistant", "turn_off", ("lock.front",))), "en", "Front Door is locked. Turn it off?"),
         (
             call(("homeassistant", "turn_off", ("lock.front",))),
             "de",
-            "Front Door ist verriegelt. Front Door ausschalten?",
+            "Front Door ist verriegelt. Ausschalten?",
         ),
         # No translation of ours: put together from Home Assistant's own words.
         (
@@ -133,7 +133,7 @@ def doors(add_entity: AddEntity, names: None) -> None:
             "Garage: Cerrado. Ajustar la posición de Garage (Posición: 50)?",
         ),
         # Where Home Assistant does not say all of it: English.
-        (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock Front Door?"),
+        (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),
         (call(("shell_command", "wipe_disk", ())), "fr", "Wipe disk?"),
         (call(subject="example.org"), "fr", "Run Send an e-mail for example.org?"),
         (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
@@ -286,7 +286,7 @@ async def test_words_from_outside_are_mentioned(hass: HomeAssistant, make_turn: 
         hass, turn, [call(("lock", "unlock", ("lock.front",)), why=("unlock", TAINTED))], with_pin=False
     )
     assert question.startswith("This conversation contains text from an untrusted source (browse, read_mail).")
-    assert question.endswith("Front Door is locked. Unlock Front Door?")
+    assert question.endswith("Front Door is locked. Unlock it?")
 
 
 async def test_long_values_are_cut(hass: HomeAssistant, make_turn: MakeTurn) -> None:

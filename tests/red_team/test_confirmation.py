@@ -25,7 +25,7 @@ from tests.llm_server import text, tool_call, tool_calls
 from .conftest import SetUp
 from .world import DOOR, GARAGE, HIDDEN_DOOR, PIN, UNLOCK, Witness
 
-QUESTION = "Front Door is locked. Unlock Front Door?"
+QUESTION = "Front Door is locked. Unlock it?"
 
 type Person = Callable[..., Context]
 type Try = Callable[[HomeAssistant, Witness, Context, str], Awaitable[Any]]
@@ -35,7 +35,7 @@ async def ask(hass: HomeAssistant, witness: Witness, context: Context, **fields:
     """Have the door asked about; return the conversation."""
     witness.server.plan(tool_call("ha_control", UNLOCK))
     result = await say(hass, "let me in", context=context, **fields)
-    assert "Unlock Front Door?" in speech(result)
+    assert "Unlock it?" in speech(result)
     witness.server.respond(lambda body: text("What do you mean?"))
     return str(result.conversation_id)
 

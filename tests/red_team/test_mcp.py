@@ -308,7 +308,7 @@ async def test_what_a_server_of_home_assistant_answers(
     witness.server.plan(tool_call(offered, {}), tool_call("ha_control", UNLOCK))
     said = await say(hass, "read it", context=alice)
     assert made.calls
-    assert "Unlock Front Door?" in speech(said)
+    assert "Unlock it?" in speech(said)
 
 
 LLM_CONTEXT = llm.LLMContext(platform="test", context=None, language="en", assistant="conversation", device_id=None)

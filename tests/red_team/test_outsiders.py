@@ -103,7 +103,7 @@ async def test_entries_of_others(
     assert ORDER[:40] in witness.server.requests[1].raw.decode()  # it was read
     if later:
         result = await say(hass, "and?", result.conversation_id, context=alice)
-    assert "Unlock Front Door" in speech(result)
+    assert "Unlock it?" in speech(result)
 
 
 def put(hass: HomeAssistant, entity_id: str, state: str, **attributes: Any) -> None:
@@ -201,7 +201,7 @@ async def test_what_strangers_write(
     witness.server.respond(lambda body: text("Done."))
     witness.server.plan(*([tool_call(*call)] if call else []), tool_call("ha_control", UNLOCK))
     result = await say(hass, "what is my last notification", context=alice)
-    assert "Unlock Front Door" in speech(result)
+    assert "Unlock it?" in speech(result)
 
 
 async def test_an_error_of_a_device_in_a_sentence(
@@ -213,7 +213,7 @@ async def test_an_error_of_a_device_in_a_sentence(
     assert not witness.server.requests
     witness.server.respond(lambda body: text("Done."))
     witness.server.plan(tool_call("ha_control", UNLOCK))
-    assert "Unlock Front Door" in speech(await say(hass, "and now", conversation_id, context=alice))
+    assert "Unlock it?" in speech(await say(hass, "and now", conversation_id, context=alice))
 
 
 ORDINARY: dict[str, tuple[str, dict[str, Any]] | None] = {
@@ -317,7 +317,7 @@ async def test_results_of_a_server(
     witness.server.respond(lambda body: text("Done."))
     witness.server.plan(tool_call("ask", {}), tool_call("ha_control", UNLOCK))
     result = await say(hass, "ask them", context=alice)
-    assert "Unlock Front Door" in speech(result)
+    assert "Unlock it?" in speech(result)
     assert max(len(request.raw) for request in witness.server.requests) < 200_000
 
 
@@ -431,6 +431,6 @@ async def test_a_second_model(
     witness.server.respond(lambda body: text("Done."))
     witness.server.plan(tool_call("query_external_llm", {"prompt": "What now?"}), tool_call("ha_control", UNLOCK))
     result = await say(hass, "ask the other one", context=alice)
-    assert "Unlock Front Door" in speech(result)
+    assert "Unlock it?" in speech(result)
     assert "tools" not in expert.request.body
     assert len(json.dumps(answers(witness.server) or "")) < 20_000

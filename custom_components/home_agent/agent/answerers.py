@@ -193,6 +193,8 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         answer = await async_answer_reply(hass, runtime.policy, turn, chat_log, exchange.reply)
     if answer is None and asks_to_undo(turn.text, turn.language):
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
+    if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
+        answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)
     if answer is None and (endpoint is None or (turn.profile.local_first and len(turn.text) <= MAX_SENTENCE)):
         stage = sentences.Stage.BEFORE_MODEL if endpoint else sentences.Stage.NO_MODEL
         answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.means, stage)

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 import re
 from typing import Any
 
-from homeassistant.const import ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.entity import entity_sources
@@ -590,6 +590,20 @@ def expectation(before: State, call: ServiceCall) -> Expectation | None:
         return None
     takes = number_of(data["transition"]) or 0 if "transition" in data else 0
     return Expectation(goal=goal, value=value, attributes=checks, takes=takes)
+
+
+def is_so(hass: HomeAssistant, state: State, call: ServiceCall) -> bool:
+    """Return whether an entity is already, or is about to be, all that a call would make of it.
+
+    False where that is only assumed, and where the state shows no more than a part of what the call asks for. A code that is
+    given asks for nothing by itself.
+    """
+    if (is_done := DOMAINS.get(state.domain, UNKNOWN).is_done) is not None:
+        return is_done(hass, state, call.service, call.data)
+    expected, asked = expectation(state, call), call.data.keys() - {"code"}
+    if expected is None or state.attributes.get(ATTR_ASSUMED_STATE) or asked - _shown(state.domain).keys():
+        return False
+    return bool(expected.reached(state, state)) or (not asked and expected.under_way(state))
 
 
 @cache

@@ -207,6 +207,9 @@ class Domain:
     alternates: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     """Services that do one of two others: the state, what is called in it, what in any other."""
 
+    is_done: Callable[[HomeAssistant, State, str, Mapping[str, Any]], bool] | None = None
+    """Whether an entity is already what a service with this data makes of it, where that is not seen in its state."""
+
     # How they are brought back.
     kept: tuple[str, ...] = ()
     """Attributes that the journal keeps: those that can be restored."""

@@ -114,6 +114,8 @@ class LanguageData:
     no: Sequence[str] = ()
     courtesies: Sequence[str] = ()
     confirms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    asks_back: Sequence[str] = ()
+    removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pin_words: Sequence[str] = ()
     remark: str = ""

@@ -2,7 +2,7 @@
 
 Every word of an answer has to be a known one: yes, no, a courtesy, and a PIN where one was asked for. "Yes, and turn on the
 light" is no yes but a new request, one word of refusal among the others makes the whole a no, and who asks back ("sure?")
-has not said yes.
+has not said yes: that is a third kind of answer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +34,8 @@ class Kind(Enum):
 
     YES = "yes"
     NO = "no"
+    ASKS = "asks"
+    """Neither: it asks back ("what?", "really?") or wavers, and gets an explanation."""
     OTHER = "other"
     """Something else: the question is dropped and the words are a request of their own."""
 
@@ -74,8 +76,10 @@ def read_answer(text: str, language: str, *, with_pin: bool = False, about: str 
     kind = Kind.OTHER
     if kinds is not None and Kind.NO in kinds:
         kind = Kind.NO
-    elif kinds is not None and (digits or (Kind.YES in kinds and not asks_back)):
+    elif kinds is not None and (digits or (Kind.YES in kinds and Kind.ASKS not in kinds and not asks_back)):
         kind = Kind.YES
+    elif (asks_back and not words) or (kinds and not {Kind.ASKS, Kind.YES}.isdisjoint(kinds)):
+        kind = Kind.ASKS
     return Answer(kind=kind, digits=digits)
 
 
@@ -182,6 +186,13 @@ def _joins(code: str) -> frozenset[str]:
     return frozenset(fold(word) for data in listed for word in (*data.pin_words, *data.claims.joins))
 
 
+def asks_to_remove(text: str, language: str) -> bool:
+    """Return whether a sentence says that something is to be taken off a list, not to be ticked off."""
+    said = f" {' '.join(_words(text))} "
+    phrases = (*data_of(language).removes, *data_of(ENGLISH).removes)
+    return any(f" {' '.join(words)} " in said for words in _split(phrases))
+
+
 def asks_to_undo(text: str, language: str) -> bool:
     """Return whether the whole text asks to take back what was done last; courtesies do not count."""
     if len(text) > MAX_UNDO:
@@ -233,6 +244,7 @@ def _phrases_of(code: str) -> _Phrases:
     data = own if own.yes else english
     answers: dict[tuple[str, ...], Kind] = {}
     for kind, listed in (
+        (Kind.ASKS, (*english.asks_back, *own.asks_back)),
         (Kind.OTHER, data.courtesies),
         (Kind.YES, (*english.yes_everywhere, *data.yes)),
         (Kind.NO, (*english.no, *data.no)),

@@ -25,6 +25,7 @@ from ..policy.intents import (
     TIMERS,
     Mismatch,
     Recognised,
+    as_said,
     async_handle,
     pinned,
     plan_of,
@@ -153,6 +154,8 @@ class IntentPolicy:
         self.mismatch: Mismatch | None = None
         self.left_out: LeftOut | None = None
         """What the sentence named last and the intent did not touch: then it was not understood."""
+        self.instead: Recognised | None = None
+        """What was said, where Home Assistant's intent does something else."""
         self.later: str | None = None
         """A command that came up for later, and has to be cleared first."""
         self._cleared: str | None = None
@@ -176,7 +179,9 @@ class IntentPolicy:
 
         With `is_custom` a user wrote its sentence, and knows what it does.
         """
-        self.recognised = Recognised(name=name, slots=slots)
+        recognised = Recognised(name=name, slots=slots)
+        self.recognised = as_said(self._hass, self._turn, recognised)
+        self.instead = self.recognised if self.recognised is not recognised else None
         self.drop()
         self.refusal = self.mismatch = None
         try:
@@ -193,10 +198,10 @@ class IntentPolicy:
                     return False
             self._policy.authorize(self._turn, plan, self._call(plan))
             if name not in CHANGES_NOTHING:
-                self._write = Write(self._hass, self._policy.writes, self._turn, name, plan)
+                self._write = Write(self._hass, self._policy.writes, self._turn, self.recognised.name, plan)
         except ToolError as err:
             self.refusal = err
-        return self.refusal is None
+        return self.refusal is None and self.instead is None
 
     def drop(self) -> None:
         """Forget an intent that was permitted and not handled."""
@@ -212,18 +217,27 @@ class IntentPolicy:
     @property
     def finds_nothing(self) -> bool:
         """Whether the last intent was permitted; one without an answer has then found nothing that it is about."""
-        others = (self.refusal, self.mismatch, self.left_out, self.later)
+        others = (self.refusal, self.mismatch, self.left_out, self.later, self.instead)
         return self.recognised is not None and all(other is None for other in others)
 
-    def clears(self, command: str, later: Recognised | None) -> bool:
-        """Return whether a command may be left for later; not what needs a yes, for nobody can be asked then.
+    def clears(self, command: str, later: Recognised | None, *, final: bool) -> bool:
+        """Return whether a command may be left for later; it is done then by what understands it now.
 
-        What none of Home Assistant's sentences fits (None) is left to who answers then.
+        Not what needs a yes, for nobody can be asked then, what only answers, for nobody hears it, nor what none of Home
+        Assistant's sentences fits (`later` is None) or nothing in the home. With `final` there is a refusal that says so now.
         """
         self.refusal = self.later = None
         try:
-            if later is not None and isinstance(plan := plan_of(self._hass, self._turn, later), Plan):
-                self._policy.authorize(self._turn, plan)
+            if later is None:
+                self.refusal = ToolError("delayed_unknown", command=command) if final else None
+                return False
+            if later.name in CHANGES_NOTHING or later.name in TIMERS:
+                self.refusal = ToolError("delayed_answer") if final else None
+                return False
+            if isinstance(plan := plan_of(self._hass, self._turn, later), Mismatch):
+                self.recognised, self.mismatch = later, plan
+                return False
+            self._policy.authorize(self._turn, plan)
         except NobodyConfirms as err:
             target = (err.translation_placeholders or {}).get("target", "")
             self.refusal = ToolError("confirmation_later", target=target)

@@ -18,7 +18,9 @@ from homeassistant.helpers.template import Template
 
 from ..home.exposure import is_exposed, is_shared
 from ..languages.phrases import is_remark
+from ..policy.confirmation import AlreadySo
 from ..policy.intents import QUESTIONS, Mismatch
+from ..policy.questions import async_already
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
 from ..support.localize import async_has_text, async_own_text, async_text
@@ -146,7 +148,11 @@ async def async_explain_mismatch(sentence: Sentence, mismatch: Mismatch) -> inte
 
 
 async def async_refuse(hass: HomeAssistant, turn: Turn, refusal: ToolError) -> intent.IntentResponse:
-    """Return the policy's refusal, with names instead of entity ids."""
+    """Return the policy's refusal, with names instead of entity ids; of what is so already, that it is: that is no error."""
+    if isinstance(refusal, AlreadySo):
+        response = intent.IntentResponse(language=turn.language)
+        response.async_set_speech(await async_already(hass, turn.language, refusal.plan))
+        return response
     placeholders = dict(refusal.translation_placeholders or {})
     if target := placeholders.get("target"):
         placeholders["target"] = ", ".join(_name_of(hass, entity_id) for entity_id in target.split(", "))

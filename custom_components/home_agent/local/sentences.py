@@ -10,25 +10,36 @@ from enum import Enum
 import time
 
 from hassil.recognize import RecognizeResult
-from homeassistant.components import conversation
+from homeassistant.components import conversation, persistent_notification
 from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
+from homeassistant.util.hass_dict import HassKey
 
 from ..home.snapshot import Home
+from ..languages.phrases import Kind, read_answer
 from ..languages.vocabulary import Languages
 from ..policy.confirmation import Call, NeedsConfirmation
-from ..policy.intents import Recognised, mismatch_of, nothing_there
+from ..policy.intents import Recognised, async_handle, mismatch_of, nothing_there
 from ..policy.policy import Policy
 from ..policy.write import Write
+from ..support.const import DOMAIN
 from ..support.errors import ToolError
+from ..support.localize import async_text
 from ..turn.turn import Answer, Turn
 from .coverage import Coverage
 from .fuzzy import async_answer_fuzzily
 from .intent_policy import TRIGGER, IntentPolicy, Sentence, SentenceTrigger, async_report
 from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
+
+type DelayedCommand = tuple[str, str | None, str]
+"""Agent, device and words of a command that is done later."""
+
+DELAYED: HassKey[dict[DelayedCommand, None]] = HassKey(f"{DOMAIN}_delayed")
+"""Commands that were understood here and wait for a timer: no model gets them then, whatever was set up meanwhile."""
+MAX_DELAYED = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +89,46 @@ async def async_answer(
     if isinstance(outcome, ToolError):
         answer = _answer(await async_refuse(hass, turn, outcome))
         return replace(answer, needs_confirmation=isinstance(outcome, NeedsConfirmation))
-    return _answer(outcome)
+    answer = _answer(outcome)
+    if not answer.text:  # Home Assistant has no words for it: "never mind"
+        forgotten = permission.recognised is not None and permission.recognised.name == intent.INTENT_NEVERMIND
+        key = "never_mind" if forgotten else "confirm_done"
+        answer = replace(answer, text=await async_text(hass, turn.language, key))
+    return answer
+
+
+def is_delayed(hass: HomeAssistant, turn: Turn) -> bool:
+    """Return whether a turn is a command that one of our sentences left for later; a timer of Home Assistant's brings it back."""
+    return turn.user is None and turn.satellite_id is None and _key(turn, turn.text) in hass.data[DELAYED]
+
+
+async def async_answer_delayed(
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means
+) -> Answer:
+    """Do a command that was left for later, under the policy of now; return what came of it.
+
+    Nobody hears the answer: what cannot be done is told in a notification.
+    """
+    turn = replace(turn, direct=False)  # nobody can be asked
+    answer = await async_answer(hass, turn, user_input, chat_log, means, Stage.NO_MODEL)
+    assert answer is not None  # without a model there always is one
+    if not answer.done or (answer.response is not None and answer.response.error_code is not None):
+        message = await async_text(hass, turn.language, "delayed_failed", command=turn.text, reason=answer.text)
+        persistent_notification.async_create(hass, message, turn.profile.name)
+    return answer
+
+
+def _key(turn: Turn, command: str) -> DelayedCommand:
+    return (turn.agent_id, turn.device_id, " ".join(command.casefold().split()))
+
+
+def _remember(hass: HomeAssistant, key: DelayedCommand) -> None:
+    """Keep a command until Home Assistant ends, as its timers are kept; of very many, the newest."""
+    kept = hass.data.setdefault(DELAYED, {})
+    kept.pop(key, None)
+    kept[key] = None
+    if len(kept) > MAX_DELAYED:
+        del kept[next(iter(kept))]
 
 
 async def _async_trigger(sentence: Sentence, policy: Policy) -> intent.IntentResponse | ToolError | None:
@@ -108,7 +158,7 @@ async def _async_handle_strictly(
 ) -> intent.IntentResponse | ToolError | None:
     """Handle what one of Home Assistant's sentences fits; None when none does, with the chat log as it was.
 
-    Nor does any that is about something of which the user may know nothing.
+    Nor does any that is about something of which the user may know nothing. What is `left_out` is left to a model.
     """
     log, started = sentence.chat_log, time.perf_counter()
     before = len(log.content)
@@ -134,10 +184,13 @@ async def _async_handle_strictly(
         return response
 
     response = await handle()
-    if permission.later is not None and permission.clears(
-        permission.later, await _async_recognise(sentence, permission.later)
+    if (command := permission.later) is not None and await _async_clears(
+        sentence, permission, command, final=not left_out
     ):
         response = await handle()
+        _remember(sentence.hass, _key(sentence.turn, command))
+    if permission.instead is not None:
+        response = await _async_instead(sentence, permission)
     if response is not None:
         permission.check_answer(response)
         await permission.async_finish(response)
@@ -148,6 +201,24 @@ async def _async_handle_strictly(
     if outcome is not None and permission.recognised is not None:
         permission.report(outcome, started)
     return outcome
+
+
+async def _async_clears(sentence: Sentence, permission: IntentPolicy, command: str, *, final: bool) -> bool:
+    """Return whether a command may be left for later, as it is understood now."""
+    return permission.clears(command, await _async_recognise(sentence, command), final=final)
+
+
+async def _async_instead(sentence: Sentence, permission: IntentPolicy) -> intent.IntentResponse | None:
+    """Have Home Assistant handle another intent than it recognised; None when that fails or may not be, as for any other."""
+    if (recognised := permission.instead) is None or permission.refusal is not None or permission.mismatch is not None:
+        return None
+    slots = {slot: {"value": value} for slot, value in recognised.slots.items()}
+    try:
+        response = await async_handle(sentence.hass, sentence.turn, recognised.name, slots, text=sentence.turn.text)
+    except intent.IntentError:
+        return None
+    response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "confirm_done"))
+    return response
 
 
 async def _async_recognise(sentence: Sentence, command: str) -> Recognised | None:
@@ -166,6 +237,10 @@ async def _async_last_resort(
 
     Without `explains` None is returned for what was not understood.
     """
+    if explains and read_answer(sentence.turn.text, sentence.turn.language).kind in (Kind.YES, Kind.NO):
+        response = intent.IntentResponse(language=sentence.turn.language)
+        response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "confirm_nothing"))
+        return response
     if permission.mismatch is not None:
         return await async_explain_mismatch(sentence, permission.mismatch)
     if permission.meets_unknown and permission.recognised is not None and "name" not in permission.recognised.slots:
@@ -182,5 +257,5 @@ async def _async_last_resort(
 
 def _answer(response: intent.IntentResponse) -> Answer:
     speech: str = response.speech.get("plain", {}).get("speech") or ""
-    response.async_set_speech(speech)  # "never mind" has none
+    response.async_set_speech(speech)
     return Answer(response=response, text=speech)

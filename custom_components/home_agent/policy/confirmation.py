@@ -64,6 +64,17 @@ class NobodyConfirms(ToolError):
         return NOBODY
 
 
+class AlreadySo(ToolError):
+    """All of it is so already: nothing is to be asked, and nothing to be done."""
+
+    key = "confirm_already"
+
+    def __init__(self, plan: Plan) -> None:
+        """Take the plan that comes to nothing."""
+        super().__init__()
+        self.plan = plan
+
+
 class Resolution(StrEnum):
     """How a confirmation ended."""
 
@@ -108,6 +119,10 @@ class Confirmation:
     tries_left: int = TRIES
     deciders: frozenset[str] = frozenset()
     """Users who may answer though they did not ask: the owners of the phones that an automation named."""
+    explained: bool = False
+    """It was asked back what is asked and why: that is said once."""
+    is_gone: bool = False
+    """It was refused or dropped, and whoever was asked knows: a yes that comes next finds nothing to confirm."""
     told_late: bool = False
     """Somebody has answered too late and was told so."""
     stop_timer: CALLBACK_TYPE | None = None
@@ -248,6 +263,10 @@ class Confirmations:
             return True
         if resolution is Resolution.EXPIRED or confirmation.tries_left <= 0:  # digits that come next are one more try
             self.late[confirmation.place] = (confirmation, dt_util.utcnow() + REMEMBERED)
+        elif resolution is Resolution.REJECTED or confirmation.explained:
+            confirmation.is_gone = resolution is not Resolution.CONFIRMED
+            if confirmation.is_gone:
+                self.late[confirmation.place] = (confirmation, dt_util.utcnow() + REMEMBERED)
         turn = confirmation.turn
         events.async_confirmation_resolved(self._hass, turn, confirmation.id, resolution.value, user_id)
         for listener in self._listeners:
@@ -284,7 +303,12 @@ class Confirmations:
         with_pin = bool(self.pin_for(confirmation))
         about, name = self._one_thing(confirmation)
         answer = read_answer(text, turn.language, with_pin=with_pin, about=about, name=name)
-        is_other = answer.kind is Kind.OTHER
+        asks_back = answer.kind is Kind.ASKS
+        is_other = answer.kind is Kind.OTHER or (asks_back and (late is not None or not confirmation.is_of(turn)))
+        if late is not None and late.is_gone:
+            self.late.pop(place, None)
+            if answer.kind is not Kind.YES or answer.digits:
+                return text, None
         if late is not None and late.told_late and len(answer.digits) < MIN_DIGITS:
             return text, None
         if with_pin:
@@ -295,7 +319,7 @@ class Confirmations:
                 self.late.pop(place, None)
         if not is_other:
             return text, Reply(confirmation=confirmation, answer=answer, expired=late is not None)
-        if late is None and confirmation.is_of(turn):
+        if late is None and answer.kind is Kind.OTHER and confirmation.is_of(turn):
             self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
         return text, None
 

@@ -19,7 +19,7 @@ from ..support.localize import async_text
 from ..turn.turn import Answer, Turn, Usage, running
 from .confirmation import Call, Confirmation, Reply, Resolution
 from .policy import Policy
-from .questions import async_result
+from .questions import async_result, async_why
 from .tool import HomeAgentTool
 
 
@@ -30,9 +30,16 @@ async def async_answer_reply(
     confirmation, confirmations = reply.confirmation, policy.confirmations
     say = partial(async_text, hass, turn.language)
     if reply.expired:
-        return Answer(text=await say("confirm_expired"), done=False)
+        return Answer(text=await say("confirm_nothing" if confirmation.is_gone else "confirm_expired"), done=False)
     if not confirmation.is_of(turn):
         return Answer(text=await say("confirm_not_yours"), done=False)
+    if reply.answer.kind is Kind.ASKS:
+        if confirmation.explained:
+            confirmations.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
+            return Answer(text=await say("confirm_dropped"))
+        confirmation.explained = True
+        why = await async_why(hass, turn.language, confirmation.calls)
+        return Answer(text=await say("confirm_explained", why=why, question=confirmation.question))
     if reply.answer.kind is Kind.NO:
         confirmations.end(confirmation, Resolution.REJECTED, turn.context.user_id)
         return Answer(text=await say("confirm_rejected"))

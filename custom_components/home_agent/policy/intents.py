@@ -11,6 +11,7 @@ from typing import Any
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.climate.const import ClimateEntityFeature
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature
+from homeassistant.components.todo.const import ATTR_ITEM, DOMAIN as TODO_DOMAIN, TodoServices
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
@@ -20,7 +21,9 @@ import probatio
 from ..home.actions import judge, reached_members
 from ..home.contents import AUTOMATION, UNFORESEEN, waiting_for
 from ..home.domains import DOMAINS, UNKNOWN
+from ..home.domains.todo import listed
 from ..home.exposure import is_exposed, may_know
+from ..languages.phrases import asks_to_remove
 from ..support.const import ASSISTANT
 from ..support.errors import ToolError, ToolPermissionError
 from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
@@ -45,8 +48,10 @@ CHANGES_NOTHING = QUESTIONS | {
     intent.INTENT_TIMER_STATUS,
 }  # fmt: skip
 """Intents that change nothing."""
-_DELETING = frozenset({"HassListRemoveItem"})
-"""Intents that delete, of handlers that do not tell how."""
+_REMOVES = "HassListRemoveItem"
+"""The intent that removes an item from a list."""
+_TICKS_OFF = "HassShoppingListCompleteItem"
+"""The intent that Home Assistant's sentences have for removing from the shopping list as well; it only ticks off."""
 _SHOPPING = "shopping_list"
 """The integration whose intents name no list: they mean its own."""
 _LAST_ITEMS = "HassShoppingListLastItems"
@@ -102,8 +107,18 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
         builder = PlanBuilder(hass, dict.fromkeys((*meant, *behind)))
         for call in _calls(hass, turn, recognised, handler, match.states):
             builder.add(call)
-        return builder.plan(*((DESTRUCTIVE,) if recognised.name in _DELETING else ()))
+        return builder.plan()
     return _mismatch(hass, turn, handler, constraints)
+
+
+def as_said(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Recognised:
+    """Return the intent that does what was said: to remove something from the shopping list is not to tick it off there."""
+    shopping_lists = _shopping_lists(hass) if recognised.name == _TICKS_OFF else ()
+    if len(shopping_lists) != 1 or not asks_to_remove(turn.text, turn.language):
+        return recognised
+    if (state := hass.states.get(shopping_lists[0])) is None:
+        return recognised
+    return Recognised(name=_REMOVES, slots={**recognised.slots, "name": state.name})
 
 
 def mismatch_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Mismatch:
@@ -132,14 +147,17 @@ def _mismatch(
 
 def _shopping_plan(hass: HomeAssistant, recognised: Recognised) -> Plan:
     """Return the plan of an intent of the shopping list, whose handler asks for no exposure. Raises `ToolError` without a list."""
-    lists = tuple(
-        entry.entity_id
-        for entry in er.async_get(hass).entities.values()
-        if entry.platform == _SHOPPING and entry.domain == "todo"
-    )
-    if not lists:
+    if not (lists := _shopping_lists(hass)):
         raise ToolError("entity_not_found", target=_SHOPPING)
     return Plan(action=ActionClass.READ if recognised.name == _LAST_ITEMS else ActionClass.WRITE, targets=lists)
+
+
+def _shopping_lists(hass: HomeAssistant) -> tuple[str, ...]:
+    return tuple(
+        entry.entity_id
+        for entry in er.async_get(hass).entities.values()
+        if entry.platform == _SHOPPING and entry.domain == TODO_DOMAIN
+    )
 
 
 def plan_of_trigger(hass: HomeAssistant, turn: Turn, sentences: Collection[str]) -> Plan:
@@ -221,7 +239,13 @@ def _set_of(value: Any) -> set[str] | None:
 def _calls(
     hass: HomeAssistant, turn: Turn, recognised: Recognised, handler: intent.IntentHandler, states: Iterable[State]
 ) -> Iterable[ServiceCall]:
-    """Yield the service calls of a handler that says which they are."""
+    """Yield the service calls of a handler that says which they are, or of which it is known."""
+    if recognised.name == _REMOVES and (item := str(recognised.slots.get("item", "")).strip()):
+        for state in states:
+            data = {ATTR_ITEM: listed(hass, state.entity_id, item) or item}
+            yield ServiceCall(
+                domain=TODO_DOMAIN, service=TodoServices.REMOVE_ITEM, entity_ids=(state.entity_id,), data=data
+            )
     if not isinstance(handler, intent.DynamicServiceIntentHandler):
         return
     slots = {name: {"value": value} for name, value in recognised.slots.items()}

@@ -44,10 +44,10 @@ from ..turn import events
 from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import ToolCallRecord, Turn
 from .audit import masked, masked_result
-from .confirmation import TIMEOUT, Call, Confirmations, NobodyConfirms
+from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
 from .pins import CodeTries, codes_in
 from .tool import HomeAgentTool
-from .write import DEFAULT_SECONDS, Journal, Writes
+from .write import DEFAULT_SECONDS, Journal, Writes, already_result, already_so
 
 LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
 BROKEN_ARGUMENTS = (
@@ -202,14 +202,18 @@ class Policy:
     def authorize(self, turn: Turn, plan: Plan, call: Call | None = None) -> None:
         """Raise `ToolError` unless everything in the plan may happen now, for this user.
 
-        With `call` a confirmation is asked for where one is needed (`NeedsConfirmation`); without it the plan is refused.
+        With `call` a confirmation is asked for where one is needed (`NeedsConfirmation`), or `AlreadySo` says that there is
+        nothing to ask about; without it the plan is refused.
         """
         check_permission(self._hass, turn.user, plan)
         decision = self._decide(turn, call.tool if call else None, plan)
         if decision.action is Verdict.ASK:
             if call is None:
                 raise NobodyConfirms(target=", ".join(plan.targets))
-            self.confirmations.require(turn, replace(call, why=decision.why))
+            plan = replace(plan, already=already_so(self._hass, plan))
+            if plan.is_done:
+                raise AlreadySo(plan)
+            self.confirmations.require(turn, replace(call, plan=plan, why=decision.why))
 
     async def async_check_again(self, turn: Turn, call: Call) -> None:
         """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""
@@ -281,6 +285,8 @@ class Policy:
         args, plan = await self._async_plan(turn, tool, tool_input.tool_args, confirmed, place)
         if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):
             self._refuse_codes(args, plan, note=True)
+        if plan.already and plan.is_done:
+            return already_result(self._hass, plan)
         if plan.outside:  # before it runs: the words of an error come from outside as well
             turn.record.taints.add(tool.name)
         return await self.writes.async_run(self._hass, turn, tool, args, plan)
@@ -295,11 +301,13 @@ class Policy:
         decision = self._decide(turn, tool, plan)
         if plan.action is not ActionClass.READ and SECRET.search(f"{args}{plan.effects}"):
             self._refuse_codes(args, plan)
+        if decision.action is Verdict.ASK or (confirmed is not None and confirmed.already):
+            plan = replace(plan, already=already_so(self._hass, plan))
         if confirmed is None:
-            if decision.action is Verdict.ASK:
+            if decision.action is Verdict.ASK and not plan.is_done:
                 call = Call(tool=tool, arguments=arguments, plan=plan, why=decision.why, place=place)
                 self.confirmations.require(turn, call)
-        elif plan != confirmed:
+        elif plan != confirmed or {*confirmed.already} - {*plan.already}:  # what was so was not asked about
             raise ToolError("confirmation_changed")
         return args, plan
 

@@ -3,11 +3,12 @@
 Nothing in it is a model's sentence. What a tool is called with may be a model's words; those are quoted and cut.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 import re
 
 from homeassistant.components.lock import DOMAIN as LOCK_DOMAIN
+from homeassistant.components.todo.const import ATTR_ITEM, DOMAIN as TODO_DOMAIN, TodoServices
 from homeassistant.const import ATTR_DEVICE_CLASS
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
 
@@ -17,18 +18,31 @@ from ..languages.data import ENGLISH
 from ..languages.phrases import MASK
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.masking import SECRET
-from ..turn.plan import TAINTED, Effect
+from ..turn.plan import TAINTED, Effect, Plan
 from ..turn.turn import Turn
 from .confirmation import Call
 
 _CODE = "services.unlock.fields.code.name"
 """What Home Assistant calls the code of a lock."""
+_STATELESS = frozenset({"button", "input_button", "scene", TODO_DOMAIN})
+"""Domains whose states say nothing to anybody: a number of items, a moment."""
+_WHY = {
+    "unlock": "confirm_why_access",
+    "open_door": "confirm_why_access",
+    "disarm": "confirm_why_access",
+    "open_valve": "confirm_why_valve",
+    "always_ask": "confirm_why_listed",
+    TAINTED: "confirm_why_tainted",
+}
+"""Why is asked, by the reason; all others cannot be taken back."""
 MAX_NAMES = 4
 MAX_INSIDE = 4
 MAX_DETAILS = 5
 MAX_NAME = 60  # characters
 MAX_VALUE = 80
 MAX_KEY = 30
+_PLAIN_ITEM = re.compile(r"\w+(?:[ '’-]\w+){0,2}")
+"""An item of a list that needs no quotation marks."""
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9 -]{0,29}", re.IGNORECASE)
 
 _PHRASES = {
@@ -41,6 +55,15 @@ _PHRASES = {
 """What a service is called in a question; others by Home Assistant's own name for them."""
 _GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggle": "confirm_toggle"}
 """Actions for entities of every kind; Home Assistant calls them "Generic turn off" and the like."""
+_IT = {
+    "confirm_unlock": "confirm_unlock_it",
+    "confirm_disarm": "confirm_disarm_it",
+    "confirm_open": "confirm_open_it",
+    "confirm_turn_on": "confirm_turn_on_it",
+    "confirm_turn_off": "confirm_turn_off_it",
+    "confirm_toggle": "confirm_toggle_it",
+}
+"""The same for the one thing that was just named."""
 
 
 async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call], *, with_pin: bool) -> str:
@@ -59,8 +82,13 @@ async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call],
     text = "; ".join(actions)
     if len(actions) > 1:
         text = await async_text(hass, language, "confirm_several", actions=text)
+    touched = _touched(hass, calls)
+    already = {entity_id for call in calls for entity_id in call.plan.already}
+    states = await _async_states(hass, language, touched, already)
+    if len(touched) == len(states) == len(calls) == 1 and (it := await _async_it(hass, language, calls[0])):
+        text = it
     question = await async_text(hass, language, "confirm_question", actions=_capitalised(text))
-    said = [*await _async_states(hass, language, _touched(hass, calls)), question]
+    said = [*states, question]
     if any(TAINTED in call.why for call in calls):
         tools = ", ".join(sorted(turn.record.taints))
         said.insert(0, await async_text(hass, language, "confirm_tainted", tools=tools))
@@ -101,14 +129,72 @@ async def async_states(hass: HomeAssistant, language: str, entity_ids: Iterable[
     return " ".join(await _async_states(hass, language, known))
 
 
-async def _async_states(hass: HomeAssistant, language: str, states: Sequence[State]) -> list[str]:
-    """Return one sentence for each of the first entities: what it is now."""
+async def async_already(hass: HomeAssistant, language: str, plan: Plan) -> str:
+    """Return what is said of a plan of which all is so already, as "Front Door is already unlocked".
+
+    In a language without a sentence of ours it is the state in Home Assistant's words.
+    """
+    said: list[str] = []
+    for effect in plan.effects:
+        states = [state for item in effect.entity_ids if (state := hass.states.get(item)) is not None]
+        if item := _removed(effect):
+            said += [
+                await async_text(hass, language, "confirm_not_listed", item=item, name=_name(one)) for one in states
+            ]
+        elif await async_has_text(hass, language, "confirm_already"):
+            said += await _async_states(hass, language, states, {*plan.already})
+        else:
+            try:
+                said += [await _async_plain_state(hass, language, state) for state in states]
+            except _NoWordsError:
+                said.append(await async_states(hass, language, effect.entity_ids))
+    return " ".join(dict.fromkeys(said))
+
+
+async def async_why(hass: HomeAssistant, language: str, calls: Sequence[Call]) -> str:
+    """Return why a yes is asked for: what the calls do that needs one, or that a list of the owner's says so."""
+    reasons = dict.fromkeys(reason for call in calls for reason in call.why or call.reasons)
+    keys = dict.fromkeys(_WHY.get(reason, "confirm_why_destructive") for reason in reasons)
+    return " ".join([await async_text(hass, language, key) for key in keys])
+
+
+async def _async_states(
+    hass: HomeAssistant, language: str, states: Sequence[State], already: Collection[str] = ()
+) -> list[str]:
+    """Return one sentence for each of the first entities: what it is now, or is already.
+
+    None for what has no state that says anything: how many items a list has, when a button was pressed.
+    """
     return [
         await async_text(
-            hass, language, "confirm_is", name=_name(state), state=await _async_state(hass, language, state)
+            hass,
+            language,
+            "confirm_already" if state.entity_id in already else "confirm_is",
+            name=_name(state),
+            state=await _async_state(hass, language, state),
         )
         for state in states[:MAX_NAMES]
+        if state.domain not in _STATELESS
     ]
+
+
+async def _async_it(hass: HomeAssistant, language: str, call: Call) -> str:
+    """Return what a call does with the one thing that was just named: "unlock it"; "" where it has to be named again."""
+    if len(call.plan.effects) != 1 or call.plan.inside:
+        return ""
+    [effect] = call.plan.effects
+    phrases = _GENERIC if effect.domain == HOMEASSISTANT_DOMAIN else _PHRASES
+    key = _IT.get(phrases.get(effect.service, ""))
+    return await async_text(hass, language, key) if key is not None and not effect.data else ""
+
+
+def _removed(effect: Effect) -> str:
+    """Return the item that is removed from a list; "" where something else is done."""
+    if (effect.domain, effect.service) != (TODO_DOMAIN, TodoServices.REMOVE_ITEM):
+        return ""
+    items = effect.data.get(ATTR_ITEM)
+    item = ", ".join(map(str, items)) if isinstance(items, list) else str(items or "")
+    return item if _PLAIN_ITEM.fullmatch(item) else f"“{_cut(item)}”"
 
 
 class _NoWordsError(Exception):
@@ -121,7 +207,12 @@ async def _async_plain_question(hass: HomeAssistant, language: str, calls: Seque
     if len(touched) > MAX_NAMES or any(TAINTED in call.why or call.plan.inside for call in calls):
         raise _NoWordsError
     said = [await _async_plain_state(hass, language, state) for state in touched]
-    effects = [replace(item, data=call.tool.shown(item.data)) for call in calls for item in call.plan.effects]
+    effects = [
+        replace(item, data=call.tool.shown(item.data), entity_ids=asked)
+        for call in calls
+        for item in call.plan.effects
+        if (asked := tuple(one for one in item.entity_ids if one not in call.plan.already)) or not item.entity_ids
+    ]
     if not all(call.plan.effects for call in calls):
         raise _NoWordsError
     said.append(f"{'; '.join([await _async_plain_service(hass, language, item) for item in effects])}?")
@@ -205,7 +296,12 @@ async def _async_inside(hass: HomeAssistant, turn: Turn, language: str, call: Ef
 async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> list[str]:
     if call.plan.effects:
         effects = [replace(item, data=call.tool.shown(item.data)) for item in call.plan.effects]
-        return [await _async_service(hass, language, item) for item in effects]
+        asked = [tuple(one for one in item.entity_ids if one not in call.plan.already) for item in effects]
+        return [
+            await _async_service(hass, language, replace(item, entity_ids=entity_ids))
+            for item, entity_ids in zip(effects, asked, strict=True)
+            if entity_ids or not item.entity_ids
+        ]
     details = await _async_details(hass, language, call.tool.shown(_in_order(call)))
     if call.plan.targets:
         return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
@@ -218,6 +314,8 @@ async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> 
 
 async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, names: str = "") -> str:
     """Return what a service call does; `names` stands for entities that are not named."""
+    if item := _removed(call):
+        return await _async_phrase(hass, language, "confirm_remove_item", call.entity_ids, "", names=names, item=item)
     details = await _async_details(hass, language, call.data)
     phrases = _GENERIC if call.domain == HOMEASSISTANT_DOMAIN and (call.entity_ids or names) else _PHRASES
     if key := phrases.get(call.service):

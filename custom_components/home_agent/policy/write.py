@@ -20,7 +20,7 @@ from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..home.actions import Expectation, Judgement, expectation, judge, reached_members
+from ..home.actions import Expectation, Judgement, expectation, is_so, judge, reached_members
 from ..home.domain import Snapshot
 from ..home.domains import RUNNERS
 from ..home.exposure import may_tell
@@ -34,6 +34,7 @@ from .following import Following
 from .tool import HomeAgentTool, PendingResult
 
 MAX_RESULTS = 25  # entities told one by one
+ALREADY = "It was so already: nothing was done, and nothing had to be."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,8 @@ class EffectKind[E]:
     """Does it to one of its entities; raises what whoever does it raises."""
     expect: Callable[[State, E], Expectation | None]
     """What it should make of an entity that is so before; None when nothing can be seen of it."""
+    is_so: Callable[[HomeAssistant, State, E], bool]
+    """Whether an entity is already what it would make of it."""
     restore: Callable[[Snapshot, State, frozenset[str]], Sequence[E] | None]
     """The effects that bring aspects of an entity back to what they were; None when they cannot be."""
 
@@ -62,6 +65,7 @@ SERVICE_CALL = EffectKind(
     judge=judge,
     execute=_async_call,
     expect=expectation,
+    is_so=is_so,
     restore=restoring_calls,
 )
 KINDS: Mapping[type[Effect], EffectKind[Effect]] = {ServiceCall: SERVICE_CALL}
@@ -114,6 +118,24 @@ async def async_plan_of(hass: HomeAssistant, effects: Iterable[Effect]) -> Plan:
     async for effect in in_slices(effects):
         builder.add(effect)
     return builder.plan()
+
+
+def already_so(hass: HomeAssistant, plan: Plan) -> tuple[str, ...]:
+    """Return which entities of a plan are already what all of its effects would make of them, members of groups included."""
+    found: dict[str, bool] = {}
+    for effect in plan.effects:
+        for entity_id in effect.entity_ids:
+            states = [hass.states.get(item) for item in (entity_id, *reached_members(hass, entity_id))]
+            is_so = all(state is not None and KINDS[type(effect)].is_so(hass, state, effect) for state in states)
+            found[entity_id] = found.get(entity_id, True) and is_so
+    return tuple(entity_id for entity_id, is_so in found.items() if is_so)
+
+
+def already_result(hass: HomeAssistant, plan: Plan) -> JsonValueType:
+    """Return the result of a plan of which nothing had to be done."""
+    changed = {entity_id: {*effect.data} for effect in plan.effects for entity_id in effect.entity_ids}
+    result = _result(hass, changed, {}, dict.fromkeys(changed, Outcome.REACHED))
+    return {**result, "note": ALREADY} if isinstance(result, dict) else result
 
 
 async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context: Context) -> PendingResult:

@@ -89,5 +89,16 @@ class Plan:
     """What is touched when it is not entities: the title of a tool, the host of a request."""
     version: str = ""
     """What the tool was when it planned, where somebody else can change it: a yes is for that, and for nothing else."""
+    already: tuple[str, ...] = field(default=(), compare=False)
+    """Of what needs a yes: entities that are already what it would make of them. They are not asked about."""
     outside: bool = False
     """The result is text from outside the house: from then on the conversation is tainted."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of it is so already, and nothing is left to be done or asked."""
+        return (
+            bool(self.effects)
+            and self.inside == ()
+            and all({*self.already}.issuperset(effect.entity_ids) for effect in self.effects)
+        )

@@ -17,7 +17,7 @@ from tests.llm_server import LLMServer, tool_call
 type Add = Callable[[str], Context]
 
 UNLOCK = {"action": "turn_off", "entity_id": "lock.front_door"}
-QUESTION = "Front Door is locked. Unlock Front Door?"
+QUESTION = "Front Door is locked. Unlock it?"
 
 
 @pytest.fixture(autouse=True)

@@ -111,8 +111,9 @@ async def test_no_drops_it(
     await set_up(hass, llm_server)
     conversation_id = await ask(hass, llm_server, alice)
     assert speech(await say(hass, words, conversation_id, context=alice, language=language)) == answer
+    assert speech(await say(hass, "yes", conversation_id, context=alice)) == "There is nothing to confirm."
     llm_server.plan(text("What?"))
-    await say(hass, "yes", conversation_id, context=alice)
+    assert speech(await say(hass, "yes", conversation_id, context=alice)) == "What?"
     assert state_of(hass) == "locked"
 
 

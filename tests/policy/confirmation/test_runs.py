@@ -172,7 +172,7 @@ async def test_in_german(hass: HomeAssistant, llm_server: LLMServer, alice: Cont
     await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", UNLOCK))
     result = await say(hass, "lass mich rein", context=alice, language="de")
-    assert speech(result) == "Front Door ist verriegelt. Front Door entriegeln?"
+    assert speech(result) == "Front Door ist verriegelt. Entriegeln?"
     answer = await say(hass, "Ja, mach das.", result.conversation_id, context=alice, language="de")
     assert speech(answer) == "Erledigt. Front Door ist entriegelt."
 

@@ -63,7 +63,7 @@ async def test_action_that_would_unlock_asks_whoever_reads_its_answer(
     await do(hass, "lock.unlock", "lock.front_door")
     await control(hass, hass_admin_user, "lock", "lock.front_door")
     asked = await call(hass, "undo", Context(user_id=hass_admin_user.id))
-    assert asked["question"] == "Front Door is locked. Unlock Front Door?"
+    assert asked["question"] == "Front Door is locked. Unlock it?"
     assert look(hass, "lock.front_door") == ["locked"]
     answer = await call(hass, "confirm", Context(user_id=hass_admin_user.id), request_id=asked["confirmation"])
     assert answer == {"answer": "Done. Front Door is unlocked.", "success": True}

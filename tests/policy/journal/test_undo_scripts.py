@@ -214,7 +214,7 @@ async def test_undoing_a_script_that_locked_asks_before_it_unlocks(
     await hass.async_block_till_done(wait_background_tasks=True)
     assert look(hass, DOOR) == ["locked"]
     asked = await undo_of(hass, hass_admin_user)
-    assert asked["question"] == "Front Door is locked. Unlock Front Door?"
+    assert asked["question"] == "Front Door is locked. Unlock it?"
     assert look(hass, DOOR) == ["locked"]
 
 

@@ -1,10 +1,10 @@
 """To-do and shopping lists."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from homeassistant.components.todo.const import TodoListEntityFeature
-from homeassistant.core import State
+from homeassistant.components.todo.const import DATA_COMPONENT, TodoListEntityFeature
+from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonValueType
 
 from ...support.errors import ToolRefusal
@@ -79,6 +79,27 @@ def _items(_state: State, attributes: Collection[str]) -> dict[str, Any]:
     return {"status": ["needs_action", "completed"] if "completed" in attributes else ["needs_action"]}
 
 
+def listed(hass: HomeAssistant, entity_id: str, item: str) -> str | None:
+    """Return an item of a list as it stands there, whatever its case; None when it is not on the list.
+
+    A list that is not loaded, or does not tell its items, may have any: then it is what was asked for.
+    """
+    component = hass.data.get(DATA_COMPONENT)
+    entity = component.get_entity(entity_id) if component is not None else None
+    if entity is None or entity.todo_items is None:
+        return item
+    wanted = item.strip().casefold()
+    for found in entity.todo_items:
+        if item == found.uid or wanted == (found.summary or "").casefold():
+            return found.summary or item
+    return None
+
+
+def _is_done(hass: HomeAssistant, state: State, service: str, data: Mapping[str, Any]) -> bool:
+    """Return whether what is to be removed is not on the list."""
+    return service == "remove_item" and listed(hass, state.entity_id, str(data.get("item", ""))) is None
+
+
 DOMAINS = {
     "todo": Domain(
         actions=_ACTIONS,
@@ -90,6 +111,7 @@ DOMAINS = {
         words={"clear_completed": "remove_completed_items", "delete_item": "remove_item"},
         build=_edit,
         details=Details("get_items", "items", _items),
+        is_done=_is_done,
         rank=13,
         holds_text=True,
         others_write=True,
