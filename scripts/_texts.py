@@ -251,8 +251,8 @@ def wrong_actions(texts: Mapping[str, Any], described: Mapping[str, Any]) -> Ite
 
 
 def prose(page: str) -> str:
-    """Return a page without examples, code and the targets of links, in the same lines."""
-    code = re.compile(r"^```.*?^```$|`[^`]+`|\]\([^)\s]*\)", re.MULTILINE | re.DOTALL)
+    """Return a text without examples, code, placeholders and the targets of links, in the same lines."""
+    code = re.compile(r"^```.*?^```$|`[^`]+`|\{\w+\}|\]\([^)\s]*\)", re.MULTILINE | re.DOTALL)
     return code.sub(lambda match: "\n" * match[0].count("\n"), page)
 
 
@@ -269,7 +269,7 @@ def old_words_everywhere() -> Iterator[str]:
     words = old_words()
     for language, texts in translations().items():
         for path, text in flat(texts).items():
-            yield from old_words_in(f"{language}: {path}", text, words.get(language, []), dialog=True)
+            yield from old_words_in(f"{language}: {path}", prose(text), words.get(language, []), dialog=True)
     examples = (PACKAGE / "services.yaml").read_text(encoding="utf-8")
     yield from old_words_in("services.yaml", examples, words["en"], dialog=True)
     for page in PAGES:

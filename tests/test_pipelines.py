@@ -9,6 +9,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
+from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import build_house, set_up
@@ -77,4 +78,25 @@ async def test_nobody_is_told_after_unloading(hass: HomeAssistant) -> None:
     await voice(hass)
     await hass.async_block_till_done()
     await use(hass, OURS, prefer_local=True)
+    assert not told(hass)
+
+
+async def test_repairs_turns_it_off(hass: HomeAssistant, hass_client: ClientSessionGenerator) -> None:
+    assert await async_setup_component(hass, "repairs", {})
+    pipeline = await voice(hass)
+    await set_up(hass)
+    await use(hass, OURS, prefer_local=True)
+    (issue,) = [issue for issue in ir.async_get(hass).issues.values() if issue.domain == DOMAIN]
+    assert issue.is_fixable
+    client = await hass_client()
+    started = await client.post("/api/repairs/issues/fix", json={"handler": DOMAIN, "issue_id": issue.issue_id})
+    form = await started.json()
+    assert (form["type"], form["step_id"]) == ("form", "confirm")
+    assert form["description_placeholders"] == {"pipeline": pipeline.name, "profile": "Home Agent"}
+    assert async_get_pipelines(hass)[0].prefer_local_intents
+    fixed = await client.post(f"/api/repairs/issues/fix/{form['flow_id']}", json={})
+    assert (await fixed.json())["type"] == "create_entry"
+    await hass.async_block_till_done()
+    assert not async_get_pipelines(hass)[0].prefer_local_intents
+    assert async_get_pipelines(hass)[0].conversation_engine == OURS
     assert not told(hass)

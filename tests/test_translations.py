@@ -20,6 +20,7 @@ import pytest
 
 from custom_components.home_agent import sensor, services
 from custom_components.home_agent.flows import endpoint, mcp_server, profile, search
+from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
 from custom_components.home_agent.flows.options import DONE, GUARDED, PAGES, PIN_FORMAT, confirmation_schema
@@ -128,7 +129,7 @@ def test_german_is_not_english() -> None:
     german = flat(TEXTS["de"])
     same_in_both = {path for path, text in flat(EN).items() if german[path] == text}
     allowed = re.compile(
-        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_(question|service)|entry_type|template|\.pin$"
+        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_(question|service)|entry_type|template|\.pin$|\.agent$"
     )
     assert not [path for path in same_in_both if not allowed.search(path)]
 
@@ -174,7 +175,7 @@ def test_issues() -> None:
         if name.isupper() and not name.startswith("_") and name not in ("DOMAIN", "OF_ENDPOINT")
     }
     assert EN["issues"].keys() == keys
-    forms = {issues.CONFIRMATION: {"title", "fix_flow"}}
+    forms = {key: {"title", "fix_flow"} for key in (issues.CONFIRMATION, issues.PIPELINE_PREFERS_LOCAL)}
     assert all(set(issue) == forms.get(key, {"title", "description"}) for key, issue in EN["issues"].items())
 
 
@@ -273,8 +274,8 @@ def test_forms_of_a_server() -> None:
 
 def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
-    assert steps.keys() == {"init", *PAGES}
-    assert list(steps["init"]["menu_options"]) == [*PAGES, DONE]
+    assert steps.keys() == {"init", *PAGES, CHECK, "answer"}
+    assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, DONE]
     settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval")]
     check_step(steps["retrieval"], {*search.BASICS, "use_anyway"})
     for name, section in search.SECTIONS.items():
@@ -282,7 +283,7 @@ def test_forms_of_the_default_settings() -> None:
         check_step(steps["retrieval"]["sections"][name], set(section) | switches)
     with_pins = confirmation_schema({CONF_PINS: dict.fromkeys(GUARDED, "4711")})
     assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
-    assert list(steps["init"]["menu_option_descriptions"]) == [*PAGES, DONE]
+    assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, DONE]
     of_the_home = {
         "allowed_entities",
         "always_confirm",
@@ -310,7 +311,9 @@ def test_forms_of_the_default_settings() -> None:
             {*mcp_server.ERRORS.values(), "invalid_url", "key_needed", "missing", "name_taken"},
             id="MCP server",
         ),
-        pytest.param(EN["options"], SETTINGS_ERRORS | {PIN_FORMAT} | RETRIEVAL_ERRORS, id="default settings"),
+        pytest.param(
+            EN["options"], SETTINGS_ERRORS | {PIN_FORMAT, "nothing_exposed"} | RETRIEVAL_ERRORS, id="default settings"
+        ),
     ],
 )
 def test_errors_of_forms(section: dict[str, Any], shown: set[str]) -> None:
@@ -327,7 +330,7 @@ def test_reasons_to_end_a_form() -> None:
         if keyword.arg == "reason" and isinstance(keyword.value, ast.Constant)
     }
     in_repairs = EN["issues"][issues.CONFIRMATION]["fix_flow"]["abort"].keys()
-    assert EN["config"]["abort"].keys() | in_repairs == given
+    assert EN["config"]["abort"].keys() | EN["options"]["abort"].keys() | in_repairs == given
 
 
 def test_choices() -> None:

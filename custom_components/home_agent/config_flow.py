@@ -5,15 +5,18 @@ from typing import Any, override
 
 from homeassistant.config_entries import (
     ConfigEntry,
+    ConfigEntryState,
     ConfigFlow,
     ConfigFlowResult,
     ConfigSubentryData,
     ConfigSubentryFlow,
+    FlowType,
 )
 from homeassistant.const import CONF_NAME
 from homeassistant.core import callback
 import probatio
 
+from .flows.check import FROM_SETUP
 from .flows.custom_tool import CustomToolFlow
 from .flows.endpoint import NO_MODEL, EndpointFlow, EndpointForm, preset_fields
 from .flows.forms import TEXT
@@ -99,9 +102,19 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(), errors=errors)
 
     def _create(self, endpoints: list[ConfigSubentryData]) -> ConfigFlowResult:
-        """Create the hub with a first agent, which inherits everything."""
+        """Create the hub with a first agent, which inherits everything. It is called like the home, not like an agent."""
         subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, {})]
-        return self.async_create_entry(title=self._name, data={}, subentries=subentries)
+        title = self.hass.config.location_name or DEFAULT_NAME
+        return self.async_create_entry(title=title, data={}, subentries=subentries)
+
+    @override
+    async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
+        """Go on with the check of the home: a voice assistant, what the agent finds, and a first sentence."""
+        entry = result["result"]
+        if entry.state is ConfigEntryState.LOADED:
+            check = await self.hass.config_entries.options.async_init(entry.entry_id, context=FROM_SETUP.copy())
+            result["next_flow"] = (FlowType.OPTIONS_FLOW, check["flow_id"])
+        return result
 
     async def async_step_reauth(self, entry_data: Mapping[str, Any]) -> ConfigFlowResult:
         """Repair the endpoint that `entry_data` names by its `subentry_id`."""

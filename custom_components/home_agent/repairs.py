@@ -1,12 +1,16 @@
-"""Repairs issues that can be answered: an open confirmation. Home Assistant lets only administrators fix issues."""
+"""Repairs issues that can be answered: an open confirmation, a voice assistant that answers before its agent.
 
-from typing import Any
+Home Assistant lets only administrators fix issues.
+"""
 
-from homeassistant.components.repairs import RepairsFlow, RepairsFlowResult
+from typing import Any, override
+
+from homeassistant.components.repairs import ConfirmRepairFlow, RepairsFlow, RepairsFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.selector import TextSelector, TextSelectorConfig, TextSelectorType
 import probatio
 
+from .agent.pipelines import PIPELINE_ID, async_hear_everything
 from .agent.runtime import HomeAgentConfigEntry
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
@@ -78,8 +82,25 @@ class ConfirmationFlow(RepairsFlow):
         return (policy, confirmation) if confirmation else None
 
 
+class PipelineFlow(ConfirmRepairFlow):
+    """Turns off that Home Assistant answers before the agent of a voice assistant."""
+
+    def __init__(self, pipeline_id: str) -> None:
+        """Mend one voice assistant."""
+        self._pipeline_id = pipeline_id
+
+    @override
+    async def async_step_confirm(self, user_input: dict[str, str] | None = None) -> RepairsFlowResult:
+        """Say what will be, and do it; who watches voice assistants takes the issue back."""
+        if user_input is not None:
+            await async_hear_everything(self.hass, self._pipeline_id)
+        return await super().async_step_confirm(user_input)
+
+
 async def async_create_fix_flow(
     hass: HomeAssistant, issue_id: str, data: dict[str, str | int | float | None] | None
 ) -> RepairsFlow:
     """Return the flow of an issue."""
-    return ConfirmationFlow(str((data or {})["request_id"]))
+    if PIPELINE_ID in (data := data or {}):
+        return PipelineFlow(str(data[PIPELINE_ID]))
+    return ConfirmationFlow(str(data["request_id"]))

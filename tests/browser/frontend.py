@@ -60,11 +60,15 @@ class Frontend:
 
     @classmethod
     @asynccontextmanager
-    async def window(cls, url: str, shots: Path | None = None) -> AsyncGenerator[Self]:
-        """Open a fresh browser for the length of a block."""
+    async def window(
+        cls, url: str, shots: Path | None = None, *, language: str = "en", width: int = 1100
+    ) -> AsyncGenerator[Self]:
+        """Open a fresh browser, `width` pixels wide, for the length of a block."""
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-            context = await browser.new_context(locale="en-US", viewport={"width": 1100, "height": 800})
+            context = await browser.new_context(
+                locale={"en": "en-US", "de": "de-DE"}[language], viewport={"width": width, "height": 800}
+            )
             context.set_default_timeout(TIMEOUT)
             try:
                 yield cls(await context.new_page(), url, shots)
@@ -87,7 +91,7 @@ class Frontend:
         await self.open("/")
         await self.page.locator("input[name=username]").fill(user, timeout=FIRST_PAGE_TIMEOUT)
         await self.page.locator("input[name=password]").fill(password)
-        await self.page.get_by_role("button", name="Log in").click()
+        await self.page.locator("input[name=password]").press("Enter")
         await self.page.locator("home-assistant-main").wait_for(timeout=FIRST_PAGE_TIMEOUT)
 
     # Configuring
@@ -180,8 +184,14 @@ class Frontend:
 
     async def finish(self) -> None:
         """Close the last step ("Skip and finish" where the entry made devices)."""
-        await self.dialog.get_by_role("button", name=re.compile("finish", re.IGNORECASE)).click()
+        await self.dialog.get_by_role("button", name=re.compile("finish|fertig", re.IGNORECASE)).click()
         await self.dialog.locator("ha-dialog").wait_for(state="hidden")
+
+    async def skip_check(self) -> None:
+        """Send the check of the home that follows set-up without a sentence, and close it."""
+        await self.fill("sentence", "")
+        assert (await self.submit())["type"] == "create_entry"
+        await self.finish()
 
     # The home
 

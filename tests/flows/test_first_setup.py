@@ -52,7 +52,7 @@ async def test_endpoint_and_model_become_a_hub(hass: HomeAssistant, llm_server: 
     await hass.async_block_till_done()
     assert result["type"] is FlowResultType.CREATE_ENTRY
     entry = result["result"]
-    assert (entry.title, dict(entry.data), dict(entry.options)) == ("Jarvis", {}, {})
+    assert (entry.title, dict(entry.data), dict(entry.options)) == (hass.config.location_name, {}, {})
     assert entry.state is ConfigEntryState.LOADED
     llm, profile = entry.subentries.values()
     assert (profile.subentry_type, profile.title, dict(profile.data)) == ("profile", "Jarvis", {})
@@ -80,8 +80,8 @@ async def test_no_model_yet_is_a_choice(hass: HomeAssistant) -> None:
     assert shown(form) == {"name": "Home Agent"}
     result = await send(hass, form, preset="no_model")
     assert result["type"] is FlowResultType.CREATE_ENTRY
-    assert result["title"] == "Home Agent"
-    assert [subentry.subentry_type for subentry in result["result"].subentries.values()] == ["profile"]
+    [agent] = result["result"].subentries.values()
+    assert (agent.subentry_type, agent.title) == ("profile", "Home Agent")
 
 
 async def test_only_one_hub(hass: HomeAssistant) -> None:

@@ -9,6 +9,7 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.options import DONE, PAGES
 from custom_components.home_agent.policy.policy import Lists
 from custom_components.home_agent.settings.profile import SETTINGS
@@ -47,7 +48,7 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
 async def test_menu(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     menu = await hass.config_entries.options.async_init(entry.entry_id)
-    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [*PAGES, DONE])
+    assert (menu["type"], menu["menu_options"]) == (FlowResultType.MENU, [CHECK, *PAGES, DONE])
 
 
 async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant) -> None:

@@ -7,12 +7,14 @@ begins hangs on the entry and ends with it.
 from collections.abc import Sequence
 from functools import partial
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CoreState, HomeAssistant, callback
+from homeassistant.helpers.start import async_at_started
 
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
+from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import async_narrow
-from ..home.snapshot import Home
+from ..home.snapshot import Home, HomeSnapshot
 from ..home.volatility import Volatility
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
@@ -117,6 +119,7 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     for stop in (runtime.vectors.async_close, runtime.throttle.stop, partial(issues.async_clear, hass)):
         entry.async_on_unload(stop)
     runtime.home.async_start()
+    _watch_exposure(hass, entry)
     runtime.finder.async_start()
     runtime.knowledge.async_start()
     runtime.transcripts.async_renew_instructions()
@@ -132,6 +135,33 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     async_offer(hass, entry, runtime.profiles.values(), runtime.own_tools, runtime.policy)
     runtime.mcp_tools.async_start()
     entry.async_on_unload(runtime.mcp_tools.async_close)
+
+
+@callback
+def _watch_exposure(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Keep the Repairs issue about a home of which nothing is exposed, although there is something to control.
+
+    While Home Assistant starts, entities are still missing.
+    """
+    home = entry.runtime_data.home
+
+    @callback
+    def look(snapshot: HomeSnapshot) -> None:
+        nothing = hass.state is CoreState.running and not snapshot.entities
+        domains = {entity_id.partition(".")[0] for entity_id in hass.states.async_entity_ids()} if nothing else ()
+        controllable = any(DOMAINS.get(domain, UNKNOWN).actions for domain in domains)
+        issues.async_set(hass, issues.NOTHING_EXPOSED, entry.entry_id, controllable)
+
+    @callback
+    def look_again(hass: HomeAssistant) -> None:
+        entry.async_create_background_task(hass, look_now(), "home_agent look at the home")
+
+    async def look_now() -> None:
+        look(await home.async_get())
+
+    entry.async_on_unload(home.async_listen(look))
+    if hass.state is not CoreState.running:
+        entry.async_on_unload(async_at_started(hass, look_again))
 
 
 def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, learned: ModelStatistics) -> dict[str, Endpoint]:

@@ -1,6 +1,11 @@
-"""Notices voice pipelines that answer some sentences before an assistant of ours hears them, and so around its policy."""
+"""Voice assistants (pipelines): which there are, whose agent answers, and which answer before an agent of ours hears them.
+
+What Home Assistant answers first goes around the policy of ours. Its store is used as its own code does, without importing it:
+the libraries of `assist_pipeline` are only there where it is set up.
+"""
 
 from collections.abc import Mapping
+from typing import Any
 
 from homeassistant.components.conversation import DOMAIN as CONVERSATION
 from homeassistant.config_entries import ConfigEntry
@@ -13,6 +18,8 @@ from ..support import issues
 from ..support.const import DOMAIN
 
 ASSIST_PIPELINE = "assist_pipeline"
+PIPELINE_ID = "pipeline_id"
+"""Names the voice assistant in the data of its Repairs issue."""
 
 
 @callback
@@ -55,4 +62,55 @@ def async_check_pipelines(hass: HomeAssistant, profiles: Mapping[str, Profile]) 
     }
     issues.async_clear(hass, issues.PIPELINE_PREFERS_LOCAL, but_of=found)
     for pipeline_id, (name, profile_name) in found.items():
-        issues.async_set(hass, issues.PIPELINE_PREFERS_LOCAL, pipeline_id, pipeline=name, profile=profile_name)
+        data: dict[str, str | int | float | None] = {PIPELINE_ID: pipeline_id}
+        placeholders = {"pipeline": name, "profile": profile_name}
+        issues.async_set(hass, issues.PIPELINE_PREFERS_LOCAL, pipeline_id, data=data, **placeholders)
+
+
+@callback
+def async_pipelines(hass: HomeAssistant) -> Mapping[str, Any]:
+    """Return the voice assistants by id, as Home Assistant has them (`assist_pipeline.Pipeline`); none where it is not set up."""
+    pipelines: Mapping[str, Any] = {} if ASSIST_PIPELINE not in hass.data else _store(hass).data
+    return pipelines
+
+
+@callback
+def async_preferred_pipeline(hass: HomeAssistant) -> Any | None:
+    """Return the voice assistant that is used where none is named, None where there is none."""
+    pipelines = async_pipelines(hass)
+    return pipelines.get(_store(hass).async_get_preferred_item()) if pipelines else None
+
+
+async def async_hand_over(hass: HomeAssistant, pipeline_id: str, agent_id: str) -> None:
+    """Let an agent answer for a voice assistant, and hear everything that is said to it."""
+    await _async_update(hass, pipeline_id, conversation_engine=agent_id, prefer_local_intents=False)
+
+
+async def async_hear_everything(hass: HomeAssistant, pipeline_id: str) -> None:
+    """Let the agent of a voice assistant hear what Home Assistant would answer before it."""
+    await _async_update(hass, pipeline_id, prefer_local_intents=False)
+
+
+async def async_add_pipeline(hass: HomeAssistant, agent_id: str, name: str) -> None:
+    """Add a voice assistant that hears and speaks like the preferred one, and whose agent is `agent_id`.
+
+    Its name gets a number where there is such a voice assistant already.
+    """
+    like = async_preferred_pipeline(hass)
+    if like is None:
+        return
+    taken = {pipeline.name for pipeline in async_pipelines(hass).values()}
+    names = (name if number == 1 else f"{name} {number}" for number in range(1, len(taken) + 2))
+    own = {"name": next(candidate for candidate in names if candidate not in taken), "conversation_engine": agent_id}
+    copied = {key: value for key, value in like.to_json().items() if key != "id"}
+    await _store(hass).async_create_item({**copied, **own, "prefer_local_intents": False})
+
+
+def _store(hass: HomeAssistant) -> Any:
+    return hass.data[ASSIST_PIPELINE].pipeline_store
+
+
+async def _async_update(hass: HomeAssistant, pipeline_id: str, **changes: Any) -> None:
+    if (pipeline := async_pipelines(hass).get(pipeline_id)) is not None:
+        kept = {key: value for key, value in pipeline.to_json().items() if key != "id"}
+        await _store(hass).async_update_item(pipeline_id, {**kept, **changes})

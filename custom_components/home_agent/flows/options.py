@@ -5,9 +5,9 @@ What a page was sent is stored at once, and the menu comes back until it is left
 
 from collections.abc import Mapping
 import re
-from typing import Any
+from typing import Any, override
 
-from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
+from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.helpers.selector import TextSelector, TextSelectorConfig
 import probatio
 
@@ -33,6 +33,7 @@ from ..support.const import (
 )
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import search
+from .check import CHECK, HomeCheck
 from .endpoint import CONF_USE_ANYWAY
 from .forms import SECRET, STORED, SWITCH, Fields, markers, number, shown
 from .profile import (
@@ -110,15 +111,18 @@ _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: 
 """Switches and their defaults."""
 
 
-class HomeAgentOptionsFlow(OptionsFlow):
+class HomeAgentOptionsFlow(HomeCheck):
     """Change the default settings, one form per topic."""
 
     _retrieval: dict[str, Any] | None = None
     """What was entered about looking things up and did not work: token and key need not be entered again."""
 
+    @override
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for a topic."""
-        return self.async_show_menu(step_id="init", menu_options=[*PAGES, DONE])
+        """Ask for a topic; what set-up begins shows the check alone."""
+        if self.follows_setup():
+            return await self.async_step_check()
+        return self.async_show_menu(step_id="init", menu_options=[CHECK, *PAGES, DONE])
 
     async def async_step_done(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Leave; everything is stored."""
