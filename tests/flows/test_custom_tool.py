@@ -299,7 +299,7 @@ async def test_what_holds_is_shown_and_what_is_shown_is_not_stored(
     tool = entry.get_subentries_of_type("custom_tool")[-1]
     assert tool.data["handler"] == {"type": kind, **needed, **({"verify_ssl": False} if off else {})}
     where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": tool.subentry_id}
-    again = await hass.config_entries.subentries.async_init((entry.entry_id, "custom_tool"), context=where)
+    again: Result = await hass.config_entries.subentries.async_init((entry.entry_id, "custom_tool"), context=where)
     again = await send(hass, again, **BASICS, type=kind)
     assert shown(again) == {**holds, **needed, "verify_ssl": not off}
 
