@@ -248,6 +248,7 @@ def test_form_of_an_agent(step: str) -> None:
     assert texts["sections"].keys() == SECTIONS.keys()
     for name, section in SECTIONS.items():
         check_step(texts["sections"][name], set(section))
+        assert texts["sections"][name]["description"]
 
 
 @pytest.mark.parametrize("kind", FORMS)
@@ -304,7 +305,11 @@ def test_forms_of_the_default_settings() -> None:
     [
         pytest.param(EN["config"], CONNECTION_ERRORS | MODEL_ERRORS, id="set-up"),
         pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
-        pytest.param(EN["config_subentries"]["profile"], SETTINGS_ERRORS | {"name_taken", "name_missing"}, id="agent"),
+        pytest.param(
+            EN["config_subentries"]["profile"],
+            SETTINGS_ERRORS | {"name_taken", "name_missing", "custom_prompt_unused"},
+            id="agent",
+        ),
         pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
         pytest.param(
             EN["config_subentries"]["mcp_server"],

@@ -5,7 +5,7 @@ from typing import Any
 
 from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType, InvalidData
+from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
@@ -13,7 +13,7 @@ from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
 from tests import house
 from tests.flows.forms import Result, fields, options, shown
-from tests.llm_server import LLMServer
+from tests.llm_server import LLMServer, text as reply
 
 set_up = partial(house.set_up, model_first=False)
 
@@ -45,6 +45,59 @@ def as_shown(form: Result) -> dict[str, Any]:
 async def test_form_has_every_setting(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"}
+
+
+async def test_what_matters_stands_first_and_the_rest_in_sections(hass: HomeAssistant) -> None:
+    form = await add(hass, await set_up(hass))
+    listed = [str(marker) for marker in form["data_schema"].schema]
+    assert listed == ["name", "llm", "prompt_additions", "native_tools", "local_first", *SECTIONS]
+    parts = [part for part in form["data_schema"].schema.values() if isinstance(part, section)]
+    assert [part.options["collapsed"] for part in parts] == [True] * len(SECTIONS)
+
+
+async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, profile={"native_tools": False, "external_llm": "llm-1"})
+    form = await change(hass, entry)
+    holds = shown(form)
+    assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
+        *("prompt_additions", "context_entities", "custom_tools", "llm_apis", "mcp_servers"),
+        *("always_ask", "never_ask", "never_offer"),
+    }
+    assert holds["timezone"] == "US/Pacific"
+    assert "complex analysis" in holds["external_llm_description"]
+    assert form["description_placeholders"]["default_model"] == entry.subentries["llm-1"].title
+    await send(hass, form, **as_shown(form))
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {"native_tools": False, "external_llm": "llm-1"}
+
+
+async def test_the_default_instructions_are_those_that_the_model_gets(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    entry = await set_up(hass, llm_server)
+    form = await change(hass, entry)
+    text = shown(form)["custom_prompt"]
+    llm_server.respond(lambda _body: reply("Hello."))
+    await house.say(hass, "Tell me a story")
+    assert text in llm_server.request.body["messages"][0]["content"]
+    sent = as_shown(form)
+    sent["prompt"] |= {"use_default_prompt": False}  # and the text as it is: theirs from now on
+    await send(hass, form, **sent)
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": text}
+
+
+async def test_instructions_that_would_not_be_used_are_not_stored(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    form = await change(hass, entry)
+    sent = as_shown(form)
+    sent["prompt"] |= {"custom_prompt": "Rhyme."}
+    form = await send(hass, form, **sent)
+    assert (form["errors"], shown(form)["custom_prompt"]) == ({"base": "custom_prompt_unused"}, "Rhyme.")
+    sent["prompt"] |= {"use_default_prompt": False}
+    await send(hass, form, **sent)
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {"use_default_prompt": False, "custom_prompt": "Rhyme."}
 
 
 async def test_assistant_with_nothing_but_a_name_inherits_everything(hass: HomeAssistant) -> None:
@@ -192,7 +245,7 @@ async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer": ["the door"]})
-    assert (form["errors"], form["description_placeholders"]) == ({"base": "list_item"}, {"item": "the door"})
+    assert (form["errors"], form["description_placeholders"]["item"]) == ({"base": "list_item"}, "the door")
 
 
 async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socket_enabled: None) -> None:

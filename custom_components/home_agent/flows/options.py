@@ -39,7 +39,10 @@ from .forms import SECRET, STORED, SWITCH, Fields, markers, number, shown
 from .profile import (
     SECTIONS,
     async_check_settings,
+    async_default_instructions,
     check_lists,
+    default_model,
+    effective,
     fields_of,
     inherited,
     known,
@@ -114,6 +117,8 @@ _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: 
 class HomeAgentOptionsFlow(HomeCheck):
     """Change the default settings, one form per topic."""
 
+    _instructions = ""
+    """The default ones as the form shows them: sent back, they are nobody's own."""
     _retrieval: dict[str, Any] | None = None
     """What was entered about looking things up and did not work: token and key need not be entered again."""
 
@@ -167,7 +172,7 @@ class HomeAgentOptionsFlow(HomeCheck):
 
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what the model may do in one turn."""
-        return await self._async_defaults_form("tools", SECTIONS["tools"], user_input)
+        return await self._async_defaults_form("tools", fields_of("native_tools") | SECTIONS["tools"], user_input)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what is shared, what needs a yes, what does not, and what never happens."""
@@ -231,7 +236,8 @@ class HomeAgentOptionsFlow(HomeCheck):
         return known(self.config_entry, self.config_entry.options.get(CONF_PROFILE_DEFAULTS, {}))
 
     def _defaults_after(self, fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
-        return overrides(self._defaults(), inherited(), tidy(user_input), fields)
+        holds = effective(self.hass, inherited(), self._instructions)
+        return overrides(self._defaults(), holds, tidy(user_input), fields)
 
     async def _async_defaults_form(
         self, step_id: str, fields: Fields, user_input: dict[str, Any] | None
@@ -245,11 +251,13 @@ class HomeAgentOptionsFlow(HomeCheck):
             if not (finding := await async_check_settings(self.hass, inherited(defaults))):
                 return await self._async_store({**self.config_entry.options, CONF_PROFILE_DEFAULTS: defaults})
             errors["base"], placeholders = finding
+        settings = inherited(defaults)
+        self._instructions = await async_default_instructions(self.config_entry, settings)
         return self.async_show_form(
             step_id=step_id,
-            data_schema=probatio.Schema(markers(self.hass, fields, inherited(defaults))),
+            data_schema=probatio.Schema(markers(self.hass, fields, effective(self.hass, settings, self._instructions))),
             errors=errors,
-            description_placeholders=placeholders,
+            description_placeholders=placeholders | {"default_model": default_model(self.config_entry)},
         )
 
     async def _async_store(self, options: Mapping[str, Any]) -> ConfigFlowResult:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
-from homeassistant.config_entries import ConfigEntry, SubentryFlowResult
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState, SubentryFlowResult
 from homeassistant.const import CONF_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
@@ -18,8 +18,9 @@ from jinja2 import TemplateSyntaxError
 import probatio
 
 from ..agent.runtime import RuntimeData
+from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
-from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting
+from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting, profile_from_data
 from ..support.const import (
     ASSISTANT,
     CONF_PROFILE_DEFAULTS,
@@ -29,6 +30,7 @@ from ..support.const import (
     SUBENTRY_LLM,
     SUBENTRY_MCP_SERVER,
 )
+from ..tools.external import DEFAULT_DESCRIPTION
 from .forms import (
     LONG_TEXT,
     SWITCH,
@@ -66,6 +68,11 @@ def selectable_apis(hass: HomeAssistant) -> dict[str, str]:
 def _apis(hass: HomeAssistant) -> SelectSelector:
     """Return the choice of LLM APIs; one that is gone stays chosen, for its server may only sleep."""
     return dropdown(selectable_apis(hass), multiple=True, typed=True)
+
+
+def default_model(entry: ConfigEntry) -> str:
+    """Return the name of the model that agents have by default, a dash where there is none."""
+    return next((subentry.title for subentry in entry.get_subentries_of_type(SUBENTRY_LLM)), "-")
 
 
 def _model(hass: HomeAssistant) -> SelectSelector:
@@ -158,6 +165,26 @@ def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
+def effective(hass: HomeAssistant, settings: Mapping[str, Any], instructions: str) -> dict[str, Any]:
+    """Return settings with what holds where they are empty, as forms show it; `instructions` are the default ones."""
+    holds = {
+        "timezone": hass.config.time_zone,
+        "external_llm_description": DEFAULT_DESCRIPTION,
+        "custom_prompt": instructions,
+    }
+    return {**settings, **{key: value for key, value in holds.items() if is_empty(settings[key])}}
+
+
+async def async_default_instructions(entry: ConfigEntry, settings: Mapping[str, Any]) -> str:
+    """Return the default instructions of an agent with these settings; empty while nothing is loaded."""
+    if entry.state is not ConfigEntryState.LOADED:
+        return ""
+    runtime: RuntimeData = entry.runtime_data
+    nobody = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
+    tools = await runtime.own_tools.async_tools(profile_from_data("", "", {}, settings), nobody)
+    return default_prompt(tools, looks_up=settings["context_mode"] == "retrieved")
+
+
 def known(entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return stored settings without what was removed since and its field would refuse to show: models, servers."""
     there = {LLM_DEFAULT, LLM_NONE, *entry.subentries}
@@ -173,7 +200,8 @@ def overrides(
     """Return what a layer stores after a form with these `keys` was sent; other keys of `own` stay.
 
     An emptied field goes back to what is inherited. A field that shows an inherited value does not become an override by
-    being sent. A switch cannot be emptied: put back to the inherited value, it inherits again.
+    being sent. A switch cannot be emptied: put back to the inherited value, it inherits again. Who turns the default
+    instructions off keeps the text that is shown, theirs from then on.
     """
     kept = dict(own)
     for key in keys:
@@ -183,6 +211,8 @@ def overrides(
             kept.pop(key, None)
         else:
             kept[key] = value
+    if "custom_prompt" in keys and submitted.get("use_default_prompt") is False and submitted.get("custom_prompt"):
+        kept["custom_prompt"] = submitted["custom_prompt"]
     return kept
 
 
@@ -284,6 +314,9 @@ def _line(error: BaseException | None) -> str:
 class ProfileFlow(SubentryForms):
     """Add an agent or change one."""
 
+    _instructions = ""
+    """The default ones as the form shows them: sent back, they are nobody's own."""
+
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Add an agent."""
         return await self._async_form("user", user_input)
@@ -305,14 +338,22 @@ class ProfileFlow(SubentryForms):
             sent = dict(BASICS)
             for key in SECTIONS.keys() & user_input:  # a section that was not sent stays as it is
                 sent |= SECTIONS[key]
-            own = overrides(own, inherited(defaults), tidy(lifted(user_input, SECTIONS)), sent)
+            inherits = effective(self.hass, inherited(defaults), self._instructions)
+            before, own = own, overrides(own, inherits, tidy(lifted(user_input, SECTIONS)), sent)
             if not name or self.name_is_taken(name):
                 errors[CONF_NAME] = "name_taken" if name else "name_missing"
+            if inherited(defaults, own)["use_default_prompt"] and own.get("custom_prompt") not in (
+                None,
+                before.get("custom_prompt"),
+            ):
+                errors["base"] = "custom_prompt_unused"
             if finding := await async_check_settings(self.hass, inherited(defaults, own)):
                 errors["base"], placeholders = finding
             if not errors:
                 return self.store(name, own)
         settings = inherited(defaults, own)
+        self._instructions = await async_default_instructions(entry, settings)
+        settings = effective(self.hass, settings, self._instructions)
         schema = {shown(probatio.Required, CONF_NAME, {CONF_NAME: name}): TEXT, **markers(self.hass, BASICS, settings)}
         for key, fields in SECTIONS.items():
             inner = probatio.Schema(markers(self.hass, fields, settings))
@@ -321,5 +362,5 @@ class ProfileFlow(SubentryForms):
             step_id=step_id,
             data_schema=probatio.Schema(schema),
             errors=errors,
-            description_placeholders=placeholders,
+            description_placeholders=placeholders | {"default_model": default_model(entry)},
         )

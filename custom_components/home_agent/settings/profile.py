@@ -87,10 +87,12 @@ class Profile:
 
     llm: str = _setting(LLM_DEFAULT, Section.BASICS, "endpoint")
     """Subentry id of an endpoint, `default` (the first one) or `none` (the house answers by itself)."""
-    local_first: bool = _switch(True, Section.BASICS)
-    """Let Home Assistant's own sentences answer before the model is asked: of plain commands it makes fewer mistakes."""
     prompt_additions: str = _setting("", Section.BASICS, "template")
     """Template appended to the prompt."""
+    native_tools: bool = _switch(True, Section.BASICS)
+    """Let the model control and query the home."""
+    local_first: bool = _switch(True, Section.BASICS)
+    """Let Home Assistant's own sentences answer before the model is asked: of plain commands it makes fewer mistakes."""
 
     use_default_prompt: bool = _switch(True, Section.PROMPT)
     custom_prompt: str = _setting("", Section.PROMPT, "template")
@@ -137,7 +139,6 @@ class Profile:
     history_summary: bool = _switch(False, Section.HISTORY)
     """Whether a model sums up the rounds that are not sent any more."""
 
-    native_tools: bool = _switch(True, Section.TOOLS)
     custom_tools: tuple[str, ...] | None = _setting(None, Section.TOOLS, "custom_tools")
     """Names of the owner's own tools; None: all of them."""
     llm_apis: tuple[str, ...] = _setting((), Section.TOOLS, "llm_apis")
