@@ -317,7 +317,7 @@ PLACES: Mapping[str, Place] = {
         modules=("languages.phrases",),
     ),
     "confirmation in Greek": Place(read=lambda text: phrases.read_answer(text, "el"), words="ναι; "),
-    "undo": Place(times=len(FEW), read=in_languages(phrases.asks_to_undo), words="please undo that "),
+    "undo": Place(times=len(FEW), read=in_languages(phrases.asked_of), words="please undo that "),
     "PINs": Place(read=lambda text: PINS.conceal(text, "en"), words="2 four six 8 2468 "),
     "PINs of one length": Place(read=lambda text: phrases.mask_digits(text, "en", at_least=4), words="one 2 three "),
     "masking": Place(

@@ -20,7 +20,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import intent
 
 from ..client.endpoint import Endpoint, mask_for
-from ..languages.phrases import asks_to_undo, is_order
+from ..languages.phrases import Asked, asked_of, is_order
 from ..local import sentences
 from ..policy import undo
 from ..policy.channels import async_put
@@ -191,8 +191,11 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
     answer = None
     if exchange.reply is not None:
         answer = await async_answer_reply(hass, runtime.policy, turn, chat_log, exchange.reply)
-    if answer is None and asks_to_undo(turn.text, turn.language):
+    asked = asked_of(turn.text, turn.language) if answer is None else None
+    if asked is Asked.UNDO:
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
+    elif asked is not None:
+        answer = await sentences.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
     if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
         answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)
     if answer is None and (endpoint is None or (turn.profile.local_first and len(turn.text) <= MAX_SENTENCE)):

@@ -89,7 +89,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         profiles=profiles,
         home=home,
         policy=policy,
-        means=Means(policy=policy, home=home, languages=languages),
+        means=Means(policy=policy, home=home, languages=languages, journal=journal),
         tools=tools,
         own_tools=Tools(*own_tools, offers=rules.offers),
         throttle=_throttle(hass, entry),

@@ -39,6 +39,14 @@ class UndoWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWords:
+    """How a user asks about the agent itself; whole sentences."""
+
+    abilities: Sequence[str] = ()
+    last_action: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWords:
     """How a language says that something was done; regular expressions, `<name>` stands for one of `parts`."""
 
@@ -122,6 +130,7 @@ class LanguageData:
     """A regular expression for what states something and asks for nothing: "it is dark in the kitchen"."""
     orders: Sequence[str] = ()
     undo: UndoWords = UndoWords()
+    asks: AskedWords = AskedWords()
     claims: ClaimWords = ClaimWords()
     everything: Sequence[str] = ()
     fillers: Sequence[str] = ()
@@ -138,6 +147,7 @@ class LanguageData:
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
     "undo": UndoWords,
+    "asks": AskedWords,
     "claims": ClaimWords,
     "inflection": Inflection,
     "events": EventWords,

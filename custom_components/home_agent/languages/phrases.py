@@ -193,13 +193,22 @@ def asks_to_remove(text: str, language: str) -> bool:
     return any(f" {' '.join(words)} " in said for words in _split(phrases))
 
 
-def asks_to_undo(text: str, language: str) -> bool:
-    """Return whether the whole text asks to take back what was done last; courtesies do not count."""
+class Asked(Enum):
+    """What a whole sentence asks of the agent itself."""
+
+    UNDO = "undo"
+    """To take back what was done last."""
+    ABILITIES = "abilities"
+    LAST_ACTION = "last_action"
+
+
+def asked_of(text: str, language: str) -> Asked | None:
+    """Return what the whole text asks of the agent itself, courtesies aside; None: something else, or nothing."""
     if len(text) > MAX_UNDO:
-        return False
+        return None
     codes, said = dict.fromkeys((code_of(language), ENGLISH)), text.casefold()
-    if said.isascii() and not any(sign in said for code in codes for sign in _phrases_of(code).undo_signs):
-        return False
+    if said.isascii() and not any(sign in said for code in codes for sign in _phrases_of(code).asked_signs):
+        return None
     asides = [aside for code in codes for aside in _phrases_of(code).asides]
     words = _words(text)
     place = 0
@@ -209,7 +218,8 @@ def asks_to_undo(text: str, language: str) -> bool:
             del words[place : place + len(aside)]
         else:
             place += 1
-    return any(tuple(words) in _phrases_of(code).undo for code in codes)
+    found = (_phrases_of(code).asked.get(tuple(words)) for code in codes)
+    return next(filter(None, found), None)
 
 
 def is_order(text: str, language: str) -> bool:
@@ -227,8 +237,8 @@ class _Phrases:
     confirms: Mapping[str, frozenset[tuple[str, ...]]]
     """What a yes may repeat, by what is asked."""
     longest: int
-    undo: frozenset[tuple[str, ...]]
-    undo_signs: frozenset[str]
+    asked: Mapping[tuple[str, ...], Asked]
+    asked_signs: frozenset[str]
     """One word of each: a text without any of them asks for something else."""
     asides: Sequence[tuple[str, ...]]
     """The longest first."""
@@ -251,13 +261,19 @@ def _phrases_of(code: str) -> _Phrases:
     ):
         answers |= dict.fromkeys(_split(listed), kind)
     confirms = {about: frozenset(_split(listed)) for about, listed in data.confirms.items()}
-    undo = frozenset(_split(own.undo.phrases))
+    asked: dict[tuple[str, ...], Asked] = {}
+    for what, listed in (
+        (Asked.ABILITIES, own.asks.abilities),
+        (Asked.LAST_ACTION, own.asks.last_action),
+        (Asked.UNDO, own.undo.phrases),
+    ):
+        asked |= dict.fromkeys(_split(listed), what)
     return _Phrases(
         answers=answers,
         confirms=confirms,
         longest=max(map(len, (*answers, *(words for listed in confirms.values() for words in listed)))),
-        undo=undo,
-        undo_signs=frozenset(max(words, key=len) for words in undo if words),
+        asked=asked,
+        asked_signs=frozenset(max(words, key=len) for words in asked if words),
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
         orders=frozenset(own.orders),
         polite=frozenset(data.courtesies),

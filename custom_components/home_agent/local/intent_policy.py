@@ -16,6 +16,7 @@ from homeassistant.helpers import intent, llm
 from homeassistant.util.json import JsonValueType
 import probatio
 
+from ..home.snapshot import HomeSnapshot
 from ..languages.vocabulary import Language
 from ..policy.confirmation import Call, NobodyConfirms
 from ..policy.intents import (
@@ -61,6 +62,8 @@ class Sentence:
     """Home Assistant's own."""
     language: Language
     """Its vocabulary."""
+    home: HomeSnapshot
+    """What is exposed."""
 
 
 class ConfirmedIntent(HomeAgentTool):

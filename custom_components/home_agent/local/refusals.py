@@ -115,12 +115,12 @@ async def async_explain(sentence: Sentence, nearest: Nearest, left_out: LeftOut 
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
     key = "local_not_understood_with_model" if _has_model(sentence.hass) else "local_not_understood"
     speech = await _async_say(sentence, key, _NOT_UNDERSTOOD)
-    if not await async_has_text(sentence.hass, turn.language, key) and (example := await _async_example(sentence)):
+    if not await async_has_text(sentence.hass, turn.language, key) and (example := await async_example(sentence)):
         speech = f"{speech} (“{example}”)"
     return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
 
 
-async def _async_example(sentence: Sentence) -> str:
+async def async_example(sentence: Sentence) -> str:
     """Return a command that would be understood, in Home Assistant's words for turning on a light of this home; "" without any.
 
     What would help is said in full only where we have a translation.

@@ -19,16 +19,18 @@ from homeassistant.helpers import intent
 from homeassistant.util.hass_dict import HassKey
 
 from ..home.snapshot import Home
-from ..languages.phrases import Kind, read_answer
+from ..languages.phrases import Asked, Kind, read_answer
 from ..languages.vocabulary import Languages
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised, async_handle, mismatch_of, nothing_there
+from ..policy.journal import ActionJournal
 from ..policy.policy import Policy
 from ..policy.write import Write
 from ..support.const import DOMAIN
 from ..support.errors import ToolError
 from ..support.localize import async_text
 from ..turn.turn import Answer, Turn
+from .about import async_answer_about
 from .coverage import Coverage
 from .fuzzy import async_answer_fuzzily
 from .intent_policy import TRIGGER, IntentPolicy, Sentence, SentenceTrigger, async_report
@@ -49,6 +51,7 @@ class Means:
     policy: Policy
     home: Home
     languages: Languages
+    journal: ActionJournal
 
 
 class Stage(Enum):
@@ -70,11 +73,8 @@ async def async_answer(
     Where there is no model there always is one: what is not understood is answered with what would help. Otherwise None
     leaves the sentence to the model, or to a sentence about it, and the chat log is as it was.
     """
-    agent = get_agent_manager(hass).default_agent
-    assert agent is not None  # the conversation integration, which called us, sets it up
-    language = await means.languages.async_get(turn.language)
-    sentence = Sentence(hass=hass, turn=turn, user_input=user_input, chat_log=chat_log, agent=agent, language=language)
-    coverage = Coverage(hass=hass, turn=turn, home=await means.home.async_get(), language=language)
+    sentence = await _async_sentence(hass, turn, user_input, chat_log, means)
+    coverage = Coverage(hass=hass, turn=turn, home=sentence.home, language=sentence.language)
     permission = IntentPolicy(hass, turn, means.policy, coverage)
     outcome: intent.IntentResponse | ToolError | None = await _async_trigger(sentence, means.policy)
     try:
@@ -129,6 +129,30 @@ def _remember(hass: HomeAssistant, key: DelayedCommand) -> None:
     kept[key] = None
     if len(kept) > MAX_DELAYED:
         del kept[next(iter(kept))]
+
+
+async def async_answer_asked(
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means, asked: Asked
+) -> Answer:
+    """Return the answer to what is asked of the agent itself."""
+    sentence = await _async_sentence(hass, turn, user_input, chat_log, means)
+    return await async_answer_about(sentence, asked, means.journal)
+
+
+async def _async_sentence(
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means
+) -> Sentence:
+    agent = get_agent_manager(hass).default_agent
+    assert agent is not None  # the conversation integration, which called us, sets it up
+    return Sentence(
+        hass=hass,
+        turn=turn,
+        user_input=user_input,
+        chat_log=chat_log,
+        agent=agent,
+        language=await means.languages.async_get(turn.language),
+        home=await means.home.async_get(),
+    )
 
 
 async def _async_trigger(sentence: Sentence, policy: Policy) -> intent.IntentResponse | ToolError | None:

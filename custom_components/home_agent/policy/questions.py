@@ -122,6 +122,12 @@ async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call])
     return " ".join(sentences)
 
 
+async def async_done(hass: HomeAssistant, language: str, effects: Sequence[Effect]) -> str:
+    """Return in words what effects do: "turn off Bed Light"; without a code that was needed for it."""
+    language = await _async_one_language(hass, language)
+    return "; ".join([await _async_service(hass, language, effect) for effect in effects])
+
+
 async def async_states(hass: HomeAssistant, language: str, entity_ids: Iterable[str]) -> str:
     """Return in words what these entities are now, the first few of them."""
     language = await _async_one_language(hass, language)

@@ -1,0 +1,88 @@
+"""What an agent says of itself: what it can do, from what is exposed, and what it did last, from the journal. No model is asked."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from homeassistant.core import HomeAssistant
+from homeassistant.util import dt as dt_util
+
+from ..home.exposure import is_exposed, may_know
+from ..languages.data import ENGLISH
+from ..languages.phrases import Asked
+from ..policy.journal import Action, ActionJournal
+from ..policy.questions import async_done
+from ..policy.undo import seen_by
+from ..support.localize import async_has_text, async_own_text, async_text
+from ..turn.turn import Answer, Turn, zone_of_turn
+from .intent_policy import Sentence
+from .refusals import async_example
+
+MAX_KINDS = 8  # of one sentence
+MAX_WORDS = 80  # characters of what was said
+
+
+async def async_answer_about(sentence: Sentence, asked: Asked, journal: ActionJournal) -> Answer:
+    """Return the answer to a question about the agent itself; it tells nothing that the user may not know."""
+    if asked is Asked.ABILITIES:
+        return Answer(text=await _async_abilities(sentence))
+    return Answer(text=await _async_last_action(sentence.hass, sentence.turn, journal))
+
+
+async def _async_abilities(sentence: Sentence) -> str:
+    """Return which kinds of things are exposed, how many, and a command that would be understood."""
+    hass, turn = sentence.hass, sentence.turn
+    language = turn.language if await async_has_text(hass, turn.language, "abilities") else ENGLISH
+    known = [item for item in sentence.home.entities if may_know(turn.user, item) and hass.states.get(item)]
+    if not known:
+        return await async_text(hass, turn.language, "abilities_none")
+    counts = Counter(entity_id.partition(".")[0] for entity_id in known)
+    kinds = [
+        f"{await async_own_text(hass, language, 'title', domain, 'title') or domain} ({count})"
+        for domain, count in counts.most_common(MAX_KINDS)
+    ]
+    things = ", ".join([*kinds, *(["…"] if len(counts) > MAX_KINDS else [])])
+    text = (await async_text(hass, language, "abilities", things=things)).replace("….", "…")
+    if example := await async_example(sentence):
+        text = f"{text} {await async_text(hass, turn.language, 'abilities_example', example=example)}"
+    return text
+
+
+async def _async_last_action(hass: HomeAssistant, turn: Turn, journal: ActionJournal) -> str:
+    """Return what was done last for the user, or in this conversation: all of it that one message led to."""
+    actions = journal.newest_first(seen_by(turn))
+    if not actions:
+        return await async_text(hass, turn.language, "last_action_none")
+    newest = actions[0]
+    together = [action for action in reversed(actions) if action.turn_id == newest.turn_id]
+    told = list(dict.fromkeys([await _async_words(hass, turn, action) for action in together]))
+    key = "last_action" if any(action.success for action in together) else "last_action_failed"
+    text = await async_text(hass, turn.language, key, time=_clock(newest.when), actions="; ".join(told))
+    if all(action.undone for action in together):
+        text = f"{text} {await async_text(hass, turn.language, 'last_action_undone')}"
+    return text
+
+
+async def _async_words(hass: HomeAssistant, turn: Turn, action: Action) -> str:
+    """Return what an action did, as far as the user may know; where that is nothing, what they said."""
+    effects = [
+        replace(effect, entity_ids=known)
+        for effect in action.effects
+        if (known := _known(hass, turn, effect.entity_ids)) or not effect.entity_ids
+    ]
+    if not effects:
+        words = action.words[:MAX_WORDS]
+        return f"“{words}…”" if len(action.words) > MAX_WORDS else f"“{words}”"
+    return await async_done(hass, turn.language, effects)
+
+
+def _known(hass: HomeAssistant, turn: Turn, entity_ids: Sequence[str]) -> tuple[str, ...]:
+    return tuple(item for item in entity_ids if is_exposed(hass, item, turn.user))
+
+
+def _clock(when: datetime) -> str:
+    """Return a time of today as a clock shows it, an earlier one with its day."""
+    zone = zone_of_turn()
+    local = when.astimezone(zone)
+    return f"{local:%H:%M}" if local.date() == dt_util.utcnow().astimezone(zone).date() else f"{local:%Y-%m-%d %H:%M}"
