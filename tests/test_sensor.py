@@ -32,7 +32,7 @@ async def test_tokens_add_up_and_latency_is_the_newest(hass: HomeAssistant, llm_
     assert values["input_tokens"].state == "200"  # type: ignore[union-attr]
     assert values["output_tokens"].state == "14"  # type: ignore[union-attr]
     assert values["cached_tokens"] is None  # disabled until somebody wants it
-    assert int(values["first_token_latency"].state) <= int(values["request_duration"].state)  # type: ignore[union-attr]
+    assert float(values["first_token_latency"].state) <= float(values["request_duration"].state)  # type: ignore[union-attr]
     assert values["input_tokens"].name.startswith("Scripted ")  # type: ignore[union-attr]
 
 
@@ -59,11 +59,11 @@ async def test_share_of_a_turn_that_was_cached_and_time_until_its_first_token(
     assert {key: share.attributes.get(key) for key in (*attributes, "device_class")} == attributes | {
         "device_class": None
     }
-    assert int(state(hass, "first_token_latency").state) >= 300
+    assert float(state(hass, "first_token_latency").state) >= 0.3
     llm_server.plan(text("ok", usage={"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 100}}))
     await say(hass, "hello")
     assert state(hass, "cached_share").state == "100"
-    assert int(state(hass, "first_token_latency").state) < 300
+    assert float(state(hass, "first_token_latency").state) < 0.3
     llm_server.plan(text("ok", usage={"prompt_tokens": 100}))
     await say(hass, "hello")
     assert state(hass, "cached_share").state == "unknown"
@@ -120,3 +120,26 @@ async def test_what_follows_an_answer_costs_no_turn(
     llm_server.plan(text("One."), text("Two."))
     assert speech(await say(hass, "hello")) == "One."
     assert speech(await say(hass, "hello")) == "Two."
+
+
+async def test_latencies_are_in_seconds_but_a_sensor_that_was_there_keeps_its_unit(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    """What was registered in milliseconds by an earlier version stays so, with its entity id: its statistics go on."""
+    registry = er.async_get(hass)
+    registry.async_get_or_create(
+        "sensor",
+        "home_agent",
+        "llm-1_first_token_latency",
+        suggested_object_id="my_latency",
+        unit_of_measurement="ms",
+        original_device_class="duration",
+    )
+    await set_up(hass, llm_server)
+    llm_server.plan(text("ok", delay=0.05))
+    await say(hass, "hello")
+    old, new = state(hass, "first_token_latency"), state(hass, "request_duration")
+    assert (old.entity_id, old.attributes["unit_of_measurement"]) == ("sensor.my_latency", "ms")
+    assert new.attributes["unit_of_measurement"] == "s"
+    assert float(old.state) >= 50
+    assert 0.05 <= float(new.state) < 50

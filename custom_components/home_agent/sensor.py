@@ -37,6 +37,9 @@ def _sensor(
         device_class=SensorDeviceClass.DURATION if unit == UnitOfTime.MILLISECONDS else None,
         state_class=SensorStateClass.TOTAL_INCREASING if unit == TOKENS else SensorStateClass.MEASUREMENT,
         native_unit_of_measurement=unit,
+        # Where a person did not see the sensor before; what is registered keeps its unit, and its statistics with it.
+        suggested_unit_of_measurement=UnitOfTime.SECONDS if unit == UnitOfTime.MILLISECONDS else None,
+        suggested_display_precision=1 if unit == UnitOfTime.MILLISECONDS else None,
         value=value,
     )
 

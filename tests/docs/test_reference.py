@@ -14,10 +14,12 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.home.domains import DOMAINS
 from custom_components.home_agent.policy import confirmation, policy
+from custom_components.home_agent.policy.write import WriteRecord
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support import errors
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
+from custom_components.home_agent.turn.plan import ActionClass, Plan
 from custom_components.home_agent.turn.turn import ToolCallRecord, Turn, current_turn
 from tests.house import build_house, set_up
 from tests.llm_server import LLMServer, text, tool_call
@@ -93,7 +95,7 @@ def a_turn() -> Turn:
 
 
 async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
-    await set_up(hass)
+    entry = await set_up(hass)
     fired = [value for name, value in vars(events).items() if name.isupper() and str(value).startswith(f"{DOMAIN}.")]
     heard = {name: async_capture_events(hass, name) for name in fired}
     turn = a_turn()
@@ -119,6 +121,10 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
     )
     events.async_confirmation_requested(hass, turn, "1", ["ha_control"], dt_util.utcnow())
     events.async_confirmation_resolved(hass, turn, "1", "confirmed", None)
+    written = WriteRecord(
+        turn=turn, tool_name="ha_control", plan=Plan(action=ActionClass.WRITE), before={}, outcomes={}, success=True
+    )
+    entry.runtime_data.journal.async_add(written)
     events.async_action_undone(hass, turn, ["1"], ["light.kitchen"])
     events.async_history_saved(hass, turn, 2, 4, persists=True)
     events.IndexProgress(hass, "home_entities").async_advance(1, 1)

@@ -23,8 +23,10 @@ from ..home.domain import Snapshot
 from ..home.states import snapshot
 from ..languages.phrases import MASK, mask_digits
 from ..support.bounds import without_surplus
+from ..support.const import CONF_EMIT_EVENTS, DOMAIN
 from ..support.masking import SECRET
 from ..support.storage import Report, StoredFile, async_remove_file
+from ..turn.events import ACTION_EXECUTED
 from ..turn.plan import Effect
 from ..turn.turn import Outcome, Turn
 from .audit import masked
@@ -196,6 +198,7 @@ MAX_FOLLOWED = 20  # scenes and scripts that are watched at a time
 SAVE_DELAY = 1
 """Seconds from an action until it is written, in a worker thread: what a power cut takes."""
 MAX_WORDS = 500  # characters
+MAX_TOLD = 50  # entities and actions of one event
 
 type Sees = Callable[[Action], bool]
 """Whether somebody may know of an action."""
@@ -281,6 +284,23 @@ class ActionJournal:
         if record.following is not None:
             self._follow(action.id, record.following)
         self._changed()
+        entries = self._hass.config_entries.async_loaded_entries(DOMAIN)
+        if entries and entries[0].options.get(CONF_EMIT_EVENTS, True):  # for Activity (logbook.py), and whoever listens
+            touched = dict.fromkeys(item for effect in action.effects for item in effect.entity_ids)
+            data = {
+                "entity_id": turn.agent_id or None,
+                "profile": action.profile,
+                "conversation_id": action.conversation_id,
+                "user_id": action.user_id,
+                "action_id": action.id,
+                "tool": plan.subject or record.tool_name,
+                "actions": [*dict.fromkeys(f"{effect.domain}.{effect.service}" for effect in action.effects)][
+                    :MAX_TOLD
+                ],
+                "entity_ids": [*(touched or dict.fromkeys(plan.targets))][:MAX_TOLD],
+                "success": record.success and Outcome.UNCHANGED not in action.outcomes.values(),
+            }
+            self._hass.bus.async_fire(ACTION_EXECUTED, data, context=turn.context)
 
     def _follow(self, action_id: str, following: Following) -> None:
         """Keep what a scene or a script has set off, and what it will."""

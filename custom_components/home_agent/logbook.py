@@ -1,0 +1,60 @@
+"""What agents did, for Activity: one line for each action, under the name of the agent that ran it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from homeassistant.components.logbook.const import LOGBOOK_ENTRY_ENTITY_ID, LOGBOOK_ENTRY_MESSAGE, LOGBOOK_ENTRY_NAME
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, Event, HomeAssistant, callback
+from homeassistant.helpers.translation import LOCALE_EN, async_get_cached_translations
+
+from .support.const import DOMAIN
+from .turn.events import ACTION_EXECUTED
+
+type Describe = Callable[[Event[Mapping[str, Any]]], dict[str, str]]
+
+MAX_NAMES = 4
+
+
+@callback
+def async_describe_events(hass: HomeAssistant, async_describe_event: Callable[[str, str, Describe], None]) -> None:
+    """Have Activity show what agents did."""
+
+    @callback
+    def describe(event: Event[Mapping[str, Any]]) -> dict[str, str]:
+        """Return who did it, what, on which entities, and in which conversation; in Home Assistant's language."""
+        data = event.data
+        states = [hass.states.get(str(item)) for item in data.get("entity_ids", ())]
+        named = [state.name for state in states if state is not None]
+        names = ", ".join(named[:MAX_NAMES]) + (", …" if len(named) > MAX_NAMES else "")
+        domain = next(iter(data.get("entity_ids", ())), "").partition(".")[0]
+        called = dict.fromkeys(_name_of(hass, str(action), domain) for action in data.get("actions", ()))
+        actions = ", ".join(called) or str(data.get("tool"))
+        key = ("activity_on" if names else "activity_run") if data.get("success") else "activity_failed"
+        message = _text(hass, "exceptions", DOMAIN, f"exceptions.{key}.message").format_map(
+            {"actions": actions, "names": names, "conversation": data.get("conversation_id", "")}
+        )
+        described = {LOGBOOK_ENTRY_NAME: str(data.get("profile", "")), LOGBOOK_ENTRY_MESSAGE: message}
+        if agent := data.get("entity_id"):
+            described[LOGBOOK_ENTRY_ENTITY_ID] = str(agent)
+        return described
+
+    async_describe_event(DOMAIN, ACTION_EXECUTED, describe)
+
+
+def _name_of(hass: HomeAssistant, action: str, of: str) -> str:
+    """Return what Home Assistant calls an action; one for all kinds as it is called for the entities of the domain `of`.
+
+    `domain.action` where it has no name for it.
+    """
+    domain, _, service = action.partition(".")
+    domain = of if domain == HOMEASSISTANT_DOMAIN and of else domain
+    path = f"services.{service}.name"
+    name = _text(hass, "services", domain, path)
+    return action if name.endswith(path) else name
+
+
+def _text(hass: HomeAssistant, category: str, domain: str, path: str) -> str:
+    """Return a text that was read when its integration was set up; its path where there is none."""
+    path = f"component.{domain}.{path}"
+    own = async_get_cached_translations(hass, hass.config.language, category, domain)
+    return own.get(path) or async_get_cached_translations(hass, LOCALE_EN, category, domain).get(path, path)

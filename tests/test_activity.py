@@ -1,0 +1,87 @@
+"""What an agent did stands in Activity, under its name and with its conversation."""
+
+from homeassistant.components.recorder import Recorder
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import translation
+from homeassistant.setup import async_setup_component
+from homeassistant.util import dt as dt_util
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
+from pytest_homeassistant_custom_component.typing import WebSocketGenerator
+
+from custom_components.home_agent.turn import events
+from tests.house import build_house, say, set_up
+from tests.llm_server import LLMServer, text, tool_call
+
+
+@pytest.fixture
+async def house_with_activity(recorder_mock: Recorder, hass: HomeAssistant, house: None) -> None:
+    """A house whose recorder runs, with Activity."""
+    assert await async_setup_component(hass, "logbook", {})
+    await build_house(hass)
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        ("en", "ran Turn on light on Bed Light (conversation {})"),
+        ("de", "hat Leuchte einschalten für Bed Light ausgeführt (Gespräch {})"),
+    ],
+)
+@pytest.mark.parametrize("with_model", [True, False])
+async def test_an_action_stands_under_the_name_of_the_agent(
+    hass: HomeAssistant,
+    house_with_activity: None,
+    llm_server: LLMServer,
+    hass_ws_client: WebSocketGenerator,
+    hass_admin_user: MockUser,
+    language: str,
+    message: str,
+    with_model: bool,
+) -> None:
+    hass.config.language = language
+    await translation.async_load_integrations(hass, {"light", "home_agent"})
+    await set_up(hass, llm_server if with_model else None, profile={"local_first": False})
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.bed_light"}, blocking=True)
+    began = dt_util.utcnow()
+    if with_model:
+        llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"}), text("On."))
+    said = "turn on the bed light" if with_model or language == "en" else "Schalte das Bed Light ein"
+    result = await say(hass, said, context=Context(user_id=hass_admin_user.id), language=language)
+    await async_wait_recording_done(hass)
+    client = await hass_ws_client(hass)
+    await client.send_json_auto_id({"type": "logbook/get_events", "start_time": began.isoformat()})
+    rows = (await client.receive_json())["result"]
+    [ours] = [row for row in rows if row.get("domain") == "home_agent"]
+    assert ours["name"] == "Home Agent"
+    assert ours["message"] == message.format(result.conversation_id)
+    assert ours["entity_id"] == "conversation.home_agent"
+    assert ours["context_user_id"] == hass_admin_user.id
+    [light] = [row for row in rows if row.get("entity_id") == "light.bed_light"]
+    assert light["context_entity_id"] == "conversation.home_agent"  # what the line of the light says set it off
+
+    query = {"type": "logbook/get_events", "start_time": began.isoformat(), "entity_ids": ["conversation.home_agent"]}
+    await client.send_json_auto_id(query)
+    rows = (await client.receive_json())["result"]
+    assert [row["message"] for row in rows if row.get("domain") == "home_agent"] == [ours["message"]]
+
+
+async def test_reading_is_no_action_and_without_events_nothing_is_told(
+    hass: HomeAssistant, house: None, llm_server: LLMServer
+) -> None:
+    await build_house(hass)
+    entry = await set_up(hass, llm_server)
+    told = async_capture_events(hass, events.ACTION_EXECUTED)
+    llm_server.plan(tool_call("ha_query", {"entity_id": "light.bed_light"}), text("On."))
+    await say(hass, "is the bed light on?")
+    assert not told
+    turn_off = tool_call("ha_control", {"action": "turn_off", "entity_id": "light.bed_light"})
+    llm_server.plan(turn_off, text("Off."))
+    await say(hass, "off")
+    assert [event.data["actions"] for event in told] == [["light.turn_off"]]
+    hass.config_entries.async_update_entry(entry, options={**entry.options, "emit_events": False})
+    await hass.config_entries.async_reload(entry.entry_id)
+    llm_server.plan(turn_off, text("Off."))
+    await say(hass, "off")
+    assert len(told) == 1
