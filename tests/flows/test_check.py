@@ -156,6 +156,17 @@ async def test_the_model_is_asked_and_a_failure_is_told(hass: HomeAssistant, llm
     assert "refused its API key" in answer["description_placeholders"]["answer"]
 
 
+@pytest.mark.parametrize(("language", "sentence"), [("en", "Which lights are on?"), ("de", "Welche Lichter sind an?")])
+async def test_the_sentence_that_is_suggested_is_understood_without_a_model(
+    hass: HomeAssistant, language: str, sentence: str
+) -> None:
+    hass.config.language = language
+    form = await check(hass, await set_up(hass))
+    assert shown(form) == {"sentence": sentence}
+    answer = await send(hass, form, sentence=sentence)
+    assert "Ceiling Lights" in answer["description_placeholders"]["answer"]
+
+
 async def test_nothing_is_asked_of_an_agent_that_is_gone(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await check(hass, entry)
