@@ -317,3 +317,26 @@ async def test_an_answer_that_only_repeats_a_command_is_doubted(
     await set_up(hass, llm_server)
     llm_server.plan(text(answer), *([] if true else [text("I did nothing.")]))
     assert speech(await say(hass, words)) == (answer if true else "I did nothing.")
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "claim", "truth"),
+    [
+        (
+            "unlock the front door",
+            "en",
+            "You've just unlocked the front door. You can go in.",
+            "Actually, I haven't done",
+        ),
+        ("unlock the front door", "en", "The front door has been unlocked by you.", "Actually, I haven't done"),
+        ("entriegle Front Door", "de", "Du hast gerade die Front Door entriegelt.", "Tatsächlich habe ich nichts"),
+    ],
+)
+async def test_a_small_model_says_that_the_user_did_it(
+    hass: HomeAssistant, llm_server: LLMServer, said: str, language: str, claim: str, truth: str
+) -> None:
+    await set_up(hass, llm_server, profile={"local_first": False})
+    llm_server.plan(text(claim), text(claim))
+    answer = speech(await say(hass, said, language=language))
+    assert truth in answer
+    assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]

@@ -240,6 +240,18 @@ async def test_forms_of_an_endpoint(hass: HomeAssistant, flow: str) -> None:
     check_step(texts["step"]["user"], {"preset"} | ({"name"} if flow == "config" else set()))
 
 
+@pytest.mark.parametrize("texts", [EN["config"], EN["config_subentries"]["llm"]], ids=["config", "llm"])
+def test_steps_in_which_a_model_is_tried(texts: dict[str, Any]) -> None:
+    given = {"first_word", "speed", "tools", "detail"}
+    assert texts["progress"].keys() == {"try_model"}
+    outcomes = {step: item for step, item in texts["step"].items() if step.startswith("tried_")}
+    assert outcomes.keys() == {"tried_well", "tried_slow", "tried_no_tools", "tried_failed"}
+    for step, item in outcomes.items():
+        assert hasattr(endpoint.TriesModel, f"async_step_{step}")
+        assert item["menu_options"].keys() == {"save", "model", "try_model"}
+        assert placeholders(item["description"]) <= given
+
+
 @pytest.mark.parametrize("step", ["user", "reconfigure"])
 def test_form_of_an_agent(step: str) -> None:
     texts = EN["config_subentries"]["profile"]["step"][step]

@@ -18,7 +18,7 @@ import probatio
 
 from .flows.check import FROM_SETUP
 from .flows.custom_tool import CustomToolFlow
-from .flows.endpoint import NO_MODEL, EndpointFlow, EndpointForm, preset_fields
+from .flows.endpoint import NO_MODEL, EndpointFlow, EndpointForm, TriesModel, preset_fields
 from .flows.forms import TEXT
 from .flows.mcp_server import McpServerFlow
 from .flows.options import HomeAgentOptionsFlow
@@ -35,13 +35,12 @@ from .support.const import (
 DEFAULT_NAME = "Home Agent"
 
 
-class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
+class HomeAgentConfigFlow(ConfigFlow, TriesModel, domain=DOMAIN):
     """Set up the one entry."""
 
     VERSION = 1
     MINOR_VERSION = 1
 
-    _form: EndpointForm
     _name: str
     _failed_id: str
     """The endpoint that reauth is about."""
@@ -98,8 +97,15 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         """Ask for model and parameters."""
         errors: dict[str, str] = {}
         if user_input is not None and not (errors := self._form.take_model(user_input)):
-            return self._create([_subentry(SUBENTRY_LLM, self._form.suggested_title(), self._form.data)])
+            if not self._form.tries:
+                return await self.async_step_save()
+            result: ConfigFlowResult = await self.async_step_try_model()
+            return result
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(), errors=errors)
+
+    async def async_step_save(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Create the hub with the model that was entered."""
+        return self._create([_subentry(SUBENTRY_LLM, self._form.suggested_title(), self._form.data)])
 
     def _create(self, endpoints: list[ConfigSubentryData]) -> ConfigFlowResult:
         """Create the hub with a first agent, which inherits everything. It is called like the home, not like an agent."""

@@ -27,6 +27,9 @@ pytestmark = pytest.mark.timeout(600)
 type Rewrite = Callable[[dict[str, Any]], None]
 
 KITCHEN, BED = "light.kitchen_lights", "light.bed_light"
+DOOR = "lock.front_door"
+CAP = 120  # tokens
+CHARACTERS = 6  # per token, at most
 CHAT = "/v1/chat/completions"
 WINDOW = 6144
 BUTLER = "You are the butler of this house. You speak slowly, and never of the weather. " * 8
@@ -160,13 +163,14 @@ async def home(small_hass: Hass) -> AsyncGenerator[Hass]:
     small_hass.assert_clean_log()
 
 
-async def add_model(hass: Hass, url: str, *, max_tokens: int = 24, **advanced: Any) -> Flow:
+async def add_model(hass: Hass, url: str, *, max_tokens: int | None = 24, **advanced: Any) -> Flow:
     """Add Home Agent with the model of a server of llama.cpp, as its forms ask for it."""
     flow = await (await hass.config_flow()).submit(preset="llama_cpp")
     await flow.submit_well(base_url=url)
     [model] = offered(flow)
     advanced.setdefault("keep_ready", False)  # each request is counted here
-    return await flow.submit_well(model=model, max_tokens=max_tokens, temperature=0, advanced=advanced)
+    limit = {} if max_tokens is None else {"max_tokens": max_tokens}
+    return await flow.submit_well(model=model, temperature=0, advanced=advanced, **limit)
 
 
 def offered(flow: Flow) -> list[str]:
@@ -351,3 +355,28 @@ async def test_grammar_makes_the_model_call_a_tool(home: Hass, between: GoBetwee
     assert await home.state(KITCHEN) == "on"
     result = json.loads(between.chats[1].body["messages"][-1]["content"])
     assert result["success"] is True
+
+
+async def test_small_model_comes_to_an_end_and_nothing_false_is_left(home: Hass, tmp_path: Path) -> None:
+    await home.expose(DOOR)
+    with llama_server(tmp_path / "llama.log", window=WINDOW) as server:  # its own template, as people start it
+        async with GoBetween(server.port).running() as between:
+            await add_model(home, between.url, max_tokens=None)
+            first = await agent_of(home)
+            flow = await home.subentry_flow(await home.entry_id(), "profile")
+            await flow.submit_well(name="Short", local_first=False, voice={"max_answer_tokens": CAP})
+            async with asyncio.timeout(PATIENCE):
+                while not (others := set(await home.agents()) - {first}):
+                    await asyncio.sleep(0.05)
+            [agent] = others
+            for sentence in ("hello", "unlock the front door"):
+                answer = await home.say(sentence, agent=agent, patience=PATIENCE)
+                assert answer.speech
+                said, _, notice = answer.speech.rpartition("\n\n")
+                assert len(said) <= CAP * CHARACTERS, "it did not come to an end"
+                assert len(said) < CAP * CHARACTERS / 2 or "maximum length" in notice or "repeat myself" in notice
+                false = "unlocked the front door" in said or "front door is unlocked" in said.casefold()
+                assert not false or "haven't done anything" in answer.speech
+            assert await home.state(DOOR) == "locked"
+            await wait_until_free(between)  # who stopped listening has stopped the model
+    await home.expose(DOOR, exposed=False)

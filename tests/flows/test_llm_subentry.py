@@ -70,6 +70,7 @@ async def test_change_keeps_what_was_not_touched(hass: HomeAssistant, llm_server
         "tool_calling": True,
         "remote": False,
         "keep_ready": False,
+        "try_model": False,
     }
     advanced = {"tool_calling": True, "context_window": 16384}
     result = await send(hass, form, name="Scripted", model="scripted", top_p=0.9, advanced=advanced)

@@ -19,7 +19,14 @@ from ..policy.questions import async_states
 from ..speech import speakable
 from ..support.const import LOGGER
 from ..support.encoding import ShownText, shown
-from ..support.errors import LLMContextLengthError, LLMEndlessError, LLMError, LLMResponseError, where_of
+from ..support.errors import (
+    LLMContextLengthError,
+    LLMEndlessError,
+    LLMError,
+    LLMResponseError,
+    LLMTimeoutError,
+    where_of,
+)
 from ..support.localize import async_error_text, async_text
 from ..turn import events
 from ..turn.turn import Turn
@@ -206,6 +213,7 @@ class Agent:
         """Return the end of an answer that broke."""
         if said:
             key = "answer_too_long" if isinstance(error, LLMEndlessError) else "answer_cut_off"
+            key = "answer_stalled" if isinstance(error, LLMTimeoutError) else key
             return {"content": await self._notice(key, after=True)}
         text = await async_error_text(self.hass, self.turn.language, error)
         return {"content": text} if reply.started else {"role": "assistant", "content": text}

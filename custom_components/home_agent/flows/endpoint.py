@@ -1,5 +1,6 @@
 """The two forms of an endpoint, one after the other: connect, then choose a model. First set-up and subentry share them."""
 
+import asyncio
 from collections.abc import Mapping
 import re
 from typing import Any
@@ -7,16 +8,18 @@ from typing import Any
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import section
+from homeassistant.data_entry_flow import FlowHandler, section
 from homeassistant.helpers.selector import SelectSelector, SelectSelectorConfig, SelectSelectorMode
 import probatio
 from yarl import URL
 
 from ..client.discovery import async_list_models
 from ..client.error_map import KEY_NEEDED as NO_KEY_SENT
+from ..client.trial import Trial, async_try_model
 from ..settings.endpoint import (
     DEFAULT_API_VERSION,
     PRESETS,
+    EndpointConfig,
     endpoint_from_data,
     is_public,
     model_name,
@@ -53,6 +56,7 @@ from ..support.errors import (
     LLMTimeoutError,
 )
 from ..support.http import http_url
+from ..support.localize import async_error_text
 from .forms import (
     ADDRESS,
     SECRET,
@@ -72,6 +76,8 @@ CONF_USE_ANYWAY = "use_anyway"
 CONF_REMOVE_KEY = "remove_key"
 """The switch that forgets a key, there as long as there is one that the server can do without."""
 ADVANCED = "advanced"
+CONF_TRY = "try_model"
+"""The switch that has the model tried before it is stored, and the step in which that happens."""
 AZURE = "azure"
 NO_MODEL = "no_model"
 """The choice beside the presets: set up without a model."""
@@ -145,6 +151,8 @@ class EndpointForm:
         self._data = {**_ENDPOINT_DEFAULTS, **(self._suggestions() | dict(data) if self._is_new else data)}
         self._models: list[str] = []
         self._may_skip_check = False
+        self.tries = self._is_new
+        """Whether the model is to be tried before it is stored."""
 
     def _suggestions(self) -> dict[str, Any]:
         """Return what the forms show for a new endpoint, and what holds where an input leaves a field out."""
@@ -159,6 +167,11 @@ class EndpointForm:
     def data(self) -> dict[str, Any]:
         """Return what is to be stored."""
         return {key: value for key, value in self._data.items() if not is_empty(value)}
+
+    @property
+    def config(self) -> EndpointConfig:
+        """Return the endpoint as it would be stored."""
+        return endpoint_from_data("", self.suggested_title(), self.data)
 
     def suggested_title(self) -> str:
         """Return what an endpoint is called when no name was entered."""
@@ -221,6 +234,7 @@ class EndpointForm:
         fields = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
         advanced = probatio.Schema(markers(self._hass, fields, self._data))
         schema[probatio.Optional(ADVANCED)] = section(advanced, {"collapsed": True})
+        schema[shown(probatio.Optional, CONF_TRY, {CONF_TRY: self.tries})] = SWITCH
         return probatio.Schema(schema)
 
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
@@ -276,8 +290,9 @@ class EndpointForm:
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take model and parameters; return errors by field. A section or a switch that was not sent stays as it is."""
         submitted = lifted(user_input, (ADVANCED,))
+        self.tries = bool(submitted.get(CONF_TRY))
         asked = self.model_schema().schema
-        keys = [str(marker) for marker in asked if marker != ADVANCED]
+        keys = [str(marker) for marker in asked if marker not in (ADVANCED, CONF_TRY)]
         if ADVANCED in user_input:
             keys += [str(marker) for marker in asked[ADVANCED].schema.schema]
         for key in keys:
@@ -308,10 +323,51 @@ def same_server(url: str, other: str) -> bool:
     return bool(other) and URL(url).origin() == URL(other).origin()
 
 
-class EndpointFlow(SubentryForms):
-    """The forms of a subentry `llm`."""
+class TriesModel(FlowHandler[Any, Any, Any]):
+    """The steps in which a model is tried, of the first set-up and of a subentry."""
 
     _form: EndpointForm
+    _trying: asyncio.Task[Trial] | None = None
+    _tried: Trial
+
+    async def async_step_try_model(self, user_input: dict[str, Any] | None = None) -> Any:
+        """Try the model that was entered, and show meanwhile that this is being done."""
+        if self._trying is None:
+            trying = async_try_model(self.hass, self._form.config)
+            self._trying = self.hass.async_create_task(trying, "home_agent trial of a model")
+        if not self._trying.done():
+            return self.async_show_progress(
+                step_id="try_model", progress_action="try_model", progress_task=self._trying
+            )
+        self._tried, self._trying = self._trying.result(), None
+        return self.async_show_progress_done(next_step_id=f"tried_{self._tried.outcome}")
+
+    async def async_step_tried(self, user_input: dict[str, Any] | None = None) -> Any:
+        """Show what came of it, and ask what to do now."""
+        tried = self._tried
+        told = {None: "–", True: "✓", False: "✗"}
+        return self.async_show_menu(
+            step_id=f"tried_{tried.outcome}",
+            menu_options=["save", "model", "try_model"],
+            description_placeholders={
+                "first_word": "–" if tried.first_word is None else f"{tried.first_word:.1f}",
+                "speed": "–" if tried.speed is None else f"{tried.speed:.0f}",
+                "tools": told[tried.calls_tools],
+                "detail": await async_error_text(self.hass, self.hass.config.language, tried.error)
+                if tried.error
+                else "",
+            },
+        )
+
+    async_step_tried_well = async_step_tried_slow = async_step_tried_no_tools = async_step_tried_failed = (
+        async_step_tried
+    )
+
+
+class EndpointFlow(SubentryForms, TriesModel):
+    """The forms of a subentry `llm`."""
+
+    _title: str
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask what kind of endpoint it is."""
@@ -351,5 +407,13 @@ class EndpointFlow(SubentryForms):
             if self.name_is_taken(title):
                 errors[CONF_NAME] = "name_taken"
             if not errors:
-                return self.store(title, self._form.data)
+                self._title = title
+                if not self._form.tries:
+                    return await self.async_step_save()
+                result: SubentryFlowResult = await self.async_step_try_model()
+                return result
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(name=name), errors=errors)
+
+    async def async_step_save(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Store what was entered."""
+        return self.store(self._title, self._form.data)

@@ -1,0 +1,111 @@
+"""A model is tried before somebody relies on it: how soon it begins, how fast it goes on, and whether it calls tools."""
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+import time
+
+from homeassistant.core import HomeAssistant
+
+from ..settings.endpoint import EndpointConfig
+from ..support.errors import LLMError, LLMTimeoutError
+from .chat_completions import ChatCompletionsClient
+from .model import BrokenArguments, ChatRequest, Reply, ToolSpec
+
+PATIENCE = 90.0  # seconds for both questions; who tries a model waits for it
+SLOW_START = 3.0  # seconds until the first word
+SLOW_SPEED = 8.0  # tokens a second: about as fast as people speak
+_FEW = 3  # pieces of an answer; fewer say nothing about its speed
+
+_TOOL: ToolSpec = {
+    "type": "function",
+    "function": {
+        "name": "turn_on",
+        "description": "Turns on a device of the home.",
+        "parameters": {
+            "type": "object",
+            "properties": {"name": {"type": "string", "description": "Name of the device"}},
+            "required": ["name"],
+        },
+    },
+}
+_SPEAK = ChatRequest(
+    messages=[{"role": "user", "content": "Tell me in one short sentence what a lamp is."}], max_text=100
+)
+_CALL = ChatRequest(
+    messages=[
+        {"role": "system", "content": "You control a home with tools."},
+        {"role": "user", "content": "Turn on the desk lamp."},
+    ],
+    tools=[_TOOL],
+    max_text=100,
+)
+
+
+@dataclass(slots=True)
+class Trial:
+    """What a model did when it was tried."""
+
+    error: LLMError | None = None
+    """Why it did not answer; None: it did."""
+    first_word: float | None = None
+    """Seconds until the first word of the answer; thinking comes before it."""
+    speed: float | None = None
+    """Tokens a second from the first piece on, thinking among them; None: the answer was too short to tell."""
+    calls_tools: bool | None = None
+    """Whether it called the tool that it had to; None: it is offered none."""
+
+    @property
+    def outcome(self) -> str:
+        """Return what matters most: `failed`, `no_tools`, `slow` or `well`."""
+        if self.error is not None:
+            return "failed"
+        if self.calls_tools is False:
+            return "no_tools"
+        is_slow = self.first_word is None or self.first_word > SLOW_START
+        return "slow" if is_slow or (self.speed is not None and self.speed < SLOW_SPEED) else "well"
+
+
+async def async_try_model(hass: HomeAssistant, config: EndpointConfig) -> Trial:
+    """Ask a model for a sentence, then for a tool call; nothing is done with it. Never raises `LLMError`."""
+    client, trial = ChatCompletionsClient(hass, config), Trial()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await _speak(client, trial)
+            if config.tool_calling:
+                trial.calls_tools = await _calls(client)
+    except LLMError as err:
+        trial.error = err
+    except TimeoutError:
+        trial.error = LLMTimeoutError(endpoint=config.title, detail="")
+    return trial
+
+
+async def _speak(client: ChatCompletionsClient, trial: Trial) -> None:
+    """Measure one answer."""
+    reply, text, pieces = Reply(), "", 0
+    began = time.perf_counter()
+    started = began
+    async with aclosing(client.stream(_SPEAK, reply)) as deltas:
+        async for delta in deltas:
+            content = delta.get("content")
+            piece = content or delta.get("thinking_content")
+            if content and content.strip() and trial.first_word is None:
+                trial.first_word = time.perf_counter() - began
+            if piece:
+                started = started if pieces else time.perf_counter()
+                pieces, text = pieces + 1, text + piece
+    took = time.perf_counter() - started
+    if pieces >= _FEW and took > 0:
+        tokens = reply.usage.output_tokens if reply.usage else client.estimator.estimate(text)
+        trial.speed = tokens / took
+
+
+async def _calls(client: ChatCompletionsClient) -> bool:
+    """Return whether the model calls the tool that it is offered, with arguments that can be read."""
+    async with aclosing(client.stream(_CALL, Reply())) as deltas:
+        async for delta in deltas:
+            for call in delta.get("tool_calls") or ():
+                if call.tool_name == _TOOL["function"]["name"] and not isinstance(call.tool_args, BrokenArguments):
+                    return True
+    return False
