@@ -48,11 +48,12 @@ class Running:
 
 @contextmanager
 def llama_server(
-    log: Path, *, window: int = 8192, slots: int = 1, tools: bool = False, wait: bool = True
+    log: Path, *, window: int = 8192, slots: int = 1, tools: bool = False, key: str | None = None, wait: bool = True
 ) -> Generator[Running]:
     """Run a server; with `wait` it is yielded once the model is loaded. The window is shared by the slots.
 
-    The model's own chat template knows no tools, and leaves them out; with `tools` it is one that has them.
+    The model's own chat template knows no tools, and leaves them out; with `tools` it is one that has them. With `key` it
+    answers nobody without it.
     """
     port = free_port()
     command = [str(FOLDER / "llama-server"), "-m", str(FOLDER / "model.gguf"), "--host", "127.0.0.1"]
@@ -60,6 +61,7 @@ def llama_server(
     command += ["-c", str(window), "-np", str(slots), "--jinja", "--no-warmup"]
     command += ["-t", "1"]  # two wait for each other on a busy machine, and are slower than one
     command += ["--chat-template-file", str(TEMPLATE)] if tools else []
+    command += ["--api-key", key] if key else []
     with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             ends = time.monotonic() + START_LIMIT

@@ -182,6 +182,17 @@ class Frontend:
         step: dict[str, Any] = await (await sent.value).json()
         return step
 
+    async def choose_next(self, option: str) -> dict[str, Any]:
+        """Choose from a menu of the flow; return the step that follows."""
+
+        def is_step(response: Any) -> bool:
+            return response.request.method == "POST" and bool(_FLOW_STEP.search(response.url))
+
+        async with self.page.expect_response(is_step) as sent:
+            await self.dialog.locator("step-flow-menu").get_by_text(option, exact=True).click()
+        step: dict[str, Any] = await (await sent.value).json()
+        return step
+
     async def finish(self) -> None:
         """Close the last step ("Skip and finish" where the entry made devices)."""
         await self.dialog.get_by_role("button", name=re.compile("finish|fertig", re.IGNORECASE)).click()

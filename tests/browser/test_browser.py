@@ -18,6 +18,7 @@ from tests.e2e.harness import PASSWORD, USER, Hass
 from tests.e2e.house import add_home_agent, furnish
 from tests.e2e.process import ROOT
 from tests.embedding_server import EmbeddingServer
+from tests.llama_server import llama_server, require_llama
 from tests.llm_server import LLMServer, text, tool_call, unauthorized
 
 from .frontend import Frontend, chromium
@@ -87,6 +88,7 @@ async def test_add_through_the_dialogs_and_talk(hass: Hass, llm_server: LLMServe
     await frontend.fill("base_url", llm_server.base_url)
     assert (await frontend.submit())["step_id"] == "model"
     await frontend.pick("Model", "qwen3:8b")
+    await frontend.switch("Test the model")
     await frontend.shot("add-3-model")
     assert (await frontend.submit())["type"] == "create_entry"
     await frontend.skip_check()
@@ -109,6 +111,53 @@ async def test_add_through_the_dialogs_and_talk(hass: Hass, llm_server: LLMServe
 
     await expect(await frontend.more_info("light.kitchen_lights")).not_to_have_text("Off")
     hass.assert_clean_log()
+
+
+MODEL = TEXTS["config"]
+TRIED = 150_000  # milliseconds that a very small model takes on a busy machine
+
+
+async def test_add_a_real_model_after_a_dead_address_and_a_wrong_key(
+    hass: Hass, frontend: Frontend, tmp_path: Path
+) -> None:
+    require_llama()
+    alert, key = frontend.dialog.locator("ha-alert"), frontend.dialog.locator("input[name=api_key]")
+    with llama_server(tmp_path / "llama.log", key="sk-right") as server:
+        await frontend.log_in(USER, PASSWORD)
+        await frontend.add_integration("Home Agent")
+        await frontend.choose(PRESETS["llama_cpp"])
+        await frontend.submit()
+        for sent, problem in (
+            ({"base_url": "http://127.0.0.1:9"}, "cannot_connect"),
+            ({"base_url": f"http://127.0.0.1:{server.port}"}, "key_needed"),
+            ({"api_key": "sk-wrong"}, "invalid_auth"),
+        ):
+            for field, value in sent.items():
+                await frontend.fill(field, value)
+            assert (await frontend.submit())["errors"] == {"base": problem}
+            await expect(alert).to_contain_text(MODEL["error"][problem])
+        await expect(key).to_have_value("sk-wrong")
+        await expect(frontend.dialog.get_by_text(MODEL["step"]["endpoint"]["data"]["remove_key"])).to_have_count(0)
+        await frontend.fill("api_key", "sk-right")
+        assert (await frontend.submit())["step_id"] == "model"
+        field = frontend.dialog.locator("ha-selector", has_text="Model").locator("ha-picker-field").first
+        await expect(field).to_contain_text("model")  # the only one there is
+        await expect(field).not_to_contain_text(".gguf")
+        await frontend.shot("add-3-llama")
+        assert (await frontend.submit())["type"] == "progress"
+        menu = frontend.dialog.locator("step-flow-menu")
+        await menu.wait_for(timeout=TRIED)
+        await expect(frontend.dialog).to_contain_text(MODEL["step"]["tried_no_tools"]["title"])
+        await expect(frontend.dialog).to_contain_text("Tool calls: ✗")
+        await frontend.shot("add-4-tested")
+        assert (await frontend.choose_next(MODEL["step"]["tried_no_tools"]["menu_options"]["save"]))[
+            "type"
+        ] == "create_entry"
+        await frontend.finish()
+        [stored] = await hass.subentries("llm")
+        assert stored["title"] == "model (127.0.0.1)"
+        await expect(frontend.page.locator("home-assistant")).not_to_contain_text(".gguf")
+    assert not frontend.problems
 
 
 async def test_add_without_a_model_and_talk(hass: Hass, frontend: Frontend) -> None:

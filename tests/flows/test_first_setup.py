@@ -173,10 +173,9 @@ async def test_nothing_is_preselected_among_several_models(hass: HomeAssistant, 
 async def test_a_file_is_shown_by_a_name_that_can_be_read(hass: HomeAssistant, llm_server: LLMServer) -> None:
     llm_server.models = ["/models/foo-Q4.gguf"]
     form = await send(hass, await to_endpoint(hass, "llama_cpp"), base_url=llm_server.base_url)
-    assert fields(form)["model"]["selector"]["select"]["options"] == [
-        {"value": "/models/foo-Q4.gguf", "label": "foo Q4"}
-    ]
-    result = await send(hass, form, model="/models/foo-Q4.gguf", advanced={"keep_ready": False})
+    assert options(form, "model") == ["foo Q4"]
+    assert shown(form)["model"] == "foo Q4"
+    result = await send(hass, form, model="foo Q4", advanced={"keep_ready": False})
     await hass.async_block_till_done()
     llm = next(iter(result["result"].subentries.values()))
     assert (llm.title, llm.data["model"]) == ("foo Q4 (127.0.0.1)", "/models/foo-Q4.gguf")
@@ -190,6 +189,17 @@ async def test_a_file_is_shown_by_a_name_that_can_be_read(hass: HomeAssistant, l
     issue = ir.async_get(hass).async_get_issue(DOMAIN, f"model_missing_{llm.subentry_id}")
     assert issue is not None
     assert issue.translation_placeholders == {"endpoint": "foo Q4 (127.0.0.1)", "model": "foo Q4"}
+
+
+async def test_files_of_one_name_are_told_apart_and_an_id_may_be_typed(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    llm_server.models = ["/a/foo-Q4.gguf", "/b/foo-Q4.gguf", "/b/bar.gguf"]
+    form = await send(hass, await to_endpoint(hass, "llama_cpp"), base_url=llm_server.base_url)
+    assert options(form, "model") == ["/a/foo-Q4.gguf", "bar", "/b/foo-Q4.gguf"]
+    result = await send(hass, form, model="/b/bar.gguf", advanced={"keep_ready": False})
+    await hass.async_block_till_done()
+    assert next(iter(result["result"].subentries.values())).data["model"] == "/b/bar.gguf"
 
 
 @pytest.mark.parametrize("models", [[], ["nomic-embed-text", "whisper-1"]], ids=["none", "none that can chat"])

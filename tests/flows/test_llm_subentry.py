@@ -175,3 +175,13 @@ async def test_address_with_a_path_of_its_own_stays(hass: HomeAssistant, llm_ser
     await send(hass, form, model="scripted")
     await hass.async_block_till_done()
     assert entry.subentries["llm-1"].data["base_url"] == llm_server.url
+
+
+async def test_a_stored_file_keeps_its_id_behind_its_name(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, llm={"preset": "llama_cpp", "model": "/models/foo-Q4.gguf"})
+    llm_server.models = ["/models/other.gguf"]
+    form = await send(hass, await change(hass, entry), base_url=llm_server.base_url)
+    assert (shown(form)["model"], options(form, "model")) == ("foo Q4", ["other"])
+    await send(hass, form, model="foo Q4")
+    await hass.async_block_till_done()
+    assert entry.subentries["llm-1"].data["model"] == "/models/foo-Q4.gguf"

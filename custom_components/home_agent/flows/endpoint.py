@@ -1,6 +1,7 @@
 """The two forms of an endpoint, one after the other: connect, then choose a model. First set-up and subentry share them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 import re
 from typing import Any
@@ -226,9 +227,11 @@ class EndpointForm:
             schema[shown(probatio.Optional, CONF_NAME, {CONF_NAME: name})] = TEXT
         if len(self._models) == 1 and not self._data.get(CONF_MODEL):
             self._data[CONF_MODEL] = self._models[0]
+        names = {model: name for name, model in self._models_by_name.items()}
+        chosen = self._data.get(CONF_MODEL)
         # A field that is required would come with the first model of the list in it.
-        models = {model: model_name(model) for model in self._models}
-        schema[shown(probatio.Optional, CONF_MODEL, self._data)] = dropdown(models, typed=True)
+        field = shown(probatio.Optional, CONF_MODEL, {CONF_MODEL: names.get(chosen, chosen)})
+        schema[field] = dropdown([names[model] for model in self._models], typed=True)
         schema |= markers(self._hass, _PARAMETERS, self._data)
         keeps_alive = traits_for(self._preset.key, "").keep_alive
         fields = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
@@ -236,6 +239,16 @@ class EndpointForm:
         schema[probatio.Optional(ADVANCED)] = section(advanced, {"collapsed": True})
         schema[shown(probatio.Optional, CONF_TRY, {CONF_TRY: self.tries})] = SWITCH
         return probatio.Schema(schema)
+
+    @property
+    def _models_by_name(self) -> dict[str, str]:
+        """Return the models by the names that people read; a field that takes typed names shows no labels.
+
+        Of several with one name, and of what has only an id, the id.
+        """
+        models = dict.fromkeys([*self._models, *filter(None, [self._data.get(CONF_MODEL)])])
+        names = Counter(map(model_name, models))
+        return {model if names[model_name(model)] > 1 else model_name(model): model for model in models}
 
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
         """Take address and key, ask the endpoint for its models; return errors by field.
@@ -291,6 +304,7 @@ class EndpointForm:
         """Take model and parameters; return errors by field. A section or a switch that was not sent stays as it is."""
         submitted = lifted(user_input, (ADVANCED,))
         self.tries = bool(submitted.get(CONF_TRY))
+        by_name = self._models_by_name
         asked = self.model_schema().schema
         keys = [str(marker) for marker in asked if marker not in (ADVANCED, CONF_TRY)]
         if ADVANCED in user_input:
@@ -300,7 +314,8 @@ class EndpointForm:
             if value is None and isinstance(self._data.get(key), bool):
                 continue
             self._data[key] = int(value) if key in _WHOLE_NUMBERS and value is not None else value
-        self._data[CONF_MODEL] = (self._data[CONF_MODEL] or "").strip()
+        entered = (self._data[CONF_MODEL] or "").strip()
+        self._data[CONF_MODEL] = by_name.get(entered, entered)
         keep_alive = self._data.get(CONF_KEEP_ALIVE)
         if keep_alive and not KEEP_ALIVE.fullmatch(keep_alive):
             return {"base": "keep_alive_format"}

@@ -36,7 +36,7 @@ class Preset:
     context_window: int = 16384
     """Suggested tokens of prompt and answer together."""
     key_check: str | None = None
-    """Path that refuses a wrong key, where the list of models is public."""
+    """Path that refuses a wrong key, where the list of models is public; what else it answers does not matter."""
 
 
 def _cloud(key: str, service: str, base_url: str, *, example: str = "", **details: Any) -> Preset:
@@ -113,7 +113,9 @@ PRESETS = {
         Preset(key="ollama", base_url="http://localhost:11434/v1", example="http://192.168.1.20:11434"),
         Preset(key="lm_studio", base_url="http://localhost:1234/v1", example="http://192.168.1.20:1234"),
         Preset(key="localai", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080"),
-        Preset(key="llama_cpp", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080"),
+        Preset(
+            key="llama_cpp", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080", key_check="/props"
+        ),
         Preset(key="vllm", base_url="http://localhost:8000/v1", example="http://192.168.1.20:8000"),
         Preset(key="custom", base_url=""),
     )
