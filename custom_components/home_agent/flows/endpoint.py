@@ -232,12 +232,12 @@ class EndpointForm:
         # A field that is required would come with the first model of the list in it.
         field = shown(probatio.Optional, CONF_MODEL, {CONF_MODEL: names.get(chosen, chosen)})
         schema[field] = dropdown([names[model] for model in self._models], typed=True)
+        schema[shown(probatio.Optional, CONF_TRY, {CONF_TRY: self.tries})] = SWITCH
         schema |= markers(self._hass, _PARAMETERS, self._data)
         keeps_alive = traits_for(self._preset.key, "").keep_alive
         fields = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
         advanced = probatio.Schema(markers(self._hass, fields, self._data))
         schema[probatio.Optional(ADVANCED)] = section(advanced, {"collapsed": True})
-        schema[shown(probatio.Optional, CONF_TRY, {CONF_TRY: self.tries})] = SWITCH
         return probatio.Schema(schema)
 
     @property
