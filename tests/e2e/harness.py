@@ -238,13 +238,19 @@ class Hass(Api):
                         raise
                 await asyncio.sleep(0.1)
 
-    async def create_pipeline(self, agent: str, name: str = "Home Agent", *, preferred: bool = False) -> str:
-        """Make an assistant with this agent; return its id."""
-        speech = ("stt_engine", "stt_language", "tts_engine", "tts_language", "tts_voice")
-        nothing = dict.fromkeys((*speech, "wake_word_entity", "wake_word_id"))
+    async def create_pipeline(
+        self, agent: str, name: str = "Home Agent", *, preferred: bool = False, **speech: str
+    ) -> str:
+        """Make an assistant with this agent, without ears and voice but for those in `speech`; return its id."""
+        voice = ("stt_engine", "stt_language", "tts_engine", "tts_language", "tts_voice")
+        nothing = dict.fromkeys((*voice, "wake_word_entity", "wake_word_id"))
         created = await self.command(
             "assist_pipeline/pipeline/create",
-            **{**nothing, "name": name, "language": "en", "conversation_engine": agent, "conversation_language": "en"},
+            **(nothing | speech),
+            name=name,
+            language="en",
+            conversation_engine=agent,
+            conversation_language="en",
         )
         pipeline: str = created["id"]
         if preferred:

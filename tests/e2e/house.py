@@ -93,13 +93,18 @@ async def add_home_agent(hass: Hass, *, url: str = "", model: str = "", key: str
     assert entry["state"] == "loaded", f"Home Agent is in the state {entry['state']}, see the log"
     [agent] = await hass.agents()
     if url and model_first:
-        [profile] = await hass.subentries("profile")
-        form = await hass.subentry_flow(entry["entry_id"], "profile", subentry_id=profile["subentry_id"])
-        await form.submit_well(name=profile["title"], local_first=False)
-        async with asyncio.timeout(10):
-            while (await hass.states()).get(agent, "unavailable") == "unavailable":  # it is loaded anew
-                await asyncio.sleep(0.05)
+        await ask_the_model_first(hass)
     return agent
+
+
+async def ask_the_model_first(hass: Hass) -> None:
+    """Let the only agent ask its model whatever is said."""
+    [profile], [agent] = await hass.subentries("profile"), await hass.agents()
+    form = await hass.subentry_flow(await hass.entry_id(), "profile", subentry_id=profile["subentry_id"])
+    await form.submit_well(name=profile["title"], local_first=False)
+    async with asyncio.timeout(10):
+        while (await hass.states()).get(agent, "unavailable") == "unavailable":  # it is loaded anew
+            await asyncio.sleep(0.05)
 
 
 async def fill_endpoint(flow: Flow, *, url: str, model: str, key: str = "") -> None:

@@ -119,7 +119,7 @@ class HassProcess:
         (folder / ".storage" / "http").write_text(json.dumps(http_settings(host, self.port)))
         if not (onboarding := folder / ".storage" / "onboarding").exists():
             onboarding.write_text(json.dumps(ONBOARDING))
-        if not (link := folder / "custom_components").is_symlink():
+        if not (link := folder / "custom_components").exists():
             link.symlink_to(ROOT / "custom_components")
 
     @property

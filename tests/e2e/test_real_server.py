@@ -20,16 +20,19 @@ from pytest_asyncio import fixture as async_fixture
 from tests.llama_server import llama_server, require_llama
 
 from .harness import Flow, Hass
+from .house import ask_the_model_first
 from .process import free_port
 
 pytestmark = pytest.mark.timeout(600)
 
 type Rewrite = Callable[[dict[str, Any]], None]
 
+ROOT = Path(__file__).parents[2]
 KITCHEN, BED = "light.kitchen_lights", "light.bed_light"
 DOOR = "lock.front_door"
 CAP = 120  # tokens
 CHARACTERS = 6  # per token, at most
+SAID = "Turn on the kitchen lights"
 CHAT = "/v1/chat/completions"
 WINDOW = 6144
 BUTLER = "You are the butler of this house. You speak slowly, and never of the weather. " * 8
@@ -123,6 +126,12 @@ class GoBetween:
             found: list[dict[str, Any]] = await answer.json()
             return found
 
+    async def tokens(self, text: str) -> int:
+        """Return how many tokens the server makes of a text."""
+        url = f"http://127.0.0.1:{self.server}/tokenize"
+        async with ClientSession() as session, session.post(url, json={"content": text}) as answer:
+            return len((await answer.json())["tokens"])
+
     async def busy(self) -> int:
         """Return how many of them work."""
         return sum(slot["is_processing"] for slot in await self.slots())
@@ -187,6 +196,11 @@ async def agent_of(hass: Hass) -> str:
 def longest(body: dict[str, Any]) -> None:
     """Let the model go on until somebody stops it."""
     body |= {"max_tokens": 4000, "ignore_eos": True}
+
+
+def shortest(body: dict[str, Any]) -> None:
+    """Let the model read, and say no more than a word."""
+    body |= {"max_tokens": 1}
 
 
 async def wait_until_free(between: GoBetween) -> None:
@@ -380,3 +394,43 @@ async def test_small_model_comes_to_an_end_and_nothing_false_is_left(home: Hass,
             assert await home.state(DOOR) == "locked"
             await wait_until_free(between)  # who stopped listening has stopped the model
     await home.expose(DOOR, exposed=False)
+
+
+async def test_what_a_satellite_hears_is_all_that_is_left_to_read(tmp_path: Path, between: GoBetween) -> None:
+    parts = tmp_path / "custom_components"
+    parts.mkdir()
+    (parts / "home_agent").symlink_to(ROOT / "custom_components" / "home_agent")
+    (parts / "test_satellite").symlink_to(Path(__file__).parent / "satellite")
+    async with Hass(tmp_path).running() as hass:
+        await hass.expose(*await hass.states(), exposed=False)
+        await hass.expose(KITCHEN, BED)
+        await hass.call("light.turn_off", KITCHEN)
+        hass.allow_log("test_satellite")
+        await hass.config_flow("test_satellite")
+        await add_model(hass, between.url, keep_ready=True)
+        ear = {"stt_engine": "stt.test_satellite", "stt_language": "en"}
+        await hass.create_pipeline(await agent_of(hass), preferred=True, **ear)
+        await ask_the_model_first(hass)  # it is loaded anew, and the model reads for the satellite
+        await read_ahead(between, 2)
+        await hass.call("test_satellite.listen")
+        await read_ahead(between, 3)
+        between.rewrites.append(shortest)
+        await hass.call("test_satellite.hear", text=SAID)
+        async with asyncio.timeout(PATIENCE):
+            while len(between.chats) < 4 or not between.chats[3].answer.rstrip().endswith("[DONE]"):
+                await asyncio.sleep(0.05)
+        start, listening, question = between.chats[1:4]
+        assert question.body["messages"][0] == listening.body["messages"][0] == start.body["messages"][0]
+        told, said = (one.body["messages"][-1]["content"] for one in (listening, question))
+        assert said.endswith(SAID)
+        assert question.prompt - question.cached <= await between.tokens(SAID) + 20
+        assert told.partition("</house>")[0] in said
+        hass.assert_clean_log()
+
+
+async def read_ahead(between: GoBetween, number: int) -> None:
+    """Wait until the server has read so many prompts that nobody has asked anything with."""
+    async with asyncio.timeout(PATIENCE):
+        while len(between.chats) < number or await between.busy():
+            await asyncio.sleep(0.05)
+    assert [chat.body["max_tokens"] for chat in between.chats] == [1] * number
