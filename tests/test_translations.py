@@ -23,7 +23,15 @@ from custom_components.home_agent.flows import endpoint, mcp_server, profile, se
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
-from custom_components.home_agent.flows.options import DONE, GUARDED, PAGES, PIN_FORMAT, confirmation_schema
+from custom_components.home_agent.flows.options import (
+    DONE,
+    GUARDED,
+    PAGES,
+    PATTERNS,
+    PIN_FORMAT,
+    SAFETY_FIELDS,
+    confirmation_schema,
+)
 from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.profile import SETTINGS
@@ -308,7 +316,10 @@ def test_forms_of_the_default_settings() -> None:
         "debug_logging",
     }
     of_the_home |= {"allowed_hosts", "allow_private_hosts"}
-    assert set().union(*settings) == (SETTINGS.keys() - {"always_ask", "never_ask"}) | of_the_home
+    patterns = {profile.patterns_of("context_entities")}
+    assert set().union(*settings) == (SETTINGS.keys() - {"always_ask", "never_ask"}) | of_the_home | patterns
+    assert steps["safety"]["sections"].keys() == {PATTERNS}
+    check_step(steps["safety"]["sections"][PATTERNS], set(SAFETY_FIELDS[PATTERNS]))
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in PAGES)
 
 
@@ -354,6 +365,7 @@ def test_choices() -> None:
     texts = EN["selector"]
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
+    assert texts["custom_tools"]["options"].keys() == {"none"}
     for group in (
         *profile.SECTIONS.values(),
         search.BASICS,

@@ -34,7 +34,7 @@ def form_labels(labels: Mapping[str, str], *steps_of_form: str) -> dict[str, str
     for path, label in labels.items():
         if any(step in path for step in steps_of_form) and (match := re.search(r"\.data\.(\w+)$", path)):
             found[match[1]] = label
-    return found
+    return {key: label for key, label in found.items() if not key.endswith("_patterns")}  # one list, two fields
 
 
 async def test_settings_of_an_agent(hass: HomeAssistant) -> None:

@@ -98,4 +98,4 @@ def test_input_is_tidied() -> None:
 
 
 def test_a_single_row_is_a_list() -> None:
-    assert tidy({"context_entities": {"entity_id": "*"}}) == {"context_entities": [{"entity_id": "*"}]}
+    assert tidy({"context_entities_patterns": {"entity_id": "*"}}) == {"context_entities": [{"entity_id": "*"}]}

@@ -248,6 +248,13 @@ async def switched(world: World) -> object:
     return "?" in answer
 
 
+async def carried_out(world: World) -> object:
+    call = tool_call("ha_control", {"action": "turn_on", "entity_id": "switch.decorative_lights"})
+    world.hass.states.async_set("switch.decorative_lights", "off")
+    _, _, bodies = await world.ask("Decorative lights on", call, text("Well."))
+    return json.loads(bodies[1]["messages"][-1]["content"])["success"]
+
+
 async def unlocked(world: World) -> object:
     call = tool_call("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
     answer, _, _ = await world.ask("Unlock the front door", call, text("It is open."))
@@ -304,6 +311,13 @@ SETTINGS_SEEN: dict[str, Effect] = {
         value="natural_language", see=states, before=["cover", "light", "lock", "switch"], after="list"
     ),
     "context_entities": Effect(
+        value=["lock.front_door"],
+        see=states,
+        before=["cover", "light", "lock", "switch"],
+        after=["lock"],
+        base={"context_mode": "direct"},
+    ),
+    "context_entities_patterns": Effect(
         value=[{"entity_id": "lock.*"}],
         see=states,
         before=["cover", "light", "lock", "switch"],
@@ -326,9 +340,12 @@ SETTINGS_SEEN: dict[str, Effect] = {
         value="Sums.", see=described, before=False, after=True, base={"external_llm": "llm-1"}
     ),
     "offer_tools": Effect(value=True, see=lent, before=[], after=["Home Agent"]),
-    "always_ask": Effect(value=["switch"], see=switched, before=False, after=True),
-    "never_ask": Effect(value=["lock"], see=unlocked, before=True, after=False),
-    "never_offer": Effect(value=["ha_query"], see=offered, before={"ha_query", "weather"}, after={"weather"}),
+    "always_ask": Effect(value=["switch.decorative_lights"], see=switched, before=False, after=True),
+    "always_ask_patterns": Effect(value=["switch"], see=switched, before=False, after=True),
+    "never_ask": Effect(value=["lock.front_door"], see=unlocked, before=True, after=False),
+    "never_ask_patterns": Effect(value=["lock"], see=unlocked, before=True, after=False),
+    "never_offer": Effect(value=["switch.decorative_lights"], see=carried_out, before=True, after=False),
+    "never_offer_patterns": Effect(value=["ha_query"], see=offered, before={"ha_query", "weather"}, after={"weather"}),
     "streaming": Effect(value=False, see=streamed, before=True, after=False),
     "max_answer_tokens": Effect(value=60, see=length_heard, before=(100, False), after=(15, True)),
     "speech": Effect(value="always", see=spoken, before="**Fine**, thanks.", after="Fine, thanks."),
@@ -356,7 +373,7 @@ async def set_in_defaults(world: World, key: str, value: object) -> None:
         menu = await flows.async_init(world.entry.entry_id)
         form = await flows.async_configure(menu["flow_id"], {"next_step_id": page})
         if key in fields(form):
-            result = await flows.async_configure(form["flow_id"], shown(form) | {key: value})
+            result = await flows.async_configure(form["flow_id"], arranged(form, shown(form) | {key: value}))
             assert result["type"] == "menu", result
             return
         flows.async_abort(form["flow_id"])
@@ -372,7 +389,7 @@ TOOL = ConfigSubentryDataWithId(
 )
 
 
-ONLY_IN_AGENTS = {"always_ask", "never_ask"}
+ONLY_IN_AGENTS = {"always_ask", "never_ask", "always_ask_patterns", "never_ask_patterns"}
 
 
 @pytest.mark.parametrize(
@@ -716,6 +733,10 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "always_confirm": "tests/policy/test_policy.py::test_owner_lists_what_always_needs_confirmation",
         "never_confirm": f"{_LISTS}::test_rules_of_the_options",
         "never_offer": f"{_LISTS}::test_tools_that_are_not_offered",
+        "allowed_entities_patterns": "tests/home/test_exposure.py::test_a_model_is_told_of_nothing_else",
+        "always_confirm_patterns": "tests/policy/test_policy.py::test_owner_lists_what_always_needs_confirmation",
+        "never_confirm_patterns": f"{_LISTS}::test_rules_of_the_options",
+        "never_offer_patterns": f"{_LISTS}::test_tools_that_are_not_offered",
         "throttle_turns": "tests/policy/test_throttle.py::test_whole_turns_of_a_loop",
         "verify_seconds": "tests/policy/confirmation/test_runs.py::test_a_door_that_does_not_follow_is_told_as_it_is",
     },
@@ -830,5 +851,5 @@ def test_what_is_said_to_show_it_is_there(option: str, name: str) -> None:
         item.name for item in ast.walk(ast.parse(source)) if isinstance(item, ast.AsyncFunctionDef | ast.FunctionDef)
     }
     assert function in defined
-    stored = "pins" if option == "pin_destructive" else option
+    stored = "pins" if option == "pin_destructive" else option.removesuffix("_patterns")
     assert re.search(rf"{stored}|{stored.removeprefix('remove_')}", source)

@@ -11,6 +11,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.options import DONE, PAGES
+from custom_components.home_agent.flows.profile import patterns_of
 from custom_components.home_agent.policy.policy import Lists
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
@@ -74,6 +75,7 @@ async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant)
 async def test_topics_hold_every_setting_of_an_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     asked = {field for step in PAGES if step not in OWN_TESTS for field in fields(await topic(hass, entry, step))}
+    asked = {field.removesuffix("_patterns") for field in asked}
     assert asked - OF_THE_HOUSE == SETTINGS.keys() - OF_AN_ASSISTANT
 
 
@@ -105,7 +107,7 @@ async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMSer
     [
         pytest.param("prompt", {"prompt_additions": "{{"}, "prompt_additions_invalid", id="template"),
         pytest.param("prompt", {"use_default_prompt": False}, "custom_prompt_empty", id="no instructions"),
-        pytest.param("context", {"context_entities": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
+        pytest.param("context", {"context_entities_patterns": [{"entity_id": "no"}]}, "entity_pattern", id="row"),
     ],
 )
 async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: dict[str, Any], error: str) -> None:
@@ -119,11 +121,13 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: 
 async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"always_confirm": ["cover", "light.bed"]})
     form = await topic(hass, entry, "safety")
-    assert shown(form) == {"always_confirm": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2}
-    assert "conversation" in options(form, "always_confirm")
+    held = {"always_confirm_patterns": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2}
+    assert shown(form) == held
+    assert "conversation" in options(form, "always_confirm_patterns")
     lists = {"always_confirm": ["light.bed ", "cover.*"], "never_confirm": ["lock.shed"], "never_offer": ["ha_query"]}
     lists |= {"allowed_entities": ["light", "cover "]}
-    await send(hass, form, **lists, throttle_turns=3.0, verify_seconds=1.0)
+    patterns = {patterns_of(key): value for key, value in lists.items()}
+    await send(hass, form, patterns=patterns, throttle_turns=3.0, verify_seconds=1.0)
     assert dict(entry.options) == {
         "allowed_entities": ["cover", "light"],
         "always_confirm": ["cover.*", "light.bed"],
@@ -135,7 +139,9 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
     assert rules.home == Lists(always_ask=("cover.*", "light.bed"), never_ask=("lock.shed",), never_offer=("ha_query",))
-    await send(hass, await topic(hass, entry, "safety"))
+    await send(hass, await topic(hass, entry, "safety"), throttle_turns=3.0)
+    assert entry.options["never_confirm"] == ["lock.shed"]  # the section was not sent
+    await send(hass, await topic(hass, entry, "safety"), patterns={})
     assert dict(entry.options) == {
         "allowed_entities": [],
         "always_confirm": [],
@@ -151,16 +157,20 @@ async def test_exposed_entities_can_be_chosen_for_a_list(hass: HomeAssistant) ->
     for entity_id, exposed in (("light.bed", True), ("light.secret", False)):
         async_expose_entity(hass, ASSISTANT, entity_id, exposed)
         hass.states.async_set(entity_id, "on", {"friendly_name": entity_id})
-    offered = options(await topic(hass, entry, "safety"), "never_offer")
-    assert ("light.bed" in offered, "light.secret" in offered) == (True, False)
+    form = await topic(hass, entry, "safety")
+    assert fields(form)["never_offer"]["selector"]["entity"]["include_entities"] == ["light.bed"]
+    await send(hass, form, never_offer=["light.bed"], patterns={"never_offer_patterns": ["lock.*"]})
+    assert entry.options["never_offer"] == ["light.bed", "lock.*"]
+    form = await topic(hass, entry, "safety")
+    assert (shown(form)["never_offer"], shown(form)["never_offer_patterns"]) == (["light.bed"], ["lock.*"])
 
 
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await topic(hass, entry, "safety"), never_confirm=["the front door"])
+    form = await send(hass, await topic(hass, entry, "safety"), patterns={"never_confirm_patterns": ["the front door"]})
     assert form["errors"] == {"base": "list_item"}
     assert form["description_placeholders"] == {"item": "the front door"}
-    assert shown(form)["never_confirm"] == ["the front door"]
+    assert shown(form)["never_confirm_patterns"] == ["the front door"]
     assert dict(entry.options) == {}
 
 

@@ -3,14 +3,16 @@
 from functools import partial
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import SOURCE_RECONFIGURE, SOURCE_USER, ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.profile import SECTIONS
+from custom_components.home_agent.flows.profile import SECTIONS, patterns_of
 from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
+from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
 from tests.flows.forms import Result, fields, options, shown
 from tests.llm_server import LLMServer, text as reply
@@ -44,7 +46,8 @@ def as_shown(form: Result) -> dict[str, Any]:
 
 async def test_form_has_every_setting(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"}
+    patterns = {patterns_of(key) for key in ("context_entities", "always_ask", "never_ask", "never_offer")}
+    assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"} | patterns
 
 
 async def test_what_matters_stands_first_and_the_rest_in_sections(hass: HomeAssistant) -> None:
@@ -62,6 +65,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
         *("prompt_additions", "context_entities", "custom_tools", "llm_apis", "mcp_servers"),
         *("always_ask", "never_ask", "never_offer"),
+        *map(patterns_of, ("context_entities", "always_ask", "never_ask", "never_offer")),
     }
     assert holds["timezone"] == "US/Pacific"
     assert "complex analysis" in holds["external_llm_description"]
@@ -132,7 +136,7 @@ async def test_changes_apply_and_emptied_fields_inherit_again(hass: HomeAssistan
         name="Home Agent",
         local_first=False,
         tools={"max_calls_per_turn": 12.0},
-        context={"context_entities": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
+        context={"context_entities_patterns": [{"entity_id": "climate.*", "attributes": ["current_temperature"]}]},
     )
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == {
@@ -174,7 +178,9 @@ async def test_endpoint_is_chosen_and_a_removed_one_is_not_shown(hass: HomeAssis
             {"name": "B", "prompt": {"use_default_prompt": False}}, {"base": "custom_prompt_empty"}, id="no prompt"
         ),
         pytest.param(
-            {"name": "B", "context": {"context_entities": [{"entity_id": "no"}]}}, {"base": "entity_pattern"}, id="row"
+            {"name": "B", "context": {"context_entities_patterns": [{"entity_id": "no"}]}},
+            {"base": "entity_pattern"},
+            id="row",
         ),
     ],
 )
@@ -208,7 +214,7 @@ async def test_own_name_may_stay(hass: HomeAssistant) -> None:
         pytest.param({"history": {"history_max_messages": 51}}, id="too many messages"),
         pytest.param({"tools": {"max_calls_per_turn": 0}}, id="no calls"),
         pytest.param({"context": {"context_format": "xml"}}, id="unknown format"),
-        pytest.param({"context": {"context_entities": [{"attributes": []}]}}, id="row without entity"),
+        pytest.param({"context": {"context_entities_patterns": [{"attributes": []}]}}, id="row without entity"),
     ],
 )
 async def test_values_outside_the_form_are_refused(hass: HomeAssistant, section: dict[str, Any]) -> None:
@@ -231,7 +237,7 @@ async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await change(hass, entry)
     lists = {"always_ask": ["cover.* ", "cover.*"], "never_ask": ["lock.shed"], "never_offer": ["ha_control"]}
-    await send(hass, form, name="Home Agent", safety=lists)
+    await send(hass, form, name="Home Agent", safety={patterns_of(key): value for key, value in lists.items()})
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data) == lists | {"always_ask": ["cover.*"]}
     profile = entry.runtime_data.profiles["profile-1"]
@@ -242,9 +248,54 @@ async def test_lists_of_an_assistant(hass: HomeAssistant) -> None:
     )
 
 
+async def test_entities_of_a_list_are_picked_and_everything_else_is_typed(hass: HomeAssistant) -> None:
+    for entity_id, exposed in (("light.bed", True), ("lock.shed", True), ("light.secret", False)):
+        async_expose_entity(hass, ASSISTANT, entity_id, exposed)
+        hass.states.async_set(entity_id, "on", {"friendly_name": entity_id})
+    stored: dict[str, Any] = {
+        "always_ask": ["cover.*", "light.bed", "light.gone", "light.secret", "lock.unlock"],
+        "context_entities": [
+            {"entity_id": "light.bed"},
+            {"entity_id": "lock.shed", "attributes": ["code_format"]},
+            {"entity_id": "climate.*"},
+        ],
+    }
+    entry = await set_up(hass, profile=stored)
+    form = await change(hass, entry)
+    assert sorted(fields(form)["always_ask"]["selector"]["entity"]["include_entities"]) == ["light.bed", "lock.shed"]
+    assert shown(form)["always_ask"] == ["light.bed"]
+    assert shown(form)["always_ask_patterns"] == ["cover.*", "light.gone", "light.secret", "lock.unlock"]
+    assert shown(form)["context_entities"] == ["light.bed"]
+    assert shown(form)["context_entities_patterns"] == stored["context_entities"][1:]
+    await send(hass, form, **as_shown(form))
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == stored
+    sent = as_shown(form)
+    sent["safety"] |= {"always_ask": ["lock.shed"], "never_ask": ["light.bed"]}
+    sent["context"] |= {"context_entities": ["lock.shed"], "context_entities_patterns": []}
+    await send(hass, await change(hass, entry), **sent)
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {
+        "always_ask": ["cover.*", "light.gone", "light.secret", "lock.shed", "lock.unlock"],
+        "never_ask": ["light.bed"],
+        "context_entities": [{"entity_id": "lock.shed"}],
+    }
+
+
+async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_own(hass: HomeAssistant) -> None:
+    async_expose_entity(hass, ASSISTANT, "light.bed", True)
+    hass.states.async_set("light.bed", "on")
+    rows = [{"entity_id": "climate.*"}, {"entity_id": "light.bed"}]  # not in the order of the fields
+    entry = await set_up(hass, options={"profile_defaults": {"context_entities": rows}})
+    form = await change(hass, entry)
+    assert shown(form)["context_entities"] == ["light.bed"]
+    await send(hass, form, **as_shown(form))
+    assert dict(entry.subentries["profile-1"].data) == {}
+
+
 async def test_list_with_something_that_names_nothing_is_shown_again(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer": ["the door"]})
+    form = await send(hass, await change(hass, entry), name="Home Agent", safety={"never_offer_patterns": ["the door"]})
     assert (form["errors"], form["description_placeholders"]["item"]) == ({"base": "list_item"}, "the door")
 
 

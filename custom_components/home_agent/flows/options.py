@@ -8,12 +8,14 @@ import re
 from typing import Any, override
 
 from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.data_entry_flow import section
 from homeassistant.helpers.selector import TextSelector, TextSelectorConfig
 import probatio
 
 from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
+from ..settings.profile import LISTS
 from ..settings.search import CONF_RETRIEVAL
 from ..support.const import (
     CONF_ALLOW_PRIVATE_HOSTS,
@@ -35,7 +37,7 @@ from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import search
 from .check import CHECK, HomeCheck
 from .endpoint import CONF_USE_ANYWAY
-from .forms import SECRET, STORED, SWITCH, Fields, markers, number, shown
+from .forms import SECRET, STORED, SWITCH, Fields, lifted, markers, number, shown
 from .profile import (
     SECTIONS,
     async_check_settings,
@@ -43,11 +45,14 @@ from .profile import (
     check_lists,
     default_model,
     effective,
+    entity_choice,
     fields_of,
     inherited,
     known,
     name_choice,
     overrides,
+    patterns_of,
+    split,
     tidy,
 )
 
@@ -97,15 +102,26 @@ PAGES = (
     "debug",
 )
 DONE = "done"
-SAFETY: dict[str, tuple[Any, Any]] = {
-    CONF_ALLOWED_ENTITIES: (name_choice, []),
-    CONF_ALWAYS_CONFIRM: (name_choice, []),
-    CONF_NEVER_CONFIRM: (name_choice, []),
-    CONF_NEVER_OFFER: (name_choice, []),
-    CONF_THROTTLE_TURNS: (number(1, 600), THROTTLE_TURNS),
-    CONF_VERIFY_SECONDS: (number(0, 10, unit="s"), DEFAULT_SECONDS),
+SAFETY: dict[str, Any] = {
+    CONF_ALLOWED_ENTITIES: [],
+    CONF_ALWAYS_CONFIRM: [],
+    CONF_NEVER_CONFIRM: [],
+    CONF_NEVER_OFFER: [],
+    CONF_THROTTLE_TURNS: THROTTLE_TURNS,
+    CONF_VERIFY_SECONDS: DEFAULT_SECONDS,
 }
-"""Field and default by key."""
+"""What holds where nothing is stored."""
+PATTERNS = "patterns"
+"""The section for what stands in a list and is no entity."""
+SAFETY_FIELDS: dict[str, Fields] = {
+    "": {
+        **{key: entity_choice for key in SAFETY if key in LISTS},
+        CONF_THROTTLE_TURNS: number(1, 600),
+        CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
+    },
+    PATTERNS: {patterns_of(key): name_choice for key in SAFETY if key in LISTS},
+}
+"""By section."""
 NETWORK: Fields = {
     CONF_ALLOWED_HOSTS: TextSelector(TextSelectorConfig(multiple=True)),
     CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
@@ -176,19 +192,25 @@ class HomeAgentOptionsFlow(HomeCheck):
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what is shared, what needs a yes, what does not, and what never happens."""
-        settings = {key: default for key, (_, default) in SAFETY.items()} | self.config_entry.options
+        settings = SAFETY | self.config_entry.options
         errors: dict[str, str] = {}
         placeholders: dict[str, str] = {}
         if user_input is not None:
-            settings |= tidy({key: user_input.get(key, default) for key, (_, default) in SAFETY.items()})
+            sent = lifted(user_input, (PATTERNS,))
+            if PATTERNS not in user_input:  # a section that was not sent stays as it is
+                stored = split(self.hass, settings)
+                sent |= {key: stored[key] for key in SAFETY_FIELDS[PATTERNS]}
+            settings |= SAFETY | tidy(sent)
             if not (finding := check_lists(settings)):
                 return await self._async_store({**self.config_entry.options, **{key: settings[key] for key in SAFETY}})
             errors["base"], placeholders = finding
+        values = split(self.hass, settings)
+        schema = markers(self.hass, SAFETY_FIELDS[""], values)
+        others = probatio.Schema(markers(self.hass, SAFETY_FIELDS[PATTERNS], values))
+        schema[probatio.Optional(PATTERNS)] = section(others, {"collapsed": True})
         return self.async_show_form(
             step_id="safety",
-            data_schema=probatio.Schema(
-                markers(self.hass, {key: field for key, (field, _) in SAFETY.items()}, settings)
-            ),
+            data_schema=probatio.Schema(schema),
             errors=errors,
             description_placeholders=placeholders,
         )
@@ -253,9 +275,10 @@ class HomeAgentOptionsFlow(HomeCheck):
             errors["base"], placeholders = finding
         settings = inherited(defaults)
         self._instructions = await async_default_instructions(self.config_entry, settings)
+        shown_values = split(self.hass, effective(self.hass, settings, self._instructions))
         return self.async_show_form(
             step_id=step_id,
-            data_schema=probatio.Schema(markers(self.hass, fields, effective(self.hass, settings, self._instructions))),
+            data_schema=probatio.Schema(markers(self.hass, fields, shown_values)),
             errors=errors,
             description_placeholders=placeholders | {"default_model": default_model(self.config_entry)},
         )

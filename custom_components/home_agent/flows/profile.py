@@ -12,8 +12,16 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers import llm
-from homeassistant.helpers.selector import ObjectSelector, ObjectSelectorConfig, ObjectSelectorField, SelectSelector
+from homeassistant.helpers.selector import (
+    EntitySelector,
+    EntitySelectorConfig,
+    ObjectSelector,
+    ObjectSelectorConfig,
+    ObjectSelectorField,
+    SelectSelector,
+)
 from homeassistant.helpers.template import Template
+from homeassistant.helpers.translation import async_get_cached_translations
 from jinja2 import TemplateSyntaxError
 import probatio
 
@@ -30,7 +38,9 @@ from ..support.const import (
     SUBENTRY_LLM,
     SUBENTRY_MCP_SERVER,
 )
+from ..tools.control import HaControl
 from ..tools.external import DEFAULT_DESCRIPTION
+from ..tools.query import HaQuery
 from .forms import (
     LONG_TEXT,
     SWITCH,
@@ -47,8 +57,9 @@ from .forms import (
     shown,
 )
 
-MAX_ENTITIES = 1000
-"""Entities offered to choose from; any other may be typed."""
+CONTEXT_ENTITIES = "context_entities"
+PICKED = {*LISTS, CONTEXT_ENTITIES}
+"""Lists of entities, patterns and more."""
 
 
 def _subentries(hass: HomeAssistant, kind: str) -> dict[str, str]:
@@ -92,16 +103,60 @@ def _custom_tools(hass: HomeAssistant) -> SelectSelector:
     """Return the choice of custom tools; one that is gone may stay named, and `none` stands for none of them."""
     runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
     names = [name for runtime in runtimes for name in runtime.custom_tools.names]
-    return dropdown([*names, LLM_NONE], multiple=True, typed=True)
+    return dropdown({name: name for name in (*names, LLM_NONE)}, "custom_tools", multiple=True, typed=True)
+
+
+def entity_choice(hass: HomeAssistant) -> EntitySelector:
+    """Return a picker of exposed entities, by name, area and icon."""
+    exposed = [state.entity_id for state in hass.states.async_all() if _is_exposed(hass, state.entity_id)]
+    config = EntitySelectorConfig(multiple=True)
+    return EntitySelector(config | {"include_entities": exposed} if exposed else config)
+
+
+def _is_exposed(hass: HomeAssistant, entity_id: str) -> bool:
+    return hass.states.get(entity_id) is not None and async_should_expose(hass, ASSISTANT, entity_id)
 
 
 def name_choice(hass: HomeAssistant) -> SelectSelector:
-    """Return a list of domains and exposed entities in which anything else may be typed: actions, tools, patterns."""
-    names = {domain: domain for domain in sorted(hass.services.async_services())}
-    exposed = (state for state in hass.states.async_all() if async_should_expose(hass, ASSISTANT, state.entity_id))
-    entities = sorted((state.name, state.entity_id) for state in exposed)[:MAX_ENTITIES]
-    names |= {entity_id: f"{name} ({entity_id})" for name, entity_id in entities}
-    return dropdown(names, multiple=True, typed=True)
+    """Return a list of domains and tools in which anything else may be typed: actions, patterns, what is not there now."""
+    titles = async_get_cached_translations(hass, hass.config.language, "title")
+    names = {domain: titles.get(f"component.{domain}.title", domain) for domain in hass.services.async_services()}
+    listed = {domain: f"{title} ({domain})" for domain, title in sorted(names.items(), key=lambda item: item[1])}
+    return dropdown(listed | {tool: tool for tool in (HaControl.name, HaQuery.name)}, multiple=True, typed=True)
+
+
+def patterns_of(key: str) -> str:
+    """Return the field of a list in which stands what its picker of entities cannot show: domains, actions, tools, patterns."""
+    return f"{key}_patterns"
+
+
+def split(hass: HomeAssistant, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as forms show them: each list in two fields, exposed entities and everything else."""
+    values = dict(settings)
+    for key in PICKED & settings.keys():
+        items: list[Any] = list(settings[key] or ())
+        plain = {
+            number: entity_id
+            for number, item in enumerate(items)
+            if not isinstance(item, Mapping) or not item.get("attributes")
+            if _is_exposed(hass, entity_id := item["entity_id"] if isinstance(item, Mapping) else item)
+        }
+        values[key] = list(plain.values())
+        values[patterns_of(key)] = [item for number, item in enumerate(items) if number not in plain]
+    return values
+
+
+def _joined(user_input: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an input with the two fields of each list as one."""
+    values = dict(user_input)
+    for key in PICKED:
+        if key in user_input or patterns_of(key) in user_input:
+            picked, others = user_input.get(key) or [], values.pop(patterns_of(key), None) or []
+            if key == CONTEXT_ENTITIES:
+                picked = [{"entity_id": item} if isinstance(item, str) else item for item in picked]
+                others = [others] if isinstance(others, dict) else others
+            values[key] = [*picked, *others]
+    return values
 
 
 _FIELDS: Fields = {
@@ -110,8 +165,9 @@ _FIELDS: Fields = {
     "custom_tools": _custom_tools,
     "llm_apis": _apis,
     "mcp_servers": _mcp_servers,
-    "names": name_choice,
-    "context_entities": ObjectSelector(
+    "names": entity_choice,
+    CONTEXT_ENTITIES: entity_choice,
+    "patterns": ObjectSelector(
         ObjectSelectorConfig(
             fields={
                 "entity_id": ObjectSelectorField(required=True, selector={"text": {}}),
@@ -141,6 +197,8 @@ def fields_of(*keys: str) -> Fields:
                 fields[key] = dropdown(options, key)
             case Setting(kind=kind):
                 fields[key] = _FIELDS[kind]
+        if key in PICKED:
+            fields[patterns_of(key)] = _FIELDS["patterns"] if key == CONTEXT_ENTITIES else name_choice
     return fields
 
 
@@ -172,7 +230,8 @@ def effective(hass: HomeAssistant, settings: Mapping[str, Any], instructions: st
         "external_llm_description": DEFAULT_DESCRIPTION,
         "custom_prompt": instructions,
     }
-    return {**settings, **{key: value for key, value in holds.items() if is_empty(settings[key])}}
+    listed = {CONTEXT_ENTITIES: _joined(split(hass, settings))[CONTEXT_ENTITIES]}  # in the order of the two fields
+    return {**settings, **listed, **{key: value for key, value in holds.items() if is_empty(settings[key])}}
 
 
 async def async_default_instructions(entry: ConfigEntry, settings: Mapping[str, Any]) -> str:
@@ -204,7 +263,7 @@ def overrides(
     instructions off keeps the text that is shown, theirs from then on.
     """
     kept = dict(own)
-    for key in keys:
+    for key in inherits.keys() & keys:
         value = submitted.get(key)
         shows_inherited = value == inherits[key] and (key not in own or isinstance(value, bool))
         if is_empty(value) or shows_inherited:
@@ -238,9 +297,10 @@ _TEMPLATE_FILES = ("<template>", "<unknown>")
 
 def tidy(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the input of a form in the types that are stored: whole numbers, rows and lists without blanks."""
-    tidied: dict[str, Any] = {key: int(value) if isinstance(value, float) else value for key, value in settings.items()}
-    if rows := tidied.get("context_entities"):
-        tidied["context_entities"] = [_context_entity(row) for row in ([rows] if isinstance(rows, dict) else rows)]
+    joined = _joined(settings).items()
+    tidied: dict[str, Any] = {key: int(value) if isinstance(value, float) else value for key, value in joined}
+    if rows := tidied.get(CONTEXT_ENTITIES):
+        tidied[CONTEXT_ENTITIES] = [_context_entity(row) for row in rows]
     for key in LISTS:
         if key in tidied:
             tidied[key] = sorted({stripped for name in tidied[key] if (stripped := name.strip())})
@@ -353,7 +413,7 @@ class ProfileFlow(SubentryForms):
                 return self.store(name, own)
         settings = inherited(defaults, own)
         self._instructions = await async_default_instructions(entry, settings)
-        settings = effective(self.hass, settings, self._instructions)
+        settings = split(self.hass, effective(self.hass, settings, self._instructions))
         schema = {shown(probatio.Required, CONF_NAME, {CONF_NAME: name}): TEXT, **markers(self.hass, BASICS, settings)}
         for key, fields in SECTIONS.items():
             inner = probatio.Schema(markers(self.hass, fields, settings))
