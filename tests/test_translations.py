@@ -198,6 +198,7 @@ def test_the_flow_of_a_confirmation() -> None:
 
 def test_sensors() -> None:
     keys = {str(description.translation_key) for description in sensor.SENSORS}
+    keys |= {each.key for each in sensor.HomeSensor.__subclasses__()}
     icons = json.loads((PACKAGE / "icons.json").read_text(encoding="utf-8"))
     assert EN["entity"]["sensor"].keys() == keys == icons["entity"]["sensor"].keys()
 

@@ -1,22 +1,27 @@
-"""Diagnostic sensors of an endpoint: tokens, latency, and how much of a prompt was cached."""
+"""Sensors: of an endpoint tokens, latency and what was cached; of the home what was asked and done, for a dashboard."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import override
+from datetime import datetime
+from typing import Any, override
 
 from homeassistant.components.sensor import SensorDeviceClass, SensorEntity, SensorEntityDescription, SensorStateClass
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.const import PERCENTAGE, EntityCategory, UnitOfTime
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Event, HomeAssistant, callback
+from homeassistant.helpers.device_registry import DeviceEntryType, DeviceInfo
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import Endpoint, EndpointStats
 from .entity import HomeAgentEntity
-from .support.const import SUBENTRY_LLM
+from .policy.journal import Action
+from .support.const import DOMAIN, SUBENTRY_LLM
+from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED, CONFIRMATION_RESOLVED
 
 PARALLEL_UPDATES = 0
 TOKENS = "tokens"
+MAX_ACTIONS = 10  # that are shown, and names of each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +62,8 @@ SENSORS = (
 async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the sensors of each endpoint."""
+    """Add the sensors of the home, and those of each endpoint."""
+    async_add_entities([OpenQuestions(entry), LastAction(entry)])
     for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
         endpoint = entry.runtime_data.endpoints[subentry.subentry_id]
         async_add_entities(
@@ -86,3 +92,103 @@ class EndpointSensor(HomeAgentEntity, SensorEntity):
     @override
     def native_value(self) -> int | None:
         return self.entity_description.value(self.endpoint.stats)
+
+
+class HomeSensor(SensorEntity):
+    """What a dashboard shows of the agents of the home.
+
+    Off until somebody wants it: whoever may see it sees what was asked and done, also by others.
+    """
+
+    _attr_has_entity_name = True
+    _attr_should_poll = False
+    _attr_entity_registry_enabled_default = False
+    key: str
+    changes: tuple[str, ...]
+    """Events after which it may be different."""
+
+    def __init__(self, entry: HomeAgentConfigEntry) -> None:
+        """Belong to the entry itself."""
+        self._runtime = entry.runtime_data
+        self._attr_unique_id = f"{entry.entry_id}_{self.key}"
+        self._attr_translation_key = self.key
+        self._attr_device_info = DeviceInfo(
+            identifiers={(DOMAIN, entry.entry_id)},
+            name=entry.title,
+            manufacturer="Home Agent",
+            entry_type=DeviceEntryType.SERVICE,
+        )
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        @callback
+        def changed(_event: Event) -> None:
+            self.async_write_ha_state()
+
+        for name in self.changes:
+            self.async_on_remove(self.hass.bus.async_listen(name, changed))
+
+
+class OpenQuestions(HomeSensor):
+    """How many questions wait for a yes, and which."""
+
+    key = "open_questions"
+    _unrecorded_attributes = frozenset({"questions"})
+    changes = (CONFIRMATION_REQUESTED, CONFIRMATION_RESOLVED)
+
+    @property
+    @override
+    def native_value(self) -> int:
+        return len(self._runtime.policy.confirmations.open())
+
+    @property
+    @override
+    def extra_state_attributes(self) -> dict[str, Any]:
+        """Return the questions, the oldest first."""
+        return {
+            "questions": [
+                {
+                    "request_id": item.id,
+                    "agent": item.turn.profile.name,
+                    "question": item.question,
+                    "expires": item.expires.isoformat(),
+                }
+                for item in self._runtime.policy.confirmations.open()
+            ]
+        }
+
+
+class LastAction(HomeSensor):
+    """When an agent did something last, and what the last things were; nothing of what was said."""
+
+    key = "last_action"
+    _attr_device_class = SensorDeviceClass.TIMESTAMP
+    _unrecorded_attributes = frozenset({"actions"})
+    changes = (ACTION_EXECUTED, ACTION_UNDONE)
+
+    @property
+    @override
+    def native_value(self) -> datetime | None:
+        return next((action.when for action in self._newest()), None)
+
+    @property
+    @override
+    def extra_state_attributes(self) -> dict[str, Any]:
+        """Return the last actions, the newest first."""
+        return {
+            "actions": [
+                {
+                    "action_id": action.id,
+                    "when": action.when.isoformat(),
+                    "agent": action.profile,
+                    "actions": [f"{effect.domain}.{effect.service}" for effect in action.effects][:MAX_ACTIONS],
+                    "entity_ids": [*action.before][:MAX_ACTIONS],
+                    "success": action.success,
+                    "undone": action.undone is not None,
+                }
+                for action in self._newest()
+            ]
+        }
+
+    def _newest(self) -> list[Action]:
+        return self._runtime.journal.newest_first(lambda _: True)[:MAX_ACTIONS]

@@ -101,9 +101,9 @@ PROCESS_SCHEMA = probatio.Schema(
     }
 )
 CONFIRM_SCHEMA = probatio.Schema(
-    {probatio.Required(ATTR_REQUEST_ID): cv.string, probatio.Optional(ATTR_PIN): cv.string}
+    {probatio.Optional(ATTR_REQUEST_ID): cv.string, probatio.Optional(ATTR_PIN): cv.string}
 )
-REJECT_SCHEMA = probatio.Schema({probatio.Required(ATTR_REQUEST_ID): cv.string})
+REJECT_SCHEMA = probatio.Schema({probatio.Optional(ATTR_REQUEST_ID): cv.string})
 UNDO_SCHEMA = probatio.Schema(
     {
         probatio.Optional(ATTR_ACTION_ID): cv.string,
@@ -243,12 +243,19 @@ async def _async_reject(call: ServiceCall) -> ServiceResponse:
 async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation, User]:
     """Return the question that an action answers, and who answers.
 
-    Raises unless that is whoever asked, or an administrator. A call from inside a turn is nobody's answer: a model may
-    have started the script it is in.
+    Without an id it is the only one that is open for them: a button on a dashboard cannot name one. Raises unless whoever
+    answers asked, or is an administrator. A call from inside a turn is nobody's answer: a model may have started the script
+    it is in.
     """
     runtime = _runtime(call.hass)
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
-    confirmation = runtime.policy.confirmations.get(call.data[ATTR_REQUEST_ID])
+    confirmations = runtime.policy.confirmations
+    if (request_id := call.data.get(ATTR_REQUEST_ID)) is None and user is not None:
+        own = [item.id for item in confirmations.open() if item.is_decided_by(user)]
+        if len(own) != 1:
+            raise _invalid("request_several" if own else "confirm_nothing")
+        [request_id] = own
+    confirmation = confirmations.get(str(request_id))
     if confirmation is None:
         raise _invalid("request_not_found")
     if user is None or current_turn.get(None) is not None or not confirmation.is_decided_by(user):

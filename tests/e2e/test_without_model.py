@@ -2,8 +2,12 @@
 
 import re
 
+import pytest
+
+from tests.llm_server import LLMServer, text
+
 from .harness import Hass
-from .house import add_home_agent
+from .house import SHOPPING_LIST, add_home_agent, fill_endpoint, shopping_list
 from .process import ROOT
 
 
@@ -106,3 +110,77 @@ async def test_second_hub_is_refused(own_hass: Hass) -> None:
     await add_home_agent(own_hass)
     flow = await own_hass.config_flow()
     assert flow.step["reason"] == "single_instance_allowed"
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "back", "why", "question", "dropped", "yes", "nothing"),
+    [
+        (
+            "en", "unlock the front door", ("what?", "why?"), "I ask because", "Front Door is locked. Unlock it?",
+            "I got neither a yes nor a no, so I dropped the question.", "yes", "There is nothing to confirm.",
+        ),
+        (
+            "de", "Entriegle Front Door", ("Was?", "Warum?"), "Ich frage, weil", "Front Door ist verriegelt. Entriegeln?",
+            "Das war weder ja noch nein, deshalb lasse ich die Frage fallen.", "ja", "Es gibt nichts zu bestätigen.",
+        ),
+    ],
+)  # fmt: skip
+async def test_who_asks_back_is_told_why_and_asked_once_more(
+    own_hass: Hass,
+    language: str,
+    said: str,
+    back: tuple[str, str],
+    why: str,
+    question: str,
+    dropped: str,
+    yes: str,
+    nothing: str,
+) -> None:
+    agent = await add_home_agent(own_hass)
+    asked = await own_hass.say(said, agent=agent, language=language)
+    assert asked.speech == question
+
+    async def reply(words: str) -> str:
+        answer = await own_hass.say(words, agent=agent, language=language, conversation_id=asked.conversation_id)
+        return answer.speech
+
+    told = await reply(back[0])
+    assert told.startswith(why)
+    assert told.endswith(question)
+    assert (await reply(back[1])).startswith(dropped)
+    assert await reply(yes) == nothing
+    assert await own_hass.state("lock.front_door") == "locked"
+
+
+async def test_what_is_so_already_is_said_and_a_list_loses_what_is_removed(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    await own_hass.call("cover.open_cover", "cover.garage_door")
+    await own_hass.wait_for("cover.garage_door", "open")
+    answer = await own_hass.say("Öffne Garage Door", agent=agent, language="de")
+    assert (answer.speech, answer.kind) == ("Garage Door ist bereits geöffnet.", "action_done")
+    await own_hass.call("todo.add_item", SHOPPING_LIST, item="Milch")
+    asked = await own_hass.say("Entferne Milch von der Einkaufsliste", agent=agent, language="de")
+    assert asked.speech == "Milch von Shopping list entfernen?"
+    await own_hass.say("ja", agent=agent, language="de", conversation_id=asked.conversation_id)
+    assert "Milch" not in await shopping_list(own_hass)
+
+
+async def test_a_command_for_later_is_not_for_the_model_that_came_meanwhile(
+    own_hass: Hass, own_server: LLMServer
+) -> None:
+    agent = await add_home_agent(own_hass)
+    assert await own_hass.state("light.bed_light") == "on"
+    late = await own_hass.say("unlock the front door in 5 minutes", agent=agent)
+    assert (late.kind, "can't be given later" in late.speech) == ("error", True)
+    said = await own_hass.say("turn off the bed light in 6 seconds", agent=agent)
+    assert said.kind == "action_done"
+    flow = await own_hass.subentry_flow(await own_hass.entry_id(), "llm")
+    await flow.submit_well(preset="custom")
+    await fill_endpoint(flow, url=own_server.base_url, model="scripted")
+    [profile] = await own_hass.subentries("profile")
+    form = await own_hass.subentry_flow(await own_hass.entry_id(), "profile", subentry_id=profile["subentry_id"])
+    await form.submit_well(name=profile["title"], local_first=False)
+    await own_hass.wait_for("light.bed_light", "off", 20)
+    assert not [request for request in own_server.requests if "turn off the bed light" in str(request.body)]
+    own_server.plan(text("Once upon a time."))
+    assert (await own_hass.say("tell me a story", agent=agent)).speech == "Once upon a time."  # it was there

@@ -210,6 +210,10 @@ class Confirmations:
         confirmation = self.waiting.get(request_id)
         return confirmation if confirmation is not None and self._is_open(confirmation) else None
 
+    def open(self) -> list[Confirmation]:
+        """Return all open questions that were put, oldest first."""
+        return [item for item in [*self.waiting.values()] if self._is_open(item)]
+
     def at(self, place: Place) -> Confirmation | None:
         """Return the open question of a conversation."""
         return next((item for item in [*self.waiting.values()] if item.place == place and self._is_open(item)), None)
