@@ -184,3 +184,52 @@ async def test_a_command_for_later_is_not_for_the_model_that_came_meanwhile(
     assert not [request for request in own_server.requests if "turn off the bed light" in str(request.body)]
     own_server.plan(text("Once upon a time."))
     assert (await own_hass.say("tell me a story", agent=agent)).speech == "Once upon a time."  # it was there
+
+
+NOT_UNDERSTOOD = "I didn't understand that. "
+NOT_UNDERSTOOD_DE = "Das habe ich nicht verstanden. "
+MEANT = "Several things could be meant: "
+WINDOWS = "Hall Window, Kitchen Window, Living Room Window"
+SENTENCES = (
+    ("en", "and the living room?", "I found Living Room, but I didn't understand what to do with it."),
+    ("en", "make it brighter", NOT_UNDERSTOOD),
+    ("en", "is it on?", NOT_UNDERSTOOD),
+    ("en", "turn off everything in the kitchen", "I haven't understood all of that: Kitchen Lights would be left out."),
+    ("en", "lights in the kitchen and the bedroom", f"{MEANT}Bed Light, Kitchen Lights."),
+    ("en", "turn on the lights in the kitchen and the bedroom", "I haven't understood all of that: Bed Light would be"),
+    ("en", "what's the temperature outside", f"{NOT_UNDERSTOOD}Did you mean Outside Temperature?"),
+    ("en", "is any window open?", f"I haven't understood all of that: {WINDOWS} would be left out."),
+    ("en", "lock all the doors", "I can't do that for all of them yet: Front Door, Garage Door, Kitchen Door."),
+    ("en", "close all the windows", f"I can't do that for all of them yet: {WINDOWS}."),
+    ("en", "what's on my shopping list?", "I found Shopping list, but I didn't understand what to do with it."),
+    ("en", "turn on the fan", f"{MEANT}Ceiling Fan, Living Room Fan, "),
+    ("en", "tunr of the kichen lihgts", f"{NOT_UNDERSTOOD}Did you mean Kitchen Lights?"),
+    ("en", "it's too dark in here", NOT_UNDERSTOOD),
+    ("en", "good night", NOT_UNDERSTOOD),
+    ("en", "pause the music", f"{MEANT}Bedroom, "),
+    ("en", "set the temperature of hvac to 90", "Hvac can only be set to values from 7 to 35."),
+    ("en", "what is the weather", "Sorry, I am not aware of any weather"),
+    ("de", "Was steht auf der Einkaufsliste?", NOT_UNDERSTOOD_DE),
+    ("de", "Und im Bedroom?", NOT_UNDERSTOOD_DE),
+    ("de", "Ist ein Fenster offen?", f"Das habe ich nicht ganz verstanden: {WINDOWS} würde fehlen."),
+    ("de", "Stelle HVAC auf 90 Grad", "Ich habe Hvac gefunden, aber nicht verstanden, was ich damit tun soll."),
+)
+
+
+async def test_what_is_not_understood_is_answered_with_what_is_true_and_helps(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    own_hass.allow_log("default_agent")  # Home Assistant logs what the thermostat refused
+    before = await own_hass.states()
+    for language, sentence, answer in SENTENCES:
+        said = await own_hass.say(sentence, agent=agent, language=language)
+        assert (said.kind, said.speech[: len(answer)]) == ("error", answer), sentence
+    changed = {item for item, state in (await own_hass.states()).items() if state != before.get(item)}
+    assert not {item for item in changed if item.partition(".")[0] in ("cover", "fan", "light", "lock", "media_player")}
+
+
+async def test_it_says_what_it_can_do_and_what_it_did(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    assert "Light (6)" in (await own_hass.say("What can you do?", agent=agent)).speech
+    assert "Leuchte (6)" in (await own_hass.say("Hilfe", agent=agent, language="de")).speech
+    await own_hass.say("turn on the kitchen lights", agent=agent)
+    assert (await own_hass.say("What did you just do?", agent=agent)).speech.endswith(": turn on Kitchen Lights.")

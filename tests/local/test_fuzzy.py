@@ -81,7 +81,7 @@ async def test_part_that_fails_stops_the_rest(hass: HomeAssistant) -> None:
     await hass.services.async_call("light", "turn_on", {"entity_id": "light.ceiling_lights"}, blocking=True)
     hass.services.async_register("light", "turn_on", fail)
     result = await say(hass, "turn on the bed light and turn off the ceiling lights")
-    assert speech(result) == "An unexpected error occurred"
+    assert speech(result) == "That didn't work with Bed Light: Home Assistant reported an error"
     assert state_of(hass, "light.ceiling_lights") == "on"
     assert log_of(hass, result)[-2].result.error
 

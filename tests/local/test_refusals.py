@@ -88,7 +88,11 @@ async def test_a_room_does_not_tell_of_what_a_user_may_know_nothing_of(
     [
         ("en", "open the front door", "Sorry, I can't open 'Front Door' (a lock); that action doesn't apply."),
         ("en", "close bed light", "Sorry, I can't close 'Bed Light' (a light); that action doesn't apply."),
-        ("de", "schalte Front Door aus", "Ich habe Front Door gefunden, aber das geht damit nicht."),
+        (
+            "de",
+            "schalte Front Door aus",
+            "Ich habe Front Door gefunden, aber nicht verstanden, was ich damit tun soll.",
+        ),
     ],
 )
 @pytest.mark.usefixtures("home_agent")
@@ -120,7 +124,7 @@ async def test_hidden_things_of_a_room_are_as_good_as_none(hass: HomeAssistant) 
     [
         ("en", "what is the meaning of life", "add a model"),
         ("en", "qwertz", "add a model"),
-        ("en", "turn on all the lights", "add a model"),
+        ("en", "turn on all the lights", "Bed Light, Ceiling Lights, Kitchen Lights. Please name each thing."),
         ("en", "is it on?", "add a model"),
         ("de", "Schalte es wieder aus", "ein Modell hinzu"),
         ("de", "was ist der Sinn des Lebens", "ein Modell hinzu"),

@@ -7,6 +7,7 @@ vocabulary of the language know; nothing here reads a grammar.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +27,8 @@ type Words = Sequence[str]
 
 LIGHT = "light"
 _SURE = 0.95
+_LONG = 4  # letters of a word that can be mistyped and still be known
+_LIKE = 0.75
 _NAMED = 0.75  # of a word in a name, which may be of another language
 _SWITCHING = {intent.INTENT_TURN_ON: (SERVICE_TURN_ON, STATE_ON), intent.INTENT_TURN_OFF: (SERVICE_TURN_OFF, STATE_OFF)}
 _OPENING = frozenset({"binary_sensor", "cover"})
@@ -96,6 +99,43 @@ class Coverage:
             domains = set(_OPENING)
         said = self._said_without([slots])
         return self._same_left_out(said, self._places(said, [slots]), found, domains)
+
+    def of_kind(self) -> tuple[str, ...]:
+        """Return the names of all things of the one kind that is named; none where words are left that may be about more."""
+        said = _folded(self.turn.text)
+        kinds = self._kinds(said, ())
+        if len(kinds) > 1 and kinds[0][0] == said[0] and self.language.has_everything(said):
+            del kinds[0]  # "lock all the doors": what one does
+        places = {word for place in self._places(said, []) for word in place.name}
+        language = self.language
+        named = {word for words, _ in kinds for word in words.split()}
+        if len(kinds) != 1 or any(
+            word not in language.fillers | language.common | language.everything | places | named for word in said[1:]
+        ):
+            return ()
+        surest = _surest(kinds[0][1])
+        things = list(_within(self._untouched(()), self._places(said, [])))
+        found = [entity for entity in things if self._is_of(entity, surest)]
+        found = found or [
+            entity for entity in things if entity.domain not in _NEVER_NAMED and self._is_called(entity, surest)
+        ]
+        return self._left_out(found, "").names
+
+    def nearly_named(self, *, exactly: bool) -> tuple[str, ...]:
+        """Return the names of things of several words, all of which are said, or words like them: "kichen lihgts".
+
+        With `exactly` those that stand in the sentence as they are, else only others.
+        """
+        said = _folded(self.turn.text)
+        found = [
+            entity
+            for entity in self._untouched(())
+            for name in entity.names
+            if len(words := _folded(name)) > 1
+            and (f" {' '.join(words)} " in f" {' '.join(said)} ") is exactly
+            and all(any(_is_slip(word, own) for word in said) for own in words)
+        ]
+        return self._left_out(found, "").names
 
     def _known(self, entity_ids: Iterable[str]) -> list[HomeEntity]:
         """Return those of these entities that the user may know of."""
@@ -314,6 +354,13 @@ def _names_of(area: HomeArea) -> Iterator[str]:
     for name in (*area.names, *area.floor_names):
         if words := _folded(name):
             yield " ".join(words)
+
+
+def _is_slip(word: str, own: str) -> bool:
+    """Return whether a word is one of a name, or looks like a slip of the pen of it."""
+    return word == own or (
+        len(own) >= _LONG and word[:1] == own[:1] and SequenceMatcher(a=word, b=own).ratio() >= _LIKE
+    )
 
 
 def _folded(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from ..policy.intents import Recognised, async_handle, mismatch_of, nothing_ther
 from ..support.bounds import in_slices
 from ..support.errors import ToolError
 from .intent_policy import IntentPolicy, Sentence
-from .refusals import async_explain_mismatch, async_own_words, async_refuse, error_response
+from .refusals import async_explain_mismatch, async_name_reason, async_own_words, async_refuse, error_response
 
 _REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")
 """Beginnings of the codes of what the recogniser understood and refuses for a reason that it says: "it" without anything before it,
@@ -191,7 +191,9 @@ async def _async_failed(
         return await async_explain_mismatch(sentence, mismatch)
     key = error.response_key if isinstance(error, intent.IntentHandleError) else None
     speech = await async_own_words(sentence, (key or ErrorKey.HANDLE_ERROR, {}))
-    return error_response(sentence.turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
+    response = error_response(sentence.turn, intent.IntentResponseErrorCode.FAILED_TO_HANDLE, speech)
+    await async_name_reason(sentence, recognised, response)
+    return response
 
 
 def _note(sentence: Sentence, frame: _Frame, response: intent.IntentResponse) -> None:

@@ -150,7 +150,7 @@ class IntentPolicy:
         self._hass = hass
         self._turn = turn
         self._policy = policy
-        self._coverage = coverage
+        self.coverage = coverage
         self._is_covered = False
         self.recognised: Recognised | None = None
         self.refusal: ToolError | None = None
@@ -173,7 +173,7 @@ class IntentPolicy:
             except ToolError:
                 continue  # refused, and said why, when it is its turn
             touched += plan.targets if isinstance(plan, Plan) else ()
-        self.left_out = self._coverage.of_action(intents, touched)
+        self.left_out = self.coverage.of_action(intents, touched)
         self._is_covered = True
         return self.left_out is None
 
@@ -196,7 +196,7 @@ class IntentPolicy:
                 self.mismatch = plan
                 return not plan.certain
             if not self._is_covered and not is_custom:
-                self.left_out = self._coverage.of_action([self.recognised], plan.targets)
+                self.left_out = self.coverage.of_action([self.recognised], plan.targets)
                 if self.left_out is not None:
                     return False
             self._policy.authorize(self._turn, plan, self._call(plan))
@@ -287,7 +287,7 @@ class IntentPolicy:
         except ToolError as err:
             self.refusal = err
         if self.recognised.name == intent.INTENT_GET_STATE and response.error_code is None:
-            self.left_out = self._coverage.of_answer(self.recognised.slots, read)
+            self.left_out = self.coverage.of_answer(self.recognised.slots, read)
 
     @callback
     def report(self, outcome: intent.IntentResponse | HomeAssistantError, started: float) -> None:

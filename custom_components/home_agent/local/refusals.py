@@ -1,6 +1,6 @@
 """What is said when the home cannot answer: what was missing, in the user's language, and what would help."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import re
 from typing import Any
@@ -19,14 +19,15 @@ from homeassistant.helpers.template import Template
 from ..home.exposure import is_exposed, is_shared
 from ..languages.phrases import is_remark
 from ..policy.confirmation import AlreadySo
-from ..policy.intents import QUESTIONS, Mismatch
+from ..policy.intents import QUESTIONS, Mismatch, Recognised, plan_of
 from ..policy.questions import async_already
 from ..support.const import ASSISTANT, DOMAIN, SUBENTRY_LLM
 from ..support.errors import ToolError
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.text import fold, runs
+from ..turn.plan import Plan
 from ..turn.turn import Turn
-from .coverage import LeftOut
+from .coverage import Coverage, LeftOut
 from .intent_policy import Sentence
 
 type Wording = tuple[str, Mapping[str, Any]]
@@ -39,6 +40,8 @@ _UNKNOWN = {
     "name": (ErrorKey.NO_ENTITY, "entity"),
 }
 _NONSENSE = "zqxjv"
+_LIMITED = {"temperature": "temp", "humidity": "humidity"}
+"""Slots with a number that an entity limits by its attributes `min_…` and `max_…`."""
 MAX_NAMES = 5  # of one sentence
 _SHORT_WORD = re.compile(r"[a-z]{1,3}")
 _DUPLICATE_TARGETS = "duplicate_targets"
@@ -96,15 +99,20 @@ def _known(sentence: Sentence, name: str) -> str:
     return ""
 
 
-async def async_explain(sentence: Sentence, nearest: Nearest, left_out: LeftOut | None) -> intent.IntentResponse:
+async def async_explain(
+    sentence: Sentence, nearest: Nearest, coverage: Coverage, left_out: LeftOut | None
+) -> intent.IntentResponse:
     """Return why a sentence was not recognised, and what would help; `left_out` is what only a part of it was about."""
     turn = sentence.turn
     if left_out is not None:
-        names = list(left_out.names)
-        shown = ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
-        key = "local_left_out" if names else "local_part_not_understood"
-        speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=shown, words=left_out.words)
+        key = "local_left_out" if left_out.names else "local_part_not_understood"
+        speech = await _async_say(sentence, key, _NOT_UNDERSTOOD, target=_listed(left_out.names), words=left_out.words)
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
+    if not nearest.known and not is_remark(turn.text, turn.language):
+        key, names = _suggestion(sentence, coverage)
+        if names and await async_has_text(sentence.hass, turn.language, key):
+            speech = await async_text(sentence.hass, turn.language, key, target=_listed(names), name=_listed(names))
+            return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
     if nearest.known:
         speech = await _async_say(sentence, "local_not_possible", _NOT_UNDERSTOOD, name=nearest.known)
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
@@ -118,6 +126,49 @@ async def async_explain(sentence: Sentence, nearest: Nearest, left_out: LeftOut 
     if not await async_has_text(sentence.hass, turn.language, key) and (example := await async_example(sentence)):
         speech = f"{speech} (“{example}”)"
     return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
+
+
+def _suggestion(sentence: Sentence, coverage: Coverage) -> tuple[str, Sequence[str]]:
+    """Return what might be meant by a sentence, as names of things, and the key of the text that says so; no names: nothing."""
+    if names := coverage.nearly_named(exactly=True):
+        return "local_not_possible", names
+    if len(names := coverage.of_kind()) > 1:
+        has_everything = sentence.language.has_everything([fold(run) for run in runs(sentence.turn.text)])
+        return ("local_not_for_all" if has_everything else "local_which"), names
+    return "local_did_you_mean", coverage.nearly_named(exactly=False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of some names."""
+    return ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
+
+
+async def async_name_reason(sentence: Sentence, recognised: Recognised | None, response: intent.IntentResponse) -> None:
+    """Put the reason in a response that has none: Home Assistant says "unexpected" of whatever an action refuses."""
+    hass, turn = sentence.hass, sentence.turn
+    said = str(response.speech.get("plain", {}).get("speech", ""))
+    if recognised is None or said != await async_own_words(sentence, (ErrorKey.HANDLE_ERROR, {})):
+        return
+    try:
+        plan = plan_of(hass, turn, recognised)
+    except ToolError:
+        return
+    states = [state for item in plan.targets if (state := hass.states.get(item))] if isinstance(plan, Plan) else []
+    for slot, kind in _LIMITED.items():
+        for state in states:
+            value = recognised.slots.get(slot)
+            least, most = state.attributes.get(f"min_{kind}"), state.attributes.get(f"max_{kind}")
+            numbers = [item for item in (least, value, most) if isinstance(item, (int, float))]
+            if len(numbers) == 3 and numbers != sorted(numbers):
+                text = await async_text(
+                    hass, turn.language, "local_out_of_range", target=state.name, least=str(least), most=str(most)
+                )
+                response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
+                return
+    if states:
+        names = _listed([state.name for state in states])
+        text = await async_text(hass, turn.language, "local_failed", target=names)
+        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
 
 
 async def async_example(sentence: Sentence) -> str:

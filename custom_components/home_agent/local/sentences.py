@@ -34,7 +34,7 @@ from .about import async_answer_about
 from .coverage import Coverage
 from .fuzzy import async_answer_fuzzily
 from .intent_policy import TRIGGER, IntentPolicy, Sentence, SentenceTrigger, async_report
-from .refusals import async_explain, async_explain_mismatch, async_nearest, async_refuse
+from .refusals import async_explain, async_explain_mismatch, async_name_reason, async_nearest, async_refuse
 
 type DelayedCommand = tuple[str, str | None, str]
 """Agent, device and words of a command that is done later."""
@@ -218,6 +218,8 @@ async def _async_handle_strictly(
     if response is not None:
         permission.check_answer(response)
         await permission.async_finish(response)
+        if response.error_code is not None:
+            await async_name_reason(sentence, permission.recognised, response)
     is_left = permission.meets_unknown or permission.left_out is not None
     outcome = None if is_left else permission.refusal or response
     if outcome is not response or outcome is None:
@@ -276,7 +278,7 @@ async def _async_last_resort(
             return outcome
     if permission.mismatch is not None:
         return await async_explain_mismatch(sentence, permission.mismatch)
-    return await async_explain(sentence, nearest, permission.left_out) if explains else None
+    return await async_explain(sentence, nearest, permission.coverage, permission.left_out) if explains else None
 
 
 def _answer(response: intent.IntentResponse) -> Answer:
