@@ -140,9 +140,9 @@ async def test_add_a_real_model_after_a_dead_address_and_a_wrong_key(
         await expect(frontend.dialog.get_by_text(MODEL["step"]["endpoint"]["data"]["remove_key"])).to_have_count(0)
         await frontend.fill("api_key", "sk-right")
         assert (await frontend.submit())["step_id"] == "model"
-        field = frontend.dialog.locator("ha-selector", has_text="Model").locator("ha-picker-field").first
-        await expect(field).to_contain_text("model")  # the only one there is
-        await expect(field).not_to_contain_text(".gguf")
+        chosen = frontend.dialog.locator("ha-selector", has_text="Model").locator("ha-picker-field").first
+        await expect(chosen).to_contain_text("model")  # the only one there is
+        await expect(chosen).not_to_contain_text(".gguf")
         await frontend.shot("add-3-llama")
         assert (await frontend.submit())["type"] == "progress"
         menu = frontend.dialog.locator("step-flow-menu")

@@ -228,7 +228,7 @@ class EndpointForm:
         if len(self._models) == 1 and not self._data.get(CONF_MODEL):
             self._data[CONF_MODEL] = self._models[0]
         names = {model: name for name, model in self._models_by_name.items()}
-        chosen = self._data.get(CONF_MODEL)
+        chosen: str = self._data.get(CONF_MODEL) or ""
         # A field that is required would come with the first model of the list in it.
         field = shown(probatio.Optional, CONF_MODEL, {CONF_MODEL: names.get(chosen, chosen)})
         schema[field] = dropdown([names[model] for model in self._models], typed=True)
