@@ -36,6 +36,7 @@ async def test_endpoint_is_added(hass: HomeAssistant, llm_server: LLMServer) -> 
     form = await send(hass, form, preset="ollama")
     assert shown(form)["base_url"] == "http://localhost:11434/v1"
     form = await send(hass, form, base_url=llm_server.base_url)
+    assert shown(form)["try_model"] is True
     result = await send(hass, form, name="Kitchen computer", model="scripted")
     await hass.async_block_till_done()
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Kitchen computer")

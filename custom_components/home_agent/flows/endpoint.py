@@ -152,7 +152,7 @@ class EndpointForm:
         self._data = {**_ENDPOINT_DEFAULTS, **(self._suggestions() | dict(data) if self._is_new else data)}
         self._models: list[str] = []
         self._may_skip_check = False
-        self.tries = self._is_new
+        self.tries = False
         """Whether the model is to be tried before it is stored."""
 
     def _suggestions(self) -> dict[str, Any]:
@@ -389,6 +389,7 @@ class EndpointFlow(SubentryForms, TriesModel):
         if user_input is None:
             return self.async_show_form(step_id="user", data_schema=probatio.Schema(preset_fields(or_none=False)))
         self._form = EndpointForm(self.hass, {CONF_PRESET: user_input[CONF_PRESET]})
+        self._form.tries = True  # the first set-up goes on with a sentence of its own
         return await self.async_step_endpoint()
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
