@@ -171,6 +171,20 @@ class Frontend:
         named = self.page.get_by_text(label, exact=True)
         await self.dialog.locator("ha-selector-boolean", has=named).locator("ha-switch").click()
 
+    async def is_on(self, label: str) -> bool:
+        """Return whether a switch shows that it is on."""
+        named = self.page.get_by_text(label, exact=True)
+        switch = self.dialog.locator("ha-selector-boolean", has=named).locator("ha-switch")
+        return bool(await switch.evaluate("one => one.checked"))
+
+    async def pick_entity(self, label: str, name: str) -> None:
+        """Pick an entity by its name."""
+        field = self.dialog.locator("ha-selector-entity", has_text=label).first
+        await field.locator("ha-picker-field").last.click()
+        await self.page.locator("ha-picker-combo-box input").fill(name)
+        await self.page.locator("ha-picker-combo-box ha-combo-box-item", has_text=name).first.click()
+        await expect(field).to_contain_text(name)
+
     async def submit(self) -> dict[str, Any]:
         """Send the form; return the step that follows."""
 

@@ -205,6 +205,10 @@ async def test_look_things_up_by_a_model_and_talk(
     await frontend.unfold("Context sent to the model")
     await frontend.select("States", "Looked up for each question")
     await frontend.shot("agent-states")
+    await frontend.unfold("Instructions")
+    await expect(frontend.dialog.locator("ha-selector-template").last).to_contain_text(
+        "You are a helpful home assistant"
+    )
     assert (await frontend.submit())["reason"] == "reconfigure_successful"
 
     llm_server.plan(text("21 degrees, quite warm."))
@@ -226,19 +230,29 @@ async def test_look_things_up_by_a_model_and_talk(
 async def test_forms_that_are_sent_as_they_are_override_nothing(
     hass: Hass, llm_server: LLMServer, frontend: Frontend
 ) -> None:
-    await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
+    await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b", model_first=False)
     await frontend.log_in(USER, PASSWORD)
     await frontend.press("Configure")
     for key in PAGES:
         await frontend.page_of(TOPICS[key])
         await frontend.unfold()
         assert (await frontend.submit())["type"] == "menu", key
+    await frontend.page_of(TOPICS["confirmation"])
+    await frontend.fill("pin_unlock", "2468")
+    assert (await frontend.submit())["type"] == "menu"
+    await frontend.page_of(TOPICS["confirmation"])
+    await expect(frontend.dialog.locator("input[name=pin_unlock]")).to_have_value("•" * 8)
+    assert (await frontend.submit())["type"] == "menu"
+    await frontend.page_of(TOPICS["safety"])
+    await frontend.pick_entity("Always ask", "Ceiling Lights")
+    assert (await frontend.submit())["type"] == "menu"
     await frontend.done()
     await frontend.press("Change model")
     assert (await frontend.submit())["step_id"] == "model"
     await frontend.unfold()
     assert (await frontend.submit())["reason"] == "reconfigure_successful"
     await frontend.press("Change agent")
+    await frontend.shot("agent")
     await frontend.unfold()
     assert (await frontend.submit())["reason"] == "reconfigure_successful"
     assert not frontend.problems
@@ -248,6 +262,8 @@ async def test_forms_that_are_sent_as_they_are_override_nothing(
     [entry] = [entry for entry in stored if entry["domain"] == "home_agent"]
     assert entry["options"]["profile_defaults"] == {}
     assert "retrieval" not in entry["options"]
+    assert entry["options"]["pins"] == {"unlock": "2468"}
+    assert entry["options"]["always_confirm"] == ["light.ceiling_lights"]
     [agent] = [item for item in entry["subentries"] if item["subentry_type"] == "profile"]
     assert agent["data"] == {}
 
@@ -269,6 +285,26 @@ async def test_add_a_tool_an_agent_and_a_server_that_is_off(
     await frontend.page.keyboard.insert_text("{{ now().month }}")
     assert (await frontend.submit())["type"] == "create_entry"
 
+    await frontend.press("Add tool")
+    await frontend.fill("name", "ask")
+    await frontend.dialog.locator("textarea").first.fill("Asks.")
+    assert (await frontend.submit())["step_id"] == "rest"  # the type that is chosen at first
+    await frontend.unfold("Limits")
+    assert await frontend.is_on("Verify the certificate")
+    await frontend.fill("url", "https://127.0.0.1:9/")
+    await frontend.switch("Verify the certificate")
+    await frontend.select("Authentication", "Token")
+    assert (await frontend.submit())["step_id"] == "bearer"
+    await frontend.fill("token", "tok-1")
+    assert (await frontend.submit())["type"] == "create_entry"
+    await frontend.press("Change tool")
+    assert (await frontend.submit())["step_id"] == "rest"
+    await frontend.unfold("Limits")
+    assert not await frontend.is_on("Verify the certificate")
+    assert (await frontend.submit())["step_id"] == "bearer"
+    await expect(frontend.dialog.locator("input[name=token]")).to_have_value("•" * 8)
+    assert (await frontend.submit())["reason"] == "reconfigure_successful"
+
     await frontend.press("Add MCP server")
     await frontend.fill("name", "Library")
     await frontend.fill("url", "http://nas.local:8765/mcp")
@@ -284,7 +320,7 @@ async def test_add_a_tool_an_agent_and_a_server_that_is_off(
     assert (await frontend.submit())["errors"] == {"name": "name_taken"}
     await frontend.fill("name", "Butler")
     assert (await frontend.submit())["type"] == "create_entry"
-    assert [subentry["title"] for subentry in await hass.subentries("custom_tool")] == ["month"]
+    assert [subentry["title"] for subentry in await hass.subentries("custom_tool")] == ["month", "ask"]
     assert [subentry["title"] for subentry in await hass.subentries("mcp_server")] == ["Library"]
     assert len(await hass.agents()) == 2
     assert not frontend.problems
