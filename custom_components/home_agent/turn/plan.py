@@ -96,9 +96,13 @@ class Plan:
 
     @property
     def is_done(self) -> bool:
-        """Whether all of it is so already, and nothing is left to be done or asked."""
+        """Whether all of it is so already, and nothing is left to be done or asked.
+
+        What an effect without entities would make of anything, a message or a request, is never so already.
+        """
+        already = {*self.already}
         return (
             bool(self.effects)
             and self.inside == ()
-            and all({*self.already}.issuperset(effect.entity_ids) for effect in self.effects)
+            and all(effect.entity_ids and already.issuperset(effect.entity_ids) for effect in self.effects)
         )
