@@ -203,7 +203,6 @@ async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, s
     ("language", "answer"),
     [
         ("fr", "Désolé, je n'ai pas compris (“Allumer Bed Light”)"),
-        ("it", "Mi dispiace, non ho capito (“Attiva Bed Light”)"),
         ("nl", "Sorry, ik snap het niet (“Bed Light aanzetten”)"),
         ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
     ],

@@ -218,7 +218,6 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
         "he",
         "hu",
         "id",
-        "it",
         "ja",
         "ko",
         "lt",
@@ -273,11 +272,26 @@ async def test_a_pin_is_asked_for_in_words_of_home_assistant(
     assert question.endswith(f"? {asked}")
 
 
+@pytest.mark.parametrize(
+    ("waiting", "question"),
+    [
+        (call(("lock", "unlock", ("lock.front",))), "Front Door: bloccato/a. Sbloccare?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "Garage: chiuso. Aprire?"),
+    ],
+)
+async def test_what_is_asked_about_most_is_asked_in_italian(
+    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
+) -> None:
+    assert await async_question(hass, make_turn(language="it"), [waiting], with_pin=False) == question
+
+
 async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversation(hass: HomeAssistant) -> None:
     waiting = [call(("lock", "unlock", ("lock.front",)))]
     assert await async_result(hass, "de", "confirm_done", waiting) == "Erledigt. Front Door ist verriegelt."
-    assert await async_result(hass, "it", "confirm_done", waiting) == "Front Door: Bloccato/a."
-    assert await async_result(hass, "it", "confirm_failed", waiting) == "That didn't work. Front Door is locked."
+    assert await async_result(hass, "it", "confirm_done", waiting) == "Fatto. Front Door: bloccato/a."
+    assert await async_result(hass, "it", "confirm_failed", waiting) == "Non è riuscito. Front Door: bloccato/a."
+    assert await async_result(hass, "sv", "confirm_done", waiting) == "Front Door: Låst."
+    assert await async_result(hass, "sv", "confirm_failed", waiting) == "That didn't work. Front Door is locked."
 
 
 async def test_words_from_outside_are_mentioned(hass: HomeAssistant, make_turn: MakeTurn) -> None:
