@@ -20,6 +20,7 @@ from .support.const import DOMAIN, SUBENTRY_LLM
 from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED, CONFIRMATION_RESOLVED
 
 PARALLEL_UPDATES = 0
+MANUFACTURER = "Home Agent"
 TOKENS = "tokens"
 MAX_ACTIONS = 10  # that are shown, and names of each
 
@@ -114,8 +115,8 @@ class HomeSensor(SensorEntity):
         self._attr_translation_key = self.key
         self._attr_device_info = DeviceInfo(
             identifiers={(DOMAIN, entry.entry_id)},
-            name=entry.title,
-            manufacturer="Home Agent",
+            name=MANUFACTURER,  # the same in every home: examples name the entities
+            manufacturer=MANUFACTURER,
             entry_type=DeviceEntryType.SERVICE,
         )
 
