@@ -697,6 +697,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "use_anyway": f"{_SETUP}::test_failures_are_told_apart_and_can_be_skipped",
         "context_window": "tests/client/test_window.py::test_the_owners_word_asks_nobody",
         "keep_ready": "tests/test_ready.py::test_the_prompt_is_read_at_start",
+        "try_model": "tests/flows/test_trial.py::test_what_a_good_model_did_is_shown_and_then_it_is_saved",
         "idle_timeout": "tests/client/test_failures.py::test_a_silent_stream_times_out_and_a_talking_one_does_not",
         "remote": "tests/prompt/test_turns.py::test_a_second_model_outside_the_house_gets_no_personal_data",
     },
