@@ -33,7 +33,13 @@ from custom_components.home_agent import ai_task
 from custom_components.home_agent.client import chat_completions, discovery, messages
 from custom_components.home_agent.client.error_map import ErrorMap
 from custom_components.home_agent.client.model import Reply, TokenEstimator
-from custom_components.home_agent.client.stream import ChunkParser, DeltaStream, arguments_from_text
+from custom_components.home_agent.client.stream import (
+    ChunkParser,
+    DeltaStream,
+    Ending,
+    arguments_from_text,
+    repeats_itself,
+)
 from custom_components.home_agent.flows import (
     endpoint as endpoint_form,
     options as options_form,
@@ -140,6 +146,12 @@ class Place:
     """Characters at most of what arrives there."""
     times: int = 1
     """How often it reads the text."""
+
+
+def ended(text: str) -> None:
+    """Let an answer be ended that is too long, or that says the same over and over."""
+    Ending(10, len, said=[text]).look({"content": text})
+    repeats_itself(text)
 
 
 def streamed(text: str) -> None:
@@ -385,6 +397,7 @@ PLACES: Mapping[str, Place] = {
         words="</think><think>",
         modules=("client.stream",),
     ),
+    "where an answer ends": Place(read=ended, words='One.) Two" three! '),
     "an answer that may be thinking": Place(
         read=lambda text: in_one_piece(text, begins_inside=True), words="</thin <think"
     ),
