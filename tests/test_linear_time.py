@@ -452,9 +452,7 @@ PLACES: Mapping[str, Place] = {
         words="set the küchenlichtschalter to 21 °C 50% in the living room? 21 degrees ",
         modules=("search.request",),
     ),
-    "words of the home": Place(
-        read=lambda text: (snapshot.words_of(text), snapshot.stems_of(text)), modules=("home.snapshot",)
-    ),
+    "words of the home": Place(read=snapshot.stems_of, modules=("home.snapshot",)),
     "names word for word": Place(
         read=lambda text: index._named(
             home_of("Kitchen light"), Query(text=text, language="en", area_id=None, limit=20)
