@@ -164,6 +164,14 @@ def streamed(text: str) -> None:
     stream.finish()
 
 
+def cut(text: str) -> None:
+    """Let an answer arrive token by token that is as long as it may be."""
+    stream = DeltaStream(Reply(), ErrorMap("Model"), Ending(len(text) - 20 * PIECE, len))
+    for piece in pieces(text):
+        stream.feed({"choices": [{"delta": {"content": piece}}]})
+    stream.finish()
+
+
 def streamed_call(text: str) -> None:
     """Let the arguments of a call arrive token by token."""
     stream = DeltaStream(Reply(), ErrorMap("Model"))
@@ -392,6 +400,7 @@ PLACES: Mapping[str, Place] = {
         modules=("tools.ha_apis",),
     ),
     "an answer": Place(read=streamed, words="<think>a</think> "),
+    "an answer that is cut": Place(read=cut, words="Yes. No? \n"),
     "an answer in one piece": Place(
         read=lambda text: in_one_piece(text, begins_inside=False),
         words="</think><think>",
@@ -495,6 +504,7 @@ PLACES: Mapping[str, Place] = {
             questions._value("a", [text]),
             questions._value("a", {text: text}),
             questions._key(text),
+            questions._removed(ServiceCall(domain="todo", service="remove_item", entity_ids=(), data={"item": [text]})),
         ),
         words="a-b c? “",
         modules=("policy.questions",),
