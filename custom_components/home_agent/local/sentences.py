@@ -98,8 +98,12 @@ async def async_answer(
 
 
 def is_delayed(hass: HomeAssistant, turn: Turn) -> bool:
-    """Return whether a turn is a command that one of our sentences left for later; a timer of Home Assistant's brings it back."""
-    return turn.user is None and turn.satellite_id is None and _key(turn, turn.text) in hass.data[DELAYED]
+    """Return whether a turn is a command that one of our sentences left for later; a timer of Home Assistant's brings it back.
+
+    Up to 2026.10 it comes without a user, then with the one who set the timer and a context that follows from theirs.
+    """
+    by_timer = turn.satellite_id is None and (turn.user is None or turn.context.parent_id is not None)
+    return by_timer and _key(turn, turn.text) in hass.data[DELAYED]
 
 
 async def async_answer_delayed(
