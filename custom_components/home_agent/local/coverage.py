@@ -8,7 +8,7 @@ vocabulary of the language know; nothing here reads a grammar.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from homeassistant.const import SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UNKNOWN
@@ -126,14 +126,15 @@ class Coverage:
 
         With `exactly` those that stand in the sentence as they are, else only others.
         """
-        said = _folded(self.turn.text)
+        words = _folded(self.turn.text)
+        said, whole = dict.fromkeys(words), f" {' '.join(words)} "
         found = [
             entity
             for entity in self._untouched(())
             for name in entity.names
-            if len(words := _folded(name)) > 1
-            and (f" {' '.join(words)} " in f" {' '.join(said)} ") is exactly
-            and all(any(_is_slip(word, own) for word in said) for own in words)
+            if len(called := _folded(name)) > 1
+            and (f" {' '.join(called)} " in whole) is exactly
+            and all(own in said or any(_is_slip(word, own) for word in said) for own in called)
         ]
         return self._left_out(found, "").names
 
@@ -356,6 +357,7 @@ def _names_of(area: HomeArea) -> Iterator[str]:
             yield " ".join(words)
 
 
+@lru_cache(maxsize=1024)  # a large home has few words, and many things called by them
 def _is_slip(word: str, own: str) -> bool:
     """Return whether a word is one of a name, or looks like a slip of the pen of it."""
     return word == own or (
