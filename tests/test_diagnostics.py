@@ -62,7 +62,12 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert told["found"]["index"]["entities"] == len(EXPOSED)
     assert told["found"]["knowledge"] == {"documents": 0, "passages": 0, "failed": 0}
     profile, endpoint = told["subentries"]
-    stored = {"context_entities": 1, "prompt_additions": "**REDACTED** (17 characters)", "never_ask": 1}
+    stored = {
+        "local_first": False,
+        "context_entities": 1,
+        "prompt_additions": "**REDACTED** (17 characters)",
+        "never_ask": 1,
+    }
     assert profile["stored"] == stored
     assert profile["settings"]["max_calls_per_turn"] == 5
     assert profile["settings"]["custom_prompt"] == "**REDACTED** (23 characters)"

@@ -69,6 +69,8 @@ def arm(code: str) -> dict[str, dict[str, Any]]:
 
 
 WAYS = arm("0")
+ALREADY_SO = {"disarming", "locking"}
+"""Nothing is to be done or asked, and a code makes no difference."""
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -77,10 +79,15 @@ async def test_a_model_that_tries_a_code(
 ) -> None:
     await start()
     witness.server.respond(lambda body: text("I cannot do that."))
+    told = []
     for code in (CODE, "1111"):  # the right one is asked about as well: nothing tells which it is
         arguments = arm(code)[way]
         witness.server.plan(tool_call("ha_control", arguments))
         asked = await say(hass, "let me in", context=alice)
+        if way in ALREADY_SO:
+            told.append(answers(witness.server)[-1])
+            assert told[0] == told[-1]
+            continue
         assert speech(asked).endswith("?")
         assert way == "another name" or code not in speech(asked)
         witness.server.plan(tool_call("ha_control", arguments))

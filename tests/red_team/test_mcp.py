@@ -144,7 +144,7 @@ async def test_orders_in_a_tool(
     await start_with(start, hostile)
     witness.server.respond(lambda body: text("Done."))
     witness.server.plan(tool_call("ha_control", UNLOCK))
-    await say(hass, "what can you do?", context=alice)
+    await say(hass, "which tools have you got?", context=alice)
     assert "root:" not in witness.server.requests[0].raw.decode()
 
 

@@ -203,7 +203,7 @@ async def test_answers_of_the_house_are_kept(hass: HomeAssistant, llm_server: LL
     first = await say(hass, "turn on bed light")
     await restart(hass, entry)
     llm_server.plan(text("The bed light."))
-    await say(hass, "what did you just do?", first.conversation_id)
+    await say(hass, "which light was that?", first.conversation_id)
     assert words(llm_server)[:2] == ["user: turn on bed light", "assistant: Turned on the light"]
 
 

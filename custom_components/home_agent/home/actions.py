@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 import re
 from typing import Any
 
+from homeassistant.components.alarm_control_panel import AlarmControlPanelState
 from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, CONF_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
 from homeassistant.helpers import entity_registry as er
@@ -603,7 +604,9 @@ def is_so(hass: HomeAssistant, state: State, call: ServiceCall) -> bool:
     expected, asked = expectation(state, call), call.data.keys() - {"code"}
     if expected is None or state.attributes.get(ATTR_ASSUMED_STATE) or asked - _shown(state.domain).keys():
         return False
-    return bool(expected.reached(state, state)) or (not asked and expected.under_way(state))
+    # an alarm that is pending may be about to go off: who arms it then may stop it
+    is_coming = expected.under_way(state) and state.state != AlarmControlPanelState.PENDING
+    return bool(expected.reached(state, state)) or (not asked and is_coming)
 
 
 @cache

@@ -121,7 +121,12 @@ async def async_plan_of(hass: HomeAssistant, effects: Iterable[Effect]) -> Plan:
 
 
 def already_so(hass: HomeAssistant, plan: Plan) -> tuple[str, ...]:
-    """Return which entities of a plan are already what all of its effects would make of them, members of groups included."""
+    """Return which entities of a plan are already what all of its effects would make of them, members of groups included.
+
+    None where something is started: what it does is what is asked about, whatever its own state is.
+    """
+    if plan.inside:
+        return ()
     found: dict[str, bool] = {}
     for effect in plan.effects:
         for entity_id in effect.entity_ids:

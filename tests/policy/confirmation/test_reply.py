@@ -73,7 +73,7 @@ async def test_the_run_is_part_of_what_the_model_knows_later(
     conversation_id = await ask(hass, llm_server, alice)
     await say(hass, "yes", conversation_id, context=alice)
     llm_server.plan(text("I unlocked it."))
-    await say(hass, "what did you do?", conversation_id, context=alice)
+    await say(hass, "tell me about the door", conversation_id, context=alice)
     first, asked, refused, question, yes, run, done, words, _ = llm_server.request.body["messages"][1:]
     assert [first["role"], yes["role"]] == ["user", "user"]
     assert (question["content"], yes["content"]) == (QUESTION, "yes")
