@@ -54,6 +54,8 @@ class Watch:
     """Something came back."""
     foreign: bool = False
     """What came back before there was a connection is nothing that such a server says."""
+    listens: bool = False
+    """A stream of events was opened first: whatever is posted is answered there."""
     connected: str = ""
     """The transport that worked."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,6 +64,7 @@ class Watch:
         """Forget everything, for another attempt."""
         self.status, self.failure = 0, ""
         self.certificate_refused = self.address_refused = self.without_key = self.answered = self.foreign = False
+        self.listens = False
         self.lost = asyncio.Event()
 
     def failed(self, err: BaseException) -> None:
@@ -146,7 +149,9 @@ class WatchedTransport:
         self._watch.answered = True
         kind = response.headers.get("content-type", "").partition(";")[0].strip().casefold()
         events = kind == EVENTS
-        if request.method == "POST" and response.status_code == HTTPStatus.OK and not self._watch.connected:
+        self._watch.listens |= events and request.method == "GET"
+        begins = not self._watch.connected and not self._watch.listens
+        if begins and request.method == "POST" and response.status_code == HTTPStatus.OK:
             if kind not in (EVENTS, JSON):  # the library would wait for what never comes
                 self._watch.foreign = True
                 self._watch.lost.set()
