@@ -122,7 +122,7 @@ async def test_a_question_is_answered_by_whoever_was_asked_and_once(
     assert diary.targets == ["/diary/5%3Fall%3D1"]
 
 
-@pytest.mark.parametrize("words", ["Sure?", "yes, and turn on the kitchen lights", "yes if it is daytime"])
+@pytest.mark.parametrize("words", ["yes, and turn on the kitchen lights", "yes if it is daytime"])
 async def test_what_is_no_yes_is_heard_by_the_model(hass: Hass, endpoint: LLMServer, words: str) -> None:
     pipeline = await hass.create_pipeline((await hass.agents())[0])
     endpoint.plan(UNLOCK, text("All right."))
