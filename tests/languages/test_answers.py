@@ -211,6 +211,8 @@ def test_a_number_word_is_no_answer() -> None:
         ("ja eins zwo drei null", "de", Kind.YES, "1230"),
         ("ja one two", "de", Kind.YES, "12"),
         ("да один два", "ru", Kind.YES, "12"),
+        ("oui, le code est quatre sept un un", "fr", Kind.YES, "4711"),
+        ("C’est le 4711", "fr", Kind.YES, "4711"),
         ("yes ١٢٣٤", "en", Kind.YES, "1234"),
         ("tak, jeden dwa trzy cztery", "pl", Kind.YES, "1234"),
         ("sim, um dois três meia", "pt-BR", Kind.YES, "1236"),

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("demo_house")
         ("en", "What can you do?", "Light (3), Cover (2), Switch (1), Lock (1)", "Turn on Bed Light"),
         ("en", "help", "Light (3), Cover (2), Switch (1), Lock (1)", "Turn on Bed Light"),
         ("de", "Was kannst du?", "Leuchte (3), Abdeckung (2), Schalter (1), Schloss (1)", "Bed Light einschalten"),
-        ("fr", "Que sais-tu faire ?", "Light (3)", "Allumer Bed Light"),
+        ("fr", "Que sais-tu faire ?", "Lumière (3), Ouverture (2), Interrupteur (1), Verrou (1)", "Allumer Bed Light"),
+        ("sv", "Vad kan du göra?", "Light (3)", "Slå på Bed Light"),
         ("pl", "Co potrafisz?", "Light (3)", "Bed Light"),
     ],
 )

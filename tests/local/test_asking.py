@@ -49,7 +49,14 @@ async def unlock(hass: HomeAssistant) -> None:
         ("cover.garage_door", "open", "en", "open the garage door", "Garage Door is already open."),
         ("cover.garage_door", "opening", "en", "open the garage door", "Garage Door is already opening."),
         ("cover.garage_door", "open", "de", "Öffne Garage Door", "Garage Door ist bereits geöffnet."),
-        ("lock.front_door", "unlocked", "fr", "Déverrouille Front Door", "Front Door: Déverrouillé."),
+        (
+            "lock.front_door",
+            "unlocked",
+            "fr",
+            "Déverrouille Front Door",
+            "Front Door\N{NO-BREAK SPACE}: déjà déverrouillé.",
+        ),
+        ("lock.front_door", "unlocked", "sv", "Lås upp Front Door", "Front Door: Olåst."),
     ],
 )
 async def test_what_is_already_so_is_said_and_not_asked(

@@ -93,6 +93,7 @@ async def test_a_room_does_not_tell_of_what_a_user_may_know_nothing_of(
             "schalte Front Door aus",
             "Ich habe Front Door gefunden, aber nicht verstanden, was ich damit tun soll.",
         ),
+        ("fr", "éteins Front Door", "J'ai trouvé Front Door, mais je n'ai pas compris ce que je dois en faire."),
     ],
 )
 @pytest.mark.usefixtures("home_agent")
@@ -103,7 +104,7 @@ async def test_what_does_not_fit_a_thing_is_no_unknown_name(
     assert speech(result) == answer
     assert result.response.error_code is NO_TARGET
     unread = await say(hass, sentence, language=language, context=limited(read=False))
-    assert speech(unread).startswith(("I can't find anything called", "Ich finde nichts namens"))
+    assert speech(unread).startswith(("I can't find anything called", "Ich finde nichts namens", "Je ne trouve rien"))
 
 
 @pytest.mark.usefixtures("home_agent")
@@ -148,6 +149,7 @@ async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, s
         ("en", "turn on the tv", "I can't find anything called tv"),
         ("en", "turn on the lights in the attic", "I can't find anything called attic"),
         ("de", "Schalte Brimborium ein", "Ich finde nichts namens Brimborium"),
+        ("fr", "Allume le brimborion", "Je ne trouve rien qui s'appelle brimborion"),
         ("es", "enciende la televisión", "Lo siento, no conozco ningún dispositivo llamado televisión"),
         ("ru", "включи телевизор в кухне", "Нет зоны кухне"),
         ("zh-Hans", "打开电视", "抱歉，找不到名为 电视 的设备"),
@@ -202,7 +204,7 @@ async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, s
 @pytest.mark.parametrize(
     ("language", "answer"),
     [
-        ("fr", "Désolé, je n'ai pas compris (“Allumer Bed Light”)"),
+        ("sv", "Ursäkta, jag förstår inte (“Slå på Bed Light”)"),
         ("nl", "Sorry, ik snap het niet (“Bed Light aanzetten”)"),
         ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
     ],

@@ -111,11 +111,21 @@ def doors(add_entity: AddEntity, names: None) -> None:
             "de",
             "Front Door ist verriegelt. Ausschalten?",
         ),
-        # No translation of ours: put together from Home Assistant's own words.
         (
             call(("lock", "unlock", ("lock.front",))),
             "fr",
-            "Front Door: Verrouillé. Déverrouiller Front Door?",
+            "Front Door\N{NO-BREAK SPACE}: verrouillé. Déverrouiller\N{NO-BREAK SPACE}?",
+        ),
+        (
+            call(("cover", "open_cover", ("cover.garage",))),
+            "fr",
+            "Garage\N{NO-BREAK SPACE}: fermé. Ouvrir\N{NO-BREAK SPACE}?",
+        ),
+        # No translation of ours: put together from Home Assistant's own words.
+        (
+            call(("lock", "unlock", ("lock.front",))),
+            "hu",
+            "Front Door: Zárolt. Front Door feloldása?",
         ),
         (
             call(("homeassistant", "turn_off", ("valve.water", "lock.front"))),
@@ -134,8 +144,8 @@ def doors(add_entity: AddEntity, names: None) -> None:
         ),
         # Where Home Assistant does not say all of it: English.
         (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),
-        (call(("shell_command", "wipe_disk", ())), "fr", "Wipe disk?"),
-        (call(subject="example.org"), "fr", "Run Send an e-mail for example.org?"),
+        (call(("shell_command", "wipe_disk", ())), "sv", "Wipe disk?"),
+        (call(subject="example.org"), "sv", "Run Send an e-mail for example.org?"),
         (call(("shell_command", "wipe_disk", ())), "en", "Wipe disk?"),
         (
             call(targets=("lock.front",), arguments={"speed": 3}),
@@ -214,7 +224,6 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
         "es",
         "et",
         "fi",
-        "fr",
         "he",
         "hu",
         "id",
@@ -262,7 +271,7 @@ async def test_what_is_asked_about_most_is_asked_in_the_language(
     }
 
 
-@pytest.mark.parametrize(("language", "asked"), [("fr", "Code?"), ("nl", "Code?"), ("pl", "Kod?"), ("ko", "코드?")])
+@pytest.mark.parametrize(("language", "asked"), [("hu", "Kód?"), ("nl", "Code?"), ("pl", "Kod?"), ("ko", "코드?")])
 async def test_a_pin_is_asked_for_in_words_of_home_assistant(
     hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
 ) -> None:

@@ -46,12 +46,12 @@ async def press(hass: HomeAssistant, prefix: str, request_id: str, context: Cont
 async def test_the_buttons_are_in_the_language_of_the_conversation(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context
 ) -> None:
-    hass.config.language = "fr"
+    hass.config.language = "sv"
     await set_up(hass, llm_server)
     _, sent = add_phone(hass, alice)
     answer = await process(hass, llm_server, PHONE)
-    assert answer["answer"] == "Front Door: Verrouillé. Déverrouiller Front Door?"
-    assert [action["title"] for action in sent[0].data["data"]["actions"]] == ["Oui", "Non"]
+    assert answer["answer"] == "Front Door: Låst. Lås upp Front Door?"
+    assert [action["title"] for action in sent[0].data["data"]["actions"]] == ["Ja", "Nej"]
 
 
 async def test_a_phone_is_asked_and_its_owner_answers(
