@@ -150,7 +150,7 @@ async def test_sentence_nobody_understands(hass: HomeAssistant, language: str, s
         ("en", "turn on the lights in the attic", "I can't find anything called attic"),
         ("de", "Schalte Brimborium ein", "Ich finde nichts namens Brimborium"),
         ("fr", "Allume le brimborion", "Je ne trouve rien qui s'appelle brimborion"),
-        ("es", "enciende la televisión", "Lo siento, no conozco ningún dispositivo llamado televisión"),
+        ("es", "enciende la televisión", "No encuentro nada que se llame televisión"),
         ("ru", "включи телевизор в кухне", "Нет зоны кухне"),
         ("zh-Hans", "打开电视", "抱歉，找不到名为 电视 的设备"),
     ],

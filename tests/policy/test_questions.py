@@ -139,8 +139,8 @@ def doors(add_entity: AddEntity, names: None) -> None:
         ),
         (
             call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
-            "es",
-            "Garage: Cerrado. Ajustar la posición de Garage (Posición: 50)?",
+            "sv",
+            "Garage: Stängd. Sätt Garage position (Position: 50)?",
         ),
         # Where Home Assistant does not say all of it: English.
         (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),
@@ -221,7 +221,6 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
         "cs",
         "da",
         "el",
-        "es",
         "et",
         "fi",
         "he",
@@ -301,6 +300,25 @@ async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversati
     assert await async_result(hass, "it", "confirm_failed", waiting) == "Non è riuscito. Front Door: bloccato/a."
     assert await async_result(hass, "sv", "confirm_done", waiting) == "Front Door: Låst."
     assert await async_result(hass, "sv", "confirm_failed", waiting) == "That didn't work. Front Door is locked."
+
+
+@pytest.mark.parametrize(
+    ("waiting", "question"),
+    [
+        (call(("lock", "unlock", ("lock.front",))), "Front Door: bloqueado. ¿Desbloquear?"),
+        (call(("cover", "open_cover", ("cover.garage",))), "Garage: cerrado. ¿Abrir?"),
+        (
+            call(("lock", "unlock", ("lock.front", "lock.back"))),
+            "Front Door: bloqueado. Back Door: desbloqueado. ¿Desbloquear Front Door, Back Door?",
+        ),
+    ],
+)
+async def test_a_question_in_spanish_begins_with_its_own_sign(
+    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
+) -> None:
+    assert await async_question(hass, make_turn(language="es"), [waiting], with_pin=False) == question
+    with_pin = await async_question(hass, make_turn(language="es"), [waiting], with_pin=True)
+    assert with_pin == f"{question} ¿Cuál es el PIN?"
 
 
 async def test_words_from_outside_are_mentioned(hass: HomeAssistant, make_turn: MakeTurn) -> None:

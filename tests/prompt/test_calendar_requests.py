@@ -95,6 +95,26 @@ def test_whole_words_ask_for_them(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("¿Qué tengo mañana?", "2026-11-22T00:00:00+01:00", "2026-11-22T23:59:59.999000+01:00"),
+        ("¿Qué citas tengo mañana por la mañana?", "2026-11-22T00:00:00+01:00", "2026-11-22T23:59:59.999000+01:00"),
+        ("¿Tengo algo pasado mañana?", "2026-11-23T00:00:00+01:00", "2026-11-23T23:59:59.999000+01:00"),
+        ("¿Qué reuniones hay la semana que viene?", "2026-11-21T15:30:00+01:00", "2026-11-28T15:30:00+01:00"),
+        ("¿Qué hice ayer?", "2026-11-20T00:00:00+01:00", "2026-11-20T23:59:59.999000+01:00"),
+        ("Gastos de los últimos 30 días", "2026-10-22T15:30:00+02:00", "2026-11-21T15:30:00+01:00"),
+        ("¿Qué hay en la lista de la compra?", "2026-11-21T15:30:00+01:00", "2026-11-28T15:30:00+01:00"),
+        ("Enciende la luz mañana", None, None),
+        ("¿Qué tiempo hace mañana?", None, None),
+        ("¿Qué hay en la tele?", None, None),
+    ],
+)
+def test_period_in_spanish(text: str, start: str | None, end: str | None) -> None:
+    request = detect_event_request(text, NOW, "es")
+    assert (start, end) == ((request.start.isoformat(), request.end.isoformat()) if request else (None, None))
+
+
+@pytest.mark.parametrize(
     "text", ["turn on the light tomorrow", "what is on TV", "Was ist morgen für ein Wetter?", "включи свет завтра"]
 )
 def test_a_day_alone_asks_for_no_events(text: str) -> None:
