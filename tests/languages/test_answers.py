@@ -210,6 +210,7 @@ def test_a_number_word_is_no_answer() -> None:
         ("1234", "en", Kind.YES, "1234"),
         ("ja eins zwo drei null", "de", Kind.YES, "1230"),
         ("ja one two", "de", Kind.YES, "12"),
+        ("ja, de pincode is een twee drie vier", "nl", Kind.YES, "1234"),
         ("да один два", "ru", Kind.YES, "12"),
         ("oui, le code est quatre sept un un", "fr", Kind.YES, "4711"),
         ("C’est le 4711", "fr", Kind.YES, "4711"),

@@ -205,7 +205,6 @@ async def test_what_may_be_a_name_is_named(hass: HomeAssistant, language: str, s
     ("language", "answer"),
     [
         ("sv", "Ursäkta, jag förstår inte (“Slå på Bed Light”)"),
-        ("nl", "Sorry, ik snap het niet (“Bed Light aanzetten”)"),
         ("ru", "Обращение не распознано"),  # its own words for that are none of its sentences
     ],
 )

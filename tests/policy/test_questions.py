@@ -230,7 +230,6 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
         "ko",
         "lt",
         "nb",
-        "nl",
         "pl",
         "pt-BR",
         "ro",
@@ -270,7 +269,6 @@ async def test_what_is_asked_about_most_is_asked_in_the_language(
     }
 
 
-@pytest.mark.parametrize(("language", "asked"), [("hu", "Kód?"), ("nl", "Code?"), ("pl", "Kod?"), ("ko", "코드?")])
 async def test_a_pin_is_asked_for_in_words_of_home_assistant(
     hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
 ) -> None:
@@ -293,11 +291,31 @@ async def test_what_is_asked_about_most_is_asked_in_italian(
     assert await async_question(hass, make_turn(language="it"), [waiting], with_pin=False) == question
 
 
+@pytest.mark.parametrize(
+    ("waiting", "question"),
+    [
+        (call(("lock", "unlock", ("lock.front",))), "Front Door is vergrendeld. Ontgrendelen?"),
+        (
+            call(("alarm_control_panel", "alarm_disarm", ("alarm_control_panel.home",))),
+            "Alarm is ingeschakeld afwezig. Uitschakelen?",
+        ),
+    ],
+)
+async def test_what_is_asked_about_most_is_asked_in_dutch(
+    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, question: str
+) -> None:
+    turn = make_turn(language="nl")
+    assert await async_question(hass, turn, [waiting], with_pin=False) == question
+    assert await async_question(hass, turn, [waiting], with_pin=True) == f"{question} Wat is de pincode?"
+
+
 async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversation(hass: HomeAssistant) -> None:
     waiting = [call(("lock", "unlock", ("lock.front",)))]
     assert await async_result(hass, "de", "confirm_done", waiting) == "Erledigt. Front Door ist verriegelt."
     assert await async_result(hass, "it", "confirm_done", waiting) == "Fatto. Front Door: bloccato/a."
     assert await async_result(hass, "it", "confirm_failed", waiting) == "Non è riuscito. Front Door: bloccato/a."
+    assert await async_result(hass, "nl", "confirm_done", waiting) == "Gedaan. Front Door is vergrendeld."
+    assert await async_result(hass, "nl", "confirm_failed", waiting) == "Dat is niet gelukt. Front Door is vergrendeld."
     assert await async_result(hass, "sv", "confirm_done", waiting) == "Front Door: Låst."
     assert await async_result(hass, "sv", "confirm_failed", waiting) == "That didn't work. Front Door is locked."
 
