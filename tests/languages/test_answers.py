@@ -216,6 +216,7 @@ def test_a_number_word_is_no_answer() -> None:
         ("C’est le 4711", "fr", Kind.YES, "4711"),
         ("yes ١٢٣٤", "en", Kind.YES, "1234"),
         ("tak, jeden dwa trzy cztery", "pl", Kind.YES, "1234"),
+        ("tak, mój kod to 1234", "pl", Kind.YES, "1234"),
         ("sim, um dois três meia", "pt-BR", Kind.YES, "1236"),
         ("mi pin es uno dos cinco cuatro", "es", Kind.YES, "1254"),
         ("ja, ett två fem fyra", "sv", Kind.YES, "1254"),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("demo_house")
         ("de", "Was kannst du?", "Leuchte (3), Abdeckung (2), Schalter (1), Schloss (1)", "Bed Light einschalten"),
         ("fr", "Que sais-tu faire ?", "Lumière (3), Ouverture (2), Interrupteur (1), Verrou (1)", "Allumer Bed Light"),
         ("sv", "Vad kan du göra?", "Light (3)", "Slå på Bed Light"),
-        ("pl", "Co potrafisz?", "Light (3)", "Bed Light"),
+        ("pl", "Co potrafisz?", "Światło (3), Osłona (2), Przełącznik (1), Zamek (1)", "Włącz Bed Light"),
     ],
 )
 async def test_what_it_can_do_is_what_is_exposed(

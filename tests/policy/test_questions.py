@@ -139,8 +139,8 @@ def doors(add_entity: AddEntity, names: None) -> None:
         ),
         (
             call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
-            "sv",
-            "Garage: Stängd. Sätt Garage position (Position: 50)?",
+            "es",
+            "Garage: cerrado. ¿Establecer posición de persiana: Garage (position: 50)?",
         ),
         # Where Home Assistant does not say all of it: English.
         (call(("lock", "unlock", ("lock.front",))), "gsw", "Front Door is locked. Unlock it?"),
@@ -230,7 +230,6 @@ async def test_several_calls(hass: HomeAssistant, make_turn: MakeTurn) -> None:
         "ko",
         "lt",
         "nb",
-        "pl",
         "pt-BR",
         "ro",
         "ru",
@@ -269,6 +268,7 @@ async def test_what_is_asked_about_most_is_asked_in_the_language(
     }
 
 
+@pytest.mark.parametrize(("language", "asked"), [("hu", "Kód?"), ("sv", "Kod?"), ("ko", "코드?")])
 async def test_a_pin_is_asked_for_in_words_of_home_assistant(
     hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
 ) -> None:
@@ -309,6 +309,19 @@ async def test_what_is_asked_about_most_is_asked_in_dutch(
     assert await async_question(hass, turn, [waiting], with_pin=True) == f"{question} Wat is de pincode?"
 
 
+@pytest.mark.parametrize(
+    ("waiting", "with_pin", "question"),
+    [
+        (call(("lock", "unlock", ("lock.front",))), True, "Front Door: zablokowano. Odblokować? Jaki jest PIN?"),
+        (call(("cover", "open_cover", ("cover.garage",))), False, "Garage: zamknięto. Otworzyć?"),
+    ],
+)
+async def test_what_is_asked_about_most_is_asked_in_polish(
+    hass: HomeAssistant, make_turn: MakeTurn, waiting: Call, with_pin: bool, question: str
+) -> None:
+    assert await async_question(hass, make_turn(language="pl"), [waiting], with_pin=with_pin) == question
+
+
 async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversation(hass: HomeAssistant) -> None:
     waiting = [call(("lock", "unlock", ("lock.front",)))]
     assert await async_result(hass, "de", "confirm_done", waiting) == "Erledigt. Front Door ist verriegelt."
@@ -316,6 +329,8 @@ async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversati
     assert await async_result(hass, "it", "confirm_failed", waiting) == "Non è riuscito. Front Door: bloccato/a."
     assert await async_result(hass, "nl", "confirm_done", waiting) == "Gedaan. Front Door is vergrendeld."
     assert await async_result(hass, "nl", "confirm_failed", waiting) == "Dat is niet gelukt. Front Door is vergrendeld."
+    assert await async_result(hass, "pl", "confirm_done", waiting) == "Zrobione. Front Door: zablokowano."
+    assert await async_result(hass, "pl", "confirm_failed", waiting) == "Nie udało się. Front Door: zablokowano."
     assert await async_result(hass, "sv", "confirm_done", waiting) == "Front Door: Låst."
     assert await async_result(hass, "sv", "confirm_failed", waiting) == "That didn't work. Front Door is locked."
 

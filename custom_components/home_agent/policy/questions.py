@@ -43,6 +43,8 @@ MAX_VALUE = 80
 MAX_KEY = 30
 _PLAIN_ITEM = re.compile(r"\w+(?:[ '’-]\w+){0,2}")
 """An item of a list that needs no quotation marks."""
+_TOLD_BY = "confirm_unlock_it"
+"""A text by which it is told whether a language has ours: one that reads in none as in English."""
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9 -]{0,29}", re.IGNORECASE)
 
 _PHRASES = {
@@ -72,7 +74,7 @@ async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call],
     In a language that has no translation of ours it is put together from Home Assistant's names for states and actions; in
     English where those do not say all of it.
     """
-    if not await async_has_text(hass, turn.language, "confirm_is"):
+    if not await async_has_text(hass, turn.language, _TOLD_BY):
         try:
             return await _async_plain_question(hass, turn.language, calls, with_pin=with_pin)
         except _NoWordsError:
@@ -269,7 +271,7 @@ async def _async_word(hass: HomeAssistant, language: str, category: str, domain:
 
 async def _async_one_language(hass: HomeAssistant, language: str) -> str:
     """Return a language that we speak: Home Assistant knows its states in more, and nobody wants them in an English sentence."""
-    return language if await async_has_text(hass, language, "confirm_is") else ENGLISH
+    return language if await async_has_text(hass, language, _TOLD_BY) else ENGLISH
 
 
 async def _async_parts(hass: HomeAssistant, turn: Turn, language: str, call: Call) -> list[str]:
