@@ -32,7 +32,7 @@ SUITES = (
     Suite("end to end, 2026.10", CURRENT, "tests/e2e", ("--dist=loadfile",)),
     Suite("end to end, 2026.11", NEXT, "tests/e2e", ("--dist=loadfile",)),
     Suite("browser, 2026.10", CURRENT, "tests/browser", ("-n0",)),
-    Suite("browser, 2026.11", NEXT, "tests/browser", ("-n0",)),
+    Suite("browser, 2026.11", NEXT, "tests/browser", ("-n0", "-p", "tests.next_plugin")),
 )
 COVERED = 95  # percent of the lines and branches
 FEW = 3
