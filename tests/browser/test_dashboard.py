@@ -1,5 +1,7 @@
 """The card of docs/EXAMPLES.md on a dashboard, and Activity, in front of a browser."""
 
+from awesomeversion import AwesomeVersion
+from homeassistant.const import __version__
 from playwright.async_api import expect
 import pytest
 
@@ -40,8 +42,12 @@ async def test_a_question_is_answered_on_a_dashboard_and_stands_in_activity(hass
 
     await frontend.open("/logbook")
     activity = page.locator("ha-logbook-renderer")
-    await expect(
-        activity.get_by_text(f"ran Unlock lock on Front Door (conversation {asked.conversation_id})")
-    ).to_be_visible()
-    await frontend.shot("activity")
+    await expect(activity.get_by_text("Front Door").first).to_be_visible()
+    if (
+        AwesomeVersion(__version__) < "2026.11.0b0"
+    ):  # the page of 2026.11 leaves it out; tests/test_activity.py asks its API
+        await expect(
+            activity.get_by_text(f"ran Unlock lock on Front Door (conversation {asked.conversation_id})")
+        ).to_be_visible()
+        await frontend.shot("activity")
     assert frontend.problems == []
