@@ -31,7 +31,7 @@ from ..prompt.request import Ready
 from ..settings.profile import Profile
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import LLMError, where_of
-from ..transcript.transcript import Baseline, Transcript, begin_round
+from ..transcript.transcript import Transcript, begin_round
 from ..turn.turn import Turn, TurnRecord, area_of
 from .model_turn import ModelTurn
 from .runtime import RuntimeData
@@ -57,8 +57,8 @@ class _Reader:
     """The last one."""
     due_since: float | None = None
     """When the states should have been written down anew."""
-    read: tuple[HomeSnapshot | None, Baseline | None] = (None, None)
-    """What stood in the prompt that the model has read last."""
+    read: HomeSnapshot | None = None
+    """The home as it stood in the prompt that the model has read last."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class Readiness:
             known = self._readers.get(profile_id)
             if known is None or known.turn is not turn:
                 self._readers[profile_id] = _Reader(
-                    turn, known.due_since if known else None, known.read if known else (None, None)
+                    turn, known.due_since if known else None, known.read if known else None
                 )
         told: set[str] = set()
         for reader in self._readers.values():
@@ -134,7 +134,7 @@ class Readiness:
             worth = WORTH if keeps_ready else max(WORTH, round(baseline.tokens * UNREAD_SHARE))
             if changed >= worth or now >= baseline.holds_until:
                 stale.append(key)
-        unread = keeps_ready and reader.read[0] is not view.snapshot
+        unread = keeps_ready and reader.read is not view.snapshot
         if not stale and not unread:
             reader.due_since = None
             return
@@ -177,7 +177,7 @@ class Readiness:
         system = request.messages[0]
         if await _async_read(endpoint, replace(request, messages=[system, {"role": "user", "content": NOTHING_SAID}])):
             view = await self.runtime.sources.views.async_of(await self.runtime.home.async_get(), turn.user)
-            reader.read = (view.snapshot, transcript.baseline)
+            reader.read = view.snapshot
 
     @callback
     def _async_hears(self, event: Event[EventStateChangedData]) -> None:
