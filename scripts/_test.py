@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import os
 from pathlib import Path
+import re
 import subprocess
 import sys
 import time
@@ -32,9 +33,12 @@ SUITES = (
     Suite("end to end, 2026.10", CURRENT, "tests/e2e", ("--dist=loadfile",)),
     Suite("end to end, 2026.11", NEXT, "tests/e2e", ("--dist=loadfile",)),
     Suite("browser, 2026.10", CURRENT, "tests/browser", ("-n0",)),
-    Suite("browser, 2026.11", NEXT, "tests/browser", ("-n0", "-p", "tests.next_plugin")),
+    Suite("browser, 2026.11", NEXT, "tests/browser", ("-n0", "-p", "tests.next_plugin", "-m", "not one_release")),
 )
 COVERED = 95  # percent of the lines and branches
+_PROGRESS = re.compile(r"[.sxXFE]*( +\[ *\d+%\])?\n?")
+TOLD = 25
+"""Lines of a failure that stand at the end of everything once more."""
 FEW = 3
 """Failed tests that are tried once more by themselves: one that then passes is not steady, which is worth knowing."""
 
@@ -51,6 +55,8 @@ class Outcome:
     skipped: int = 0
     unsteady: int = 0
     """Of the failed ones those that passed when they were alone. They fail the run all the same: find what they wait for."""
+    failures: str = ""
+    """What failed, and how."""
 
     @property
     def good(self) -> bool:
@@ -97,14 +103,34 @@ def _pytest(suite: Suite, arguments: Sequence[str]) -> Outcome:
     report.unlink(missing_ok=True)
     command = [str(ROOT / suite.venv / "bin" / "python"), "-m", "pytest", *suite.options, f"--junitxml={report}"]
     began = time.monotonic()
-    code = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
+    code = _show([*command, *arguments])
     outcome = Outcome(suite, code, time.monotonic() - began)
-    for counts in ET.parse(report).iter("testsuite") if report.exists() else ():
+    if not report.exists():
+        return outcome
+    tree = ET.parse(report)
+    for counts in tree.iter("testsuite"):
         outcome.failed += int(counts.get("failures", 0)) + int(counts.get("errors", 0))
         outcome.skipped += int(counts.get("skipped", 0))
         outcome.passed += int(counts.get("tests", 0))
     outcome.passed -= outcome.failed + outcome.skipped
+    for case in tree.iter("testcase"):
+        for failure in (*case.iter("failure"), *case.iter("error")):
+            lines = (failure.text or "").splitlines()
+            outcome.failures += "\n".join(
+                (f"\n{suite.name}: {case.get('classname')}::{case.get('name')}", *lines[-TOLD:], "")
+            )
     return outcome
+
+
+def _show(command: Sequence[str]) -> int:
+    """Run something and show what it prints; where nobody watches, without the lines that only tell how far it is."""
+    if sys.stdout.isatty():
+        return subprocess.run(command, cwd=ROOT, check=False).returncode
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        for line in process.stdout or ():
+            if line == "\n" or not _PROGRESS.fullmatch(line):
+                print(line, end="", flush=True)
+    return process.returncode
 
 
 def is_covered() -> bool:
@@ -126,6 +152,8 @@ def main() -> int:
         extra = ("--cov", "--cov-report=") if measured and suite is SUITES[0] else ()
         outcomes.append(run(suite, paths, [*extra, *options]))
     covered = not measured or is_covered()
+    for item in outcomes:
+        print(item.failures, end="")
     columns = ("passed", "failed", "skipped", "unsteady")
     print(f"\n{'suite':<24}{''.join(f'{column:>10}' for column in columns)}{'seconds':>9}")
     for item in outcomes:

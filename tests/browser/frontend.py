@@ -11,7 +11,7 @@ import re
 import shutil
 from typing import Any, Self
 
-from playwright.async_api import Locator, Page, async_playwright, expect
+from playwright.async_api import Error, Locator, Page, async_playwright, expect
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync")  # fmt: skip
@@ -83,8 +83,13 @@ class Frontend:
             await self.page.screenshot(path=self._shots / f"{name}.png", scale="css")
 
     async def open(self, path: str) -> None:
-        """Go to a page."""
-        await self.page.goto(self.url + path)
+        """Go to a page. A dialog that was closed a moment ago steps back in the history, and that takes its place once."""
+        try:
+            await self.page.goto(self.url + path)
+        except Error as err:
+            if "ERR_ABORTED" not in str(err):
+                raise
+            await self.page.goto(self.url + path)
 
     async def log_in(self, user: str, password: str) -> None:
         """Log in through the form."""
