@@ -1,7 +1,7 @@
 """The agents that are compared, each set up as its own config flow would."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -25,6 +25,7 @@ class Agent:
     subentries: Callable[[str], list[dict[str, Any]]]
     version: int = 1
     minor_version: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
     requires: str = "openai"
     """A module that has to be installed."""
 
@@ -41,7 +42,7 @@ class Agent:
             discovery_keys=MappingProxyType({}),
             domain=self.domain,
             minor_version=self.minor_version,
-            options={},
+            options=self.options,
             source="user",
             subentries_data=subentries,
             title=self.domain,
@@ -69,7 +70,8 @@ def _home_agent(url: str) -> list[dict[str, Any]]:
 AGENTS = {
     agent.domain: agent
     for agent in (
-        Agent(domain=OURS, data=lambda url: {}, subentries=_home_agent),
+        # nobody speaks as fast as is measured here, and more than one a second from one person is refused
+        Agent(domain=OURS, data=lambda url: {}, subentries=_home_agent, options={"throttle_turns": 1000}),
         Agent(
             domain="ollama",
             data=lambda url: {"url": url},
