@@ -330,6 +330,13 @@ async def test_an_answer_that_only_repeats_a_command_is_doubted(
         ),
         ("unlock the front door", "en", "The front door has been unlocked by you.", "Actually, I haven't done"),
         ("entriegle Front Door", "de", "Du hast gerade die Front Door entriegelt.", "Tatsächlich habe ich nichts"),
+        ("unlock the front door", "en", "The front door is now open, and you can enter.", "Actually, I haven't done"),
+        (
+            "entriegle Front Door",
+            "de",
+            "Die Front Door ist jetzt entriegelt, du kannst eintreten.",
+            "Tatsächlich habe ich nichts",
+        ),
     ],
 )
 async def test_a_small_model_says_that_the_user_did_it(
