@@ -63,5 +63,5 @@ def test_imports_point_down() -> None:
 
 def test_the_drawing_stays_small() -> None:
     assert len(RANK) <= 28
-    assert len(FLOORS) <= 9
+    assert len(FLOORS) <= 10
     assert len(ARROWS) <= 150

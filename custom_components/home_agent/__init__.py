@@ -13,6 +13,7 @@ from .agent.pipelines import async_watch_pipelines
 from .agent.ready import Readiness
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import file_of as learned_file_of
+from .memory.memories import async_remove_memories
 from .policy.journal import async_remove_journal
 from .search.knowledge import async_filled, async_remove_added
 from .search.vectors import async_leave_server, delete_files
@@ -59,12 +60,13 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Delete the journal, what was said, the documents that were added, and the index; the owner's folder stays."""
+    """Delete the journal, what was said, the memories, the documents that were added, and the index; the owner's folder stays."""
     await async_leave_server(hass, RetrievalSettings.from_options(entry.options), await async_filled(hass))
     await async_remove_conversations(hass, entry.entry_id)
     await async_remove_journal(hass, entry.entry_id)
     await async_remove_file(hass, learned_file_of(entry.entry_id))
     await async_remove_added(hass)
+    await async_remove_memories(hass)
     async_clear(hass)  # what was only noticed when it was unloaded
     await hass.async_add_executor_job(delete_files, hass)
 

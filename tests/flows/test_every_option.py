@@ -675,6 +675,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "name": "tests/flows/test_profile.py::test_assistant_with_nothing_but_a_name_inherits_everything",
         "tell_events": "tests/prompt/test_calendar.py::test_who_does_not_ask_is_told_nothing",
         "documents_for": "tests/search/knowledge/test_page.py::test_documents_are_told_to_whom_the_owner_says",
+        "memory": "tests/memory/test_turns.py::test_an_agent_without_memory_is_told_nothing",
         "mask_personal_data": "tests/prompt/test_turns.py::test_history_is_hidden_where_it_leaves_the_house",
         "history_max_tokens": "tests/prompt/test_budget.py"
         "::test_tokens_of_history_is_the_number_of_the_setting_where_there_is_room",

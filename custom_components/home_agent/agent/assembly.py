@@ -19,12 +19,13 @@ from ..home.volatility import Volatility
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
 from ..local.sentences import Means
+from ..memory.memories import memories_of
 from ..policy import channels
 from ..policy.journal import Habits, journal_of
 from ..policy.policy import THROTTLE_TURNS, Throttle, policy_from_options, rules_from_options
 from ..policy.tool import HomeAgentTool
 from ..policy.undo import UndoTools
-from ..prompt.providers import CalendarContext, KnowledgeProvider, Providers
+from ..prompt.providers import CalendarContext, KnowledgeProvider, MemoryProvider, Providers
 from ..prompt.request import Sources
 from ..prompt.states import Lookup
 from ..prompt.system_prompt import SystemPrompts
@@ -32,6 +33,7 @@ from ..search.index import HomeIndex
 from ..search.knowledge import Knowledge
 from ..search.vectors import Vectors
 from ..settings.endpoint import endpoint_from_data
+from ..settings.memory import MemorySettings
 from ..settings.profile import Profile, profile_from_data
 from ..settings.search import RetrievalSettings
 from ..support import issues
@@ -77,6 +79,9 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
     knowledge = Knowledge(hass, entry, vectors, settings, languages, report)
+    memories = memories_of(hass)
+    await memories.async_open(entry, MemorySettings.from_options(entry.options), settings, vectors, languages, report)
+    entry.async_on_unload(memories.async_close)
     calendar = CalendarContext(hass)
     tools = Tools(*own_tools, *others_tools, offers=rules.offers)
 
@@ -99,6 +104,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         vectors=vectors,
         finder=finder,
         knowledge=knowledge,
+        memories=memories,
         transcripts=hass.data.setdefault(TRANSCRIPTS, Transcripts()),
         conversations=conversations_of(hass, entry.entry_id),
         sources=Sources(
@@ -122,6 +128,8 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     _watch_exposure(hass, entry)
     runtime.finder.async_start()
     runtime.knowledge.async_start()
+    _offer_memories(entry)
+    await runtime.memories.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
     for profile in runtime.profiles.values():
@@ -135,6 +143,20 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     async_offer(hass, entry, runtime.profiles.values(), runtime.own_tools, runtime.policy)
     runtime.mcp_tools.async_start()
     entry.async_on_unload(runtime.mcp_tools.async_close)
+
+
+@callback
+def _offer_memories(entry: HomeAgentConfigEntry) -> None:
+    """Let turns be told of memories while there are any."""
+    memories, providers = entry.runtime_data.memories, entry.runtime_data.sources.providers
+    provider = MemoryProvider(memories)
+
+    @callback
+    def offer() -> None:
+        providers.offer(provider, not memories.is_empty)
+
+    offer()
+    entry.async_on_unload(memories.async_listen(offer))
 
 
 @callback

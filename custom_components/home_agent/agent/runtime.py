@@ -11,6 +11,7 @@ from homeassistant.core import HomeAssistant
 from ..client.endpoint import Endpoint
 from ..home.snapshot import Home
 from ..local.sentences import Means
+from ..memory.memories import Memories
 from ..policy.confirmation import Reply
 from ..policy.journal import ActionJournal
 from ..policy.policy import Policy, Throttle
@@ -53,6 +54,7 @@ class RuntimeData:
     vectors: Vectors
     finder: HomeIndex
     knowledge: Knowledge
+    memories: Memories
     transcripts: Transcripts
     conversations: Conversations
     sources: Sources

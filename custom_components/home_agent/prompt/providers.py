@@ -27,6 +27,8 @@ from ..home.domain import Logged
 from ..home.domains import domains_logged
 from ..home.exposure import is_shared
 from ..languages.data import ENGLISH, EVENT_LANGUAGES, PromptWords, code_of, data_of, prompt_words
+from ..memory.memories import Memories
+from ..memory.model import Memory, MemoryType
 from ..search.knowledge import Knowledge
 from ..search.model import Query
 from ..search.passages import HEADER, taint
@@ -96,6 +98,11 @@ class Providers:
         """Ask these, in this order."""
         self._providers: Sequence[ContextProvider] = providers
         self._outages = Outages()
+
+    def offer(self, provider: ContextProvider, holds: bool) -> None:
+        """Ask a provider as the last one, or no more: one that has nothing at all costs a turn nothing then."""
+        others = [known for known in self._providers if known is not provider]
+        self._providers = [*others, provider] if holds else others
 
     async def async_blocks(
         self, request: ContextRequest, known: Collection[str], estimate: Callable[[str], int]
@@ -171,6 +178,38 @@ class KnowledgeProvider:
             for item in passages
         ]
         return Block(items=items, heading=HEADER)
+
+
+class MemoryProvider:
+    """Adds what is remembered and matches the question, beside the states."""
+
+    name = "memories"
+
+    def __init__(self, memories: Memories) -> None:
+        """Look in these memories."""
+        self._memories = memories
+
+    def is_asked(self, request: ContextRequest) -> bool:
+        """Return whether there is anything for whoever asks; nobody said a rehearsal."""
+        memories, turn = self._memories, request.turn
+        return not (memories.is_empty or turn.rehearsal or memories.scope_of(turn) is None)
+
+    async def async_block(self, request: ContextRequest) -> Block | None:
+        """Return what matches best. Text that came from outside makes the conversation careful, whether it fits or not."""
+        query, turn = request.query, request.turn
+        if (scope := self._memories.scope_of(turn)) is None:
+            return None
+        found = await self._memories.async_find(query.text, scope, language=query.language, previous=query.previous)
+        turn.record.taints.update(source for item in found for source in item.memory.tainted)
+        told = [(item.memory.id, _memory_line(item.memory)) for item in found]
+        return Block(items=[Item(key=f"{key}/{crc32(line.encode()):x}", data=line) for key, line in told])
+
+
+def _memory_line(memory: Memory) -> str:
+    """Return what a model reads of a memory: with its day where that may matter."""
+    if memory.type in (MemoryType.FACT, MemoryType.PREFERENCE):
+        return memory.content
+    return f"{memory.content} ({dt_util.as_local(memory.extracted_at).date().isoformat()})"
 
 
 # The calendar context: what happened, happens and is to be done in the home, for a user who asks for it. From calendars,

@@ -122,6 +122,8 @@ class Profile:
     """Tell calendars, lists and logbook when somebody asks for events."""
     documents_for: str = _choice(Section.CONTEXT, "everyone", "household", "admins", "nobody")
     """Who is told of the owner's documents: also whoever is not known (a voice device); users who may read the whole home."""
+    memory: str = _choice(Section.CONTEXT, "on", "off")
+    """`off`: nothing is remembered, nor told of what is; for guests. The house has a switch for all."""
     mask_personal_data: str = _choice(Section.CONTEXT, "auto", "always", "never")
     """`auto`: on the way to endpoints outside the house; `always`; `never`."""
 

@@ -30,6 +30,7 @@ HomeAgentError
 │   │   └── StoreRefusedError    the store works, this collection does not: vectors of another length, somebody else's
 │   └── EmbeddingError         text cannot be turned into vectors
 ├── KnowledgeError           a document of the owner's cannot be used; the others are
+├── MemoriesError            a memory is not there, or cannot be kept as it is
 ├── PromptTemplateError      the owner's prompt does not render
 └── ConversationBusy         a second message while the first is being answered
 
@@ -256,6 +257,12 @@ class KnowledgeError(HomeAgentError):
     """A document of the owner's cannot be used. Placeholders by key: `path`, `detail`, `limit`."""
 
     key = "knowledge_unreadable"
+
+
+class MemoriesError(HomeAgentError):
+    """A memory is not there, or cannot be kept as it is. Placeholders by key: `id`, `limit`."""
+
+    key = "memory_unknown"
 
 
 class PromptTemplateError(HomeAgentError):

@@ -1,0 +1,1 @@
+"""What is kept about the people and the home, beyond a conversation."""

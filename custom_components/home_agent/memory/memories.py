@@ -1,0 +1,616 @@
+"""What is kept about the people and the home: stored, found, superseded, forgotten.
+
+Truth is the file `home_agent.memories` in Home Assistant's storage, and all of it is in memory; with an embedding model the
+store of documents has copies with vectors. There is one of these per Home Assistant: an action or an extraction that still runs
+outlives a reload of the entry.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from hashlib import blake2b
+import time
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.helpers.start import async_at_started
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
+from homeassistant.util.json import JsonValueType
+
+from ..languages.vocabulary import Languages
+from ..search.index import FOLLOW_UP
+from ..search.model import Document
+from ..search.passage_search import WordIndex
+from ..search.vectors import Vectors
+from ..settings.memory import USER, MemorySettings
+from ..settings.search import ENDPOINT, RetrievalSettings
+from ..support.const import LOGGER
+from ..support.errors import MemoriesError, RetrievalError
+from ..support.storage import Report, StoredFile
+from ..support.text import fold, likeness, words
+from ..turn import events
+from ..turn.turn import Turn
+from .model import (
+    ALL,
+    MAX_CONTENT,
+    TAINTED,
+    Added,
+    Draft,
+    Found,
+    Memory,
+    MemorySource,
+    MemoryType,
+    Scope,
+    cleaned,
+    new_id,
+)
+
+FILE = "memories"
+"""What the file is called."""
+BOOST = 0.05  # what an access adds to the importance
+ACCESS_DELAY = 60  # seconds until accesses are written
+NEAREST = 100  # by vector; some of them may be somebody else's
+CANDIDATES = 20  # memories that a new one is compared with
+BATCH = 200  # texts that are indexed until a search may run
+OFF = "off"
+"""What the setting `memory` of a profile says where it has none."""
+_ALIKE = 0.8  # from which likeness on two words are forms of one
+_WEIGHT_OF_IMPORTANCE = 0.1  # of two memories that are equally near, the more important one is first
+_STRENGTH = {MemorySource.EXTRACTED: 0, MemorySource.SERVICE: 1, MemorySource.SAID: 2}
+
+type Replaces = Callable[[Draft, Memory], bool]
+"""Whether a new memory makes an older one untrue."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Means:
+    """What the loaded entry brings."""
+
+    settings: MemorySettings
+    retrieval: RetrievalSettings
+    vectors: Vectors
+    languages: Languages
+    entry: ConfigEntry
+
+
+class Memories:
+    """All memories of the home."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start with nothing read."""
+        self._hass = hass
+        self._means: _Means | None = None
+        self._file: StoredFile | None = None
+        self._all: dict[str, Memory] = {}
+        """By id, the history with them, oldest first."""
+        self._used: dict[str, Memory] = {}
+        """Those that hold."""
+        self._words = WordIndex()
+        self._wording = asyncio.Lock()
+        """Held while the words are read or changed: both happen in the executor."""
+        self._is_loaded = False
+        self._loading = asyncio.Lock()
+        self._changing = asyncio.Lock()
+        """Held by what adds, changes or deletes, until it is written."""
+        self._listeners: set[Callable[[], None]] = set()
+        self._sync_task: asyncio.Task[None] | None = None
+        self.settings = MemorySettings()
+        self.is_empty = False
+        """Whether nothing can be found; False while nobody knows yet."""
+
+    # Open and closed with the entry
+
+    async def async_open(
+        self,
+        entry: ConfigEntry,
+        settings: MemorySettings,
+        retrieval: RetrievalSettings,
+        vectors: Vectors,
+        languages: Languages,
+        report: Report,
+    ) -> None:
+        """Belong to an entry until it is unloaded. Reads nothing. `report` is told of a file that cannot be used."""
+        async with self._changing:
+            self.settings = settings
+            self._means = _Means(
+                settings=settings, retrieval=retrieval, vectors=vectors, languages=languages, entry=entry
+            )
+            if self._file is None or not self._file.is_usable or self._file.is_written:
+                self._file = StoredFile(self._hass, FILE, self._data, report, delay=ACCESS_DELAY)
+                self._is_loaded = self.is_empty = False
+
+    async def async_start(self) -> None:
+        """Read the memories, when the home has started, and look for what has expired, until the entry is unloaded.
+
+        While Home Assistant starts, all others wait: a first question that comes earlier reads them.
+        """
+        if (means := self._means) is None or not self.settings.enabled:
+            return
+
+        @callback
+        def tidy(_now: datetime) -> None:
+            means.entry.async_create_background_task(self._hass, self.async_tidy(), "home_agent tidy memories")
+
+        every = timedelta(hours=max(1, self.settings.cleanup_interval))
+        means.entry.async_on_unload(async_track_time_interval(self._hass, tidy, every))
+        if self._hass.is_running:
+            await self.async_load()
+            return
+
+        @callback
+        def load(_hass: HomeAssistant) -> None:
+            means.entry.async_create_background_task(self._hass, self.async_load(), "home_agent memories")
+
+        means.entry.async_on_unload(async_at_started(self._hass, load))
+
+    async def async_close(self) -> None:
+        """Write what is not yet written, and let go of the entry."""
+        async with self._changing:
+            self._means = None
+            if self._file is not None:
+                await self._file.async_close()
+
+    async def async_remove(self) -> None:
+        """Forget everything, in memory and on the disk, for ever."""
+        file = self._file or StoredFile(self._hass, FILE, self._data, lambda _trouble, _name, _holds: None)
+        async with self._changing:
+            self._means = self._file = None
+            self._set({})
+            await file.async_remove()
+
+    async def async_load(self) -> None:
+        """Read the memories, if that was not done yet. Never raises for a file that cannot be used."""
+        async with self._loading:
+            if self._is_loaded or (file := self._file) is None:
+                return
+            found = await file.async_load_items("memories", Memory.from_dict)
+            self._words = WordIndex()
+            self._is_loaded = True
+            self._set({memory.id: memory for memory in found})
+        if len(self._used) > BATCH and self._means is not None:
+            self._means.entry.async_create_background_task(self._hass, self._async_index(), "home_agent index memories")
+        else:
+            await self._async_index()
+        self._start_sync()
+        self._tell()
+
+    def async_listen(self, listener: Callable[[], None]) -> CALLBACK_TYPE:
+        """Call the listener after memories were added, changed or deleted, not after mere accesses."""
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)
+
+    # Who may
+
+    def scope_of(self, turn: Turn) -> Scope | None:
+        """Return whose memories a turn may read and write; None: nothing is read, written, offered or asked for."""
+        if self._means is None or not self.settings.enabled or turn.profile.memory == OFF:
+            return None
+        user_id = turn.owner.user_id
+        if self.settings.scope == USER:
+            return Scope(owners=frozenset({None, user_id}), owner=user_id, is_known=user_id is not None)
+        return Scope(owners=frozenset({None, user_id}), owner=None)
+
+    # Read
+
+    @property
+    def counts(self) -> dict[MemoryType, int]:
+        """Return how many memories there are that hold, by type."""
+        counts = Counter(memory.type for memory in self._used.values())
+        return {kind: counts[kind] for kind in MemoryType}
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """Return how many memories there are, by type, by source and by owner, for diagnostics: no texts, no names."""
+        used = self._used.values()
+        return {
+            **{kind.value: count for kind, count in self.counts.items()},
+            **{source.value: sum(memory.source is source for memory in used) for source in MemorySource},
+            "of_the_house": sum(memory.owner is None for memory in used),
+            "owners": len({memory.owner for memory in used} - {None}),
+            "history": len(self._all) - len(self._used),
+        }
+
+    def get(self, memory_id: str) -> Memory | None:
+        """Return a memory by its id, what is history as well."""
+        return self._all.get(memory_id)
+
+    def of(
+        self,
+        scope: Scope | None,
+        *,
+        type: MemoryType | None = None,
+        owner: str | None = ALL,
+        with_history: bool = False,
+    ) -> list[Memory]:
+        """Return the memories of a scope (None: of all), oldest first; what has expired is left out.
+
+        `owner` narrows them to one: the id of a user, or None for the house.
+        """
+        now = dt_util.utcnow()
+        return [
+            memory
+            for memory in (self._all if with_history else self._used).values()
+            if (scope is None or memory.owner in scope.owners)
+            and (type is None or memory.type is type)
+            and owner in (ALL, memory.owner)
+            and not memory.is_expired(now)
+        ]
+
+    async def async_find(
+        self,
+        text: str,
+        scope: Scope,
+        *,
+        limit: int | None = None,
+        min_importance: float | None = None,
+        language: str = "en",
+        previous: str = "",
+    ) -> list[Found]:
+        """Return what answers a text, best first, at most `limit` and at least as important as `min_importance`.
+
+        Both are the owner's settings by default. A short text that finds nothing is read together with what was said before
+        (`previous`). What is found counts as used. Never raises for a store or an endpoint that is away: memories are then
+        found by their words.
+        """
+        await self.async_load()
+        least = self.settings.min_importance if min_importance is None else min_importance
+        most = self.settings.top_k if limit is None else limit
+        found = await self._async_near(text, scope, language, least)
+        if not found and previous and len(text) <= FOLLOW_UP:
+            found = await self._async_near(f"{previous} {text}", scope, language, least)
+        self._note(item.memory for item in found[:most])
+        return found[:most]
+
+    async def _async_near(self, text: str, scope: Scope, language: str, least: float) -> list[Found]:
+        """Return what is near a text, best first."""
+        scores = await self._async_scores(text, language)
+        now = dt_util.utcnow()
+        ranked: list[tuple[float, Found]] = []
+        for key, score in scores.items():
+            memory = self._used.get(key)
+            if memory is None or memory.owner not in scope.owners or memory.is_expired(now):
+                continue
+            if (importance := self._importance(memory, now)) >= least:
+                ranked.append((score + _WEIGHT_OF_IMPORTANCE * importance, Found(memory=memory, score=score)))
+        ranked.sort(key=lambda item: (-item[0], item[1].memory.extracted_at, item[1].memory.id))
+        return [found for _, found in ranked]
+
+    async def _async_scores(self, text: str, language: str) -> dict[str, float]:
+        """Return how near memories are to a text, by id: by its words, and by its vector with an embedding model."""
+        means = self._means
+        fillers: Collection[str] = (await means.languages.async_get(language)).fillers if means else ()
+        scores = await self._async_vectors(text)
+        async with self._wording:
+            named = await self._hass.async_add_executor_job(self._words.find, text, len(self._used) + 1, fillers)
+        for key, share in named:
+            scores[key] = max(share, scores.get(key, 0.0))
+        return scores
+
+    async def _async_vectors(self, text: str) -> dict[str, float]:
+        """Return the similarity of what is near by vector, by id; nothing without an embedding model."""
+        if (means := self._means) is None or means.retrieval.embedding != ENDPOINT or not self._used:
+            return {}
+        began, name = time.perf_counter(), self.settings.collection
+        found = (await means.vectors.async_nearest(text, [name], NEAREST)).get(name)
+        if not isinstance(found, list):
+            return {}
+        near = {match.id: match.similarity or 0.0 for match in found if means.retrieval.is_near(match)}
+        events.async_vector_db_queried(self._hass, {name: len(near)}, (), began)
+        return near
+
+    def _importance(self, memory: Memory, now: datetime) -> float:
+        """Return how important a memory is by now: what was extracted and not used since becomes less so."""
+        if memory.is_kept or not (decay := self.settings.importance_decay):
+            return memory.importance
+        days = max(0.0, (now - memory.last_accessed) / timedelta(days=1))
+        return memory.importance * (1 - min(decay, 1.0)) ** days
+
+    def _note(self, used: Iterable[Memory]) -> None:
+        """Count an access; many are written together."""
+        now = dt_util.utcnow()
+        for memory in used:
+            if memory.id in self._used:
+                importance = min(1.0, self._importance(memory, now) + BOOST)
+                self._put(replace(memory, last_accessed=now, accesses=memory.accesses + 1, importance=importance))
+                if self._file is not None:
+                    self._file.async_changed()
+
+    # Write
+
+    async def async_add(self, drafts: Sequence[Draft], *, replaces: Replaces | None = None) -> list[Added]:
+        """Remember something; return what became of each draft, in their order.
+
+        A draft that says what is known is merged with it: the richer text, the greater importance and the stronger source stay.
+        One that makes another untrue supersedes it; `replaces` says so besides the rules for all languages. When there is no
+        room, the least useful of what was extracted goes; what somebody asked to keep never does.
+        """
+        await self.async_load()
+        async with self._changing:
+            added = [await self._async_add(draft, replaces) for draft in drafts]
+            await self._async_write(any(item.outcome != "refused" for item in added))
+        return added
+
+    async def _async_add(self, draft: Draft, replaces: Replaces | None) -> Added:
+        content, now = cleaned(draft.content), dt_util.utcnow()
+        reason = None
+        if not content:
+            reason = "empty"
+        elif len(content) > MAX_CONTENT:
+            reason = "too_long"
+        elif self._file is None or not self._file.is_usable:
+            reason = "unwritable"
+        elif not self.settings.enabled:
+            reason = "off"
+        if reason:
+            return Added(memory=None, outcome="refused", reason=reason)
+        days = getattr(self.settings, f"{draft.type.value}_ttl")
+        expires_at = draft.expires_at or (now + timedelta(days=days) if days else None)
+        memory = Memory(
+            id=new_id(),
+            type=draft.type,
+            content=content,
+            owner=draft.owner,
+            source=draft.source,
+            importance=min(max(draft.importance, 0.0), 1.0),
+            extracted_at=now,
+            last_accessed=now,
+            expires_at=expires_at,
+            is_transient=expires_at is not None,
+            source_conversation_id=draft.source_conversation_id,
+            language=draft.language,
+            metadata=dict(draft.metadata),
+        )
+        near = await self._async_alike(memory)
+        gone = [old for old, _ in near if self._supersedes(draft, memory, old, replaces)]
+        same = next((old for old, alike in near if old not in gone and alike >= self.settings.dedup_threshold), None)
+        if same is not None and not gone:
+            return Added(memory=await self._async_put(merged(same, memory)), outcome="merged")
+        dropped: tuple[Memory, ...] = ()
+        if not gone and len(self._used) >= self.settings.max_memories:
+            if (least := self._least_useful(memory, now)) is None:
+                return Added(memory=None, outcome="refused", reason="full")
+            dropped = (least,)
+            await self._async_drop([least.id])
+        await self._async_put(memory)
+        replaced = tuple([await self._async_put(replace(old, replaced_by=memory.id, replaced_at=now)) for old in gone])
+        return Added(memory=memory, outcome="added", replaced=replaced, dropped=dropped)
+
+    def _supersedes(self, draft: Draft, new: Memory, old: Memory, replaces: Replaces | None) -> bool:
+        """Return whether a new memory makes an old one untrue; text from outside never does that to what somebody said."""
+        if new.tainted and old.is_kept:
+            return False
+        return replaces is not None and replaces(draft, old)
+
+    async def _async_alike(self, memory: Memory) -> list[tuple[Memory, float]]:
+        """Return what its owner knows of the same, and how much of it is the same, the most alike first."""
+        scores = await self._async_scores(memory.content, memory.language)
+        means = self._means
+        fillers: Collection[str] = (await means.languages.async_get(memory.language)).fillers if means else ()
+        known = [old for key in scores if (old := self._used.get(key)) is not None and old.owner == memory.owner]
+        known = sorted(known, key=lambda old: -scores[old.id])[:CANDIDATES]
+        return sorted(
+            ((old, similarity(memory.content, old.content, fillers)) for old in known), key=lambda item: -item[1]
+        )
+
+    def _least_useful(self, new: Memory, now: datetime) -> Memory | None:
+        """Return what may go for a new memory; None: nothing is less useful."""
+        extracted = [memory for memory in self._used.values() if not memory.is_kept]
+        if not extracted:
+            return None
+        expired = next((memory for memory in extracted if memory.is_expired(now)), None)
+        least = expired or min(extracted, key=lambda memory: (self._importance(memory, now), memory.last_accessed))
+        keeps = expired is None and not new.is_kept and self._importance(least, now) > new.importance
+        return None if keeps else least
+
+    async def async_update(self, memory_id: str, **changes: Any) -> Memory:
+        """Change fields of a memory by their names, and return it. Raises `MemoriesError` for an unknown id or an unusable text."""
+        await self.async_load()
+        async with self._changing:
+            if (memory := self._all.get(memory_id)) is None:
+                raise MemoriesError(id=memory_id)
+            if "content" in changes:
+                changes["content"] = content = cleaned(changes["content"])
+                if not content or len(content) > MAX_CONTENT:
+                    raise MemoriesError("memory_content", limit=str(MAX_CONTENT))
+            if "expires_at" in changes:
+                changes["is_transient"] = changes["expires_at"] is not None
+            memory = await self._async_put(replace(memory, **changes))
+            await self._async_write(True)
+        return memory
+
+    async def async_delete(self, ids: Iterable[str]) -> int:
+        """Delete memories, with the history of each; return how many of them there were. It is written at once."""
+        await self.async_load()
+        async with self._changing:
+            known = [memory_id for memory_id in dict.fromkeys(ids) if memory_id in self._all]
+            await self._async_drop(known)
+            await self._async_write(bool(known))
+        return len(known)
+
+    async def async_clear(self, owner: str | None) -> int:
+        """Delete all memories of an owner, or of `ALL`, with their history; return how many held."""
+        await self.async_load()
+        async with self._changing:
+            gone = [memory for memory in self._all.values() if owner in (ALL, memory.owner)]
+            count = sum(memory.id in self._used for memory in gone)
+            await self._async_drop([memory.id for memory in gone])
+            await self._async_write(bool(gone))
+        return count
+
+    async def async_tidy(self) -> int:
+        """Delete what has expired, and the oldest of too long a history; return how many went."""
+        await self.async_load()
+        async with self._changing:
+            now = dt_util.utcnow()
+            gone = [memory.id for memory in self._all.values() if memory.is_expired(now)]
+            history = sorted(
+                (memory for memory in self._all.values() if memory.replaced_at), key=lambda item: str(item.replaced_at)
+            )
+            gone += [memory.id for memory in history[: max(0, len(history) - self.settings.max_memories)]]
+            await self._async_drop(gone)
+            await self._async_write(bool(gone))
+        if gone:
+            LOGGER.debug("%d memories have expired", len(gone))
+        self._start_sync()
+        return len(gone)
+
+    async def _async_put(self, memory: Memory) -> Memory:
+        before = self._used.get(memory.id)
+        self._put(memory)
+        if (now := self._used.get(memory.id)) is None:
+            await self._async_word([memory.id], {})
+        elif before is None or before.content != now.content:
+            await self._async_word((), {memory.id: now.content})
+        return memory
+
+    def _put(self, memory: Memory) -> None:
+        self._all[memory.id] = memory
+        if memory.replaced_by is None:
+            self._used[memory.id] = memory
+        else:
+            self._used.pop(memory.id, None)
+        self.is_empty = not self._used
+
+    async def _async_drop(self, ids: Collection[str]) -> None:
+        """Let go of memories and of what each of them had replaced."""
+        gone = set(ids)
+        while behind := {key for key, item in self._all.items() if item.replaced_by in gone and key not in gone}:
+            gone |= behind
+        for key in gone:
+            self._all.pop(key, None)
+            self._used.pop(key, None)
+        self.is_empty = not self._used
+        await self._async_word(sorted(gone), {})
+
+    def _set(self, memories: dict[str, Memory]) -> None:
+        self._all = memories
+        self._used = {key: memory for key, memory in memories.items() if memory.replaced_by is None}
+        self.is_empty = not self._used
+
+    async def _async_write(self, changed: bool) -> None:
+        if changed:
+            if self._file is not None:
+                await self._file.async_write()
+            self._start_sync()
+            self._tell()
+
+    @callback
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
+
+    def _data(self) -> dict[str, Any]:
+        return {"memories": [memory.as_dict() for memory in list(self._all.values())]}
+
+    # The words and the copies with vectors
+
+    async def _async_word(self, gone: Sequence[str], new: Mapping[str, str]) -> None:
+        async with self._wording:
+            await self._hass.async_add_executor_job(self._words.change, gone, new)
+
+    async def _async_index(self) -> None:
+        """Index what was read, a few at a time: a search meanwhile finds what there is so far."""
+        texts = {key: memory.content for key, memory in self._used.items()}
+        async with self._wording:
+            gone, due = await self._hass.async_add_executor_job(self._words.difference, texts)
+        for start in range(0, len(due), BATCH):
+            batch = {key: self._used[key].content for key in due[start : start + BATCH] if key in self._used}
+            await self._async_word(gone, batch)
+
+    @property
+    def collections(self) -> set[str]:
+        """Return the collections of the store that hold something of ours."""
+        means = self._means
+        return {means.settings.collection} if means and means.retrieval.embedding == ENDPOINT else set()
+
+    @callback
+    def _start_sync(self) -> None:
+        if self.collections and (means := self._means) and (self._sync_task is None or self._sync_task.done()):
+            self._sync_task = means.entry.async_create_background_task(
+                self._hass, self._async_sync(means), "home_agent vectors of memories"
+            )
+
+    async def _async_sync(self, means: _Means) -> None:
+        """Give the store what it does not have, until nothing has changed meanwhile."""
+        synced: dict[str, Memory] | None = None
+        while synced != (used := dict(self._used)):
+            documents = {key: _document(memory) for key, memory in used.items()}
+            try:
+                await means.vectors.async_sync(means.settings.collection, documents)
+            except RetrievalError:  # reported where it was raised; tried again with the next change or the next tidying
+                return
+            synced = used
+
+
+def _document(memory: Memory) -> Document:
+    digest = blake2b(f"{memory.type}\n{memory.content}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return Document(id=memory.id, text=memory.content, metadata={"type": memory.type.value}, digest=digest)
+
+
+def merged(old: Memory, new: Memory) -> Memory:
+    """Return one memory of two that say the same: the richer text, the greater importance, the stronger source, the longer time.
+
+    What a model extracted from text from outside does not change the words of what somebody asked to keep.
+    """
+    stronger = _STRENGTH[new.source] >= _STRENGTH[old.source]
+    richer = len(words(new.content)) > len(words(old.content))
+    speaks = new if richer and (stronger or not new.tainted) else old
+    metadata: dict[str, JsonValueType] = dict(old.metadata)
+    for key, value in new.metadata.items():
+        before = metadata.get(key)
+        if isinstance(before, list) and isinstance(value, list):
+            value = [*before, *(item for item in value if item not in before)]
+        metadata[key] = value
+    metadata.pop(TAINTED, None)
+    if speaks.tainted:
+        metadata[TAINTED] = list[JsonValueType](speaks.tainted)
+    expires_at = None
+    if old.expires_at is not None and new.expires_at is not None:
+        expires_at = max(old.expires_at, new.expires_at)
+    return replace(
+        old,
+        type=new.type if new.is_kept else old.type,
+        content=speaks.content,
+        language=speaks.language,
+        importance=max(old.importance, new.importance),
+        source=new.source if stronger else old.source,
+        last_accessed=new.last_accessed,
+        expires_at=expires_at,
+        is_transient=expires_at is not None,
+        metadata=metadata,
+    )
+
+
+def similarity(one: str, other: str, fillers: Collection[str] = ()) -> float:
+    """Return how much of the shorter of two texts stands in the other one, 0 to 1; 0 where they differ in a number."""
+    parts = [[word for item in words(text) if (word := fold(item)) not in fillers] for text in (one, other)]
+    shorter, longer = sorted(parts, key=len)
+    numbers = [{word for word in part if word.isdigit()} for part in parts]
+    if not shorter or (numbers[0] and numbers[1] and numbers[0] != numbers[1]):
+        return 0.0
+    left, shared = list(longer), 0.0
+    for word in shorter:
+        best = max(left, key=lambda item: likeness(word, item), default="")
+        if (alike := likeness(word, best)) >= _ALIKE:
+            left.remove(best)
+            shared += alike
+    return shared / len(shorter)
+
+
+MEMORIES: HassKey[Memories] = HassKey("home_agent_memories")
+
+
+def memories_of(hass: HomeAssistant) -> Memories:
+    """Return the memories of the home."""
+    return hass.data.setdefault(MEMORIES, Memories(hass))
+
+
+async def async_remove_memories(hass: HomeAssistant) -> None:
+    """Forget everything, in memory and on the disk."""
+    await memories_of(hass).async_remove()
+    hass.data.pop(MEMORIES)

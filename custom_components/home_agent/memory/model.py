@@ -1,0 +1,204 @@
+"""The shapes of memory: what is kept, what is to be kept, and whose it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Final, Self
+from uuid import uuid4
+
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonObjectType, JsonValueType
+
+MAX_CONTENT = 1000  # characters
+ALL: Final = "*"
+"""Every owner; no user has this id."""
+TAINTED = "tainted"
+"""Key of the metadata under which stands what brought outside text into the conversation that a memory comes from."""
+_NOTHING: Mapping[str, JsonValueType] = MappingProxyType({})
+
+
+class MemoryType(StrEnum):
+    """What kind of thing is kept."""
+
+    FACT = "fact"
+    PREFERENCE = "preference"
+    CONTEXT = "context"
+    """What holds for a while: guests, a holiday, an illness."""
+    EVENT = "event"
+
+
+class MemorySource(StrEnum):
+    """How a memory came to be; the first two only go when somebody says so, or at a time that was said."""
+
+    SAID = "said"
+    """A user asked to remember it."""
+    SERVICE = "service"
+    """An action stored it."""
+    EXTRACTED = "extracted"
+    """A model thought it worth keeping."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One thing that is kept."""
+
+    id: str
+    """A UUID."""
+    type: MemoryType
+    content: str
+    """One paragraph of at most `MAX_CONTENT` characters."""
+    owner: str | None
+    """The id of a user; None: it is the house's."""
+    source: MemorySource
+    importance: float
+    """0 to 1."""
+    extracted_at: datetime
+    """When it was stored first, in UTC; so all times."""
+    last_accessed: datetime
+    accesses: int = 0
+    expires_at: datetime | None = None
+    is_transient: bool = False
+    """It was stored for a while only."""
+    source_conversation_id: str | None = None
+    language: str = "en"
+    metadata: Mapping[str, JsonValueType] = field(default_factory=lambda: _NOTHING)
+    """Lists under `entities`, `topics` and `TAINTED`, where there are any."""
+    replaced_by: str | None = None
+    """Id of the memory that holds instead; what was replaced is kept as history, and not used."""
+    replaced_at: datetime | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether somebody asked to keep it, so that it is never dropped for room."""
+        return self.source is not MemorySource.EXTRACTED
+
+    @property
+    def tainted(self) -> list[str]:
+        """What brought text from outside into the conversation it comes from."""
+        found = self.metadata.get(TAINTED)
+        return [str(item) for item in found] if isinstance(found, list) else []
+
+    def is_expired(self, now: datetime) -> bool:
+        """Return whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    def as_dict(self) -> JsonObjectType:
+        """Return every field under its own name, times as ISO strings."""
+        return {
+            "id": self.id,
+            "type": self.type.value,
+            "content": self.content,
+            "owner": self.owner,
+            "source": self.source.value,
+            "importance": round(self.importance, 4),
+            "extracted_at": self.extracted_at.isoformat(),
+            "last_accessed": self.last_accessed.isoformat(),
+            "accesses": self.accesses,
+            "expires_at": self.expires_at and self.expires_at.isoformat(),
+            "is_transient": self.is_transient,
+            "source_conversation_id": self.source_conversation_id,
+            "language": self.language,
+            "metadata": dict(self.metadata),
+            "replaced_by": self.replaced_by,
+            "replaced_at": self.replaced_at and self.replaced_at.isoformat(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the memory. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is none."""
+        metadata = data.get("metadata")
+        return cls(
+            id=str(data["id"]),
+            type=MemoryType(data["type"]),
+            content=cleaned(data["content"])[:MAX_CONTENT],
+            owner=_text(data.get("owner")),
+            source=MemorySource(data["source"]),
+            importance=min(max(float(data["importance"]), 0.0), 1.0),
+            extracted_at=_moment(data["extracted_at"]),
+            last_accessed=_moment(data["last_accessed"]),
+            accesses=int(data.get("accesses") or 0),
+            expires_at=_moment(data["expires_at"]) if data.get("expires_at") else None,
+            is_transient=bool(data.get("is_transient")),
+            source_conversation_id=_text(data.get("source_conversation_id")),
+            language=str(data.get("language") or "en"),
+            metadata=metadata if isinstance(metadata, dict) else _NOTHING,
+            replaced_by=_text(data.get("replaced_by")),
+            replaced_at=_moment(data["replaced_at"]) if data.get("replaced_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What is to be remembered."""
+
+    content: str
+    type: MemoryType = MemoryType.FACT
+    owner: str | None = None
+    source: MemorySource
+    importance: float = 0.5
+    language: str = "en"
+    expires_at: datetime | None = None
+    """None: as long as its type is kept."""
+    source_conversation_id: str | None = None
+    metadata: Mapping[str, JsonValueType] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Whose memories one turn or one action may read, and whose it writes."""
+
+    owners: frozenset[str | None]
+    """Whose are read; None is the house."""
+    owner: str | None
+    """Whose what is written becomes."""
+    is_known: bool = True
+    """Whether it is known whose what was said is; otherwise only what somebody asks to keep is stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What became of a draft."""
+
+    memory: Memory | None
+    """What holds now; None where it was refused."""
+    outcome: str
+    """`added`, `merged` (with what was there) or `refused`."""
+    replaced: tuple[Memory, ...] = ()
+    """What holds no longer because of it."""
+    dropped: tuple[Memory, ...] = ()
+    """What had to go for want of room; never what somebody asked to keep."""
+    reason: str | None = None
+    """Why it was refused: `empty`, `too_long`, `full` or `unwritable`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A memory that answers a question."""
+
+    memory: Memory
+    score: float
+    """0 to 1, the higher the nearer."""
+
+
+def cleaned(text: object) -> str:
+    """Return a text as one paragraph, without control characters. Raises `TypeError` for what is no text."""
+    if not isinstance(text, str):
+        raise TypeError(type(text).__name__)
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def new_id() -> str:
+    """Return the id of a new memory."""
+    return str(uuid4())
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _moment(value: Any) -> datetime:
+    """Return a moment in UTC. Raises `ValueError`, `TypeError` or `AttributeError` for what is none."""
+    found = datetime.fromisoformat(value)
+    return found if found.tzinfo is dt_util.UTC else dt_util.as_utc(found)

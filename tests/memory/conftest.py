@@ -1,0 +1,32 @@
+"""The memory of a home that is set up, and what is put into it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+import pytest
+
+from custom_components.home_agent.memory.memories import Memories, memories_of
+from custom_components.home_agent.memory.model import Draft, MemorySource, Scope
+from tests.house import set_up
+
+HOUSE = Scope(owners=frozenset({None}), owner=None)
+
+type Remember = Callable[..., Any]
+
+
+def said(content: str, **fields: Any) -> Draft:
+    """Return what a user asked to keep."""
+    return Draft(**{"content": content, "source": MemorySource.SAID, **fields})
+
+
+def extracted(content: str, **fields: Any) -> Draft:
+    """Return what a model thought worth keeping."""
+    return Draft(**{"content": content, "source": MemorySource.EXTRACTED, **fields})
+
+
+@pytest.fixture
+async def memories(hass: HomeAssistant) -> Memories:
+    """Return the memory of a home whose settings are the default ones."""
+    await set_up(hass)
+    return memories_of(hass)

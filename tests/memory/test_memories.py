@@ -1,0 +1,205 @@
+"""What is kept, found, merged, superseded and let go."""
+
+from datetime import timedelta
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.core import HomeAssistant
+from homeassistant.util import dt as dt_util
+import pytest
+
+from custom_components.home_agent.memory.memories import Memories, memories_of
+from custom_components.home_agent.memory.model import ALL, Memory, MemorySource, MemoryType, Scope
+from custom_components.home_agent.support.errors import MemoriesError
+from tests.house import set_up
+
+from .conftest import HOUSE, extracted, said
+
+TEA = "Grandma Ilse drinks only peppermint tea"
+KEY = "The spare key hangs on the hook behind the boiler"
+
+
+async def contents(memories: Memories, text: str, scope: Scope = HOUSE, **options: Any) -> list[str]:
+    return [found.memory.content for found in await memories.async_find(text, scope, **options)]
+
+
+async def test_what_was_said_is_found_by_words(memories: Memories) -> None:
+    await memories.async_add([said(TEA), said(KEY)])
+    assert await contents(memories, "Where is the spare key?") == [KEY]
+    assert await contents(memories, "Which tea does grandma drink?") == [TEA]
+    assert await contents(memories, "Is the garage door open?") == []
+
+
+async def test_a_short_question_is_read_with_the_one_before(memories: Memories) -> None:
+    await memories.async_add([said(TEA)])
+    assert await contents(memories, "And now?", previous="Which tea does grandma drink?") == [TEA]
+
+
+async def test_an_access_makes_it_more_important(memories: Memories) -> None:
+    [added] = await memories.async_add([said(TEA, importance=0.5)])
+    await memories.async_find("peppermint tea", HOUSE)
+    [memory] = memories.of(None)
+    assert added.memory is not None
+    assert (memory.accesses, memory.importance) == (1, pytest.approx(0.55))
+    assert memory.last_accessed >= added.memory.last_accessed
+
+
+async def test_what_is_less_important_than_the_least_is_not_used(memories: Memories) -> None:
+    await memories.async_add([extracted(TEA, importance=0.2)])
+    assert await contents(memories, "peppermint tea") == []
+    assert await contents(memories, "peppermint tea", min_importance=0.0) == [TEA]
+
+
+async def test_each_type_is_kept_as_long_as_the_settings_say(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    await set_up(hass, options={"memory": {"context_ttl": 2}})
+    memories = memories_of(hass)
+    await memories.async_add([said("Aunt Rosa sleeps in the guest room", type=MemoryType.CONTEXT), said(KEY)])
+    assert await contents(memories, "guest room") == ["Aunt Rosa sleeps in the guest room"]
+    freezer.tick(timedelta(days=2, seconds=1))
+    assert await contents(memories, "guest room") == []
+    await memories.async_tidy()
+    assert [memory.content for memory in memories.of(None, with_history=True)] == [KEY]
+
+
+async def test_what_says_the_same_is_merged(memories: Memories) -> None:
+    [first] = await memories.async_add([extracted("Ilse drinks peppermint tea", importance=0.8)])
+    [second] = await memories.async_add([said("Ilse drinks only peppermint tea after dinner", importance=0.4)])
+    [memory] = memories.of(None)
+    assert first.memory is not None
+    assert (first.outcome, second.outcome) == ("added", "merged")
+    assert memory.id == first.memory.id
+    assert memory.content == "Ilse drinks only peppermint tea after dinner"
+    assert (memory.importance, memory.source) == (0.8, MemorySource.SAID)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna's birthday is on May 4", "Anna's birthday is on May 14"),
+        ("Tom is allergic to hazelnuts", "Emma is allergic to hazelnuts"),
+        ("The bin is collected on Monday", "The piano teacher comes on Monday"),
+    ],
+)
+async def test_what_is_only_alike_stays_apart(memories: Memories, one: str, other: str) -> None:
+    added = await memories.async_add([said(one), said(other)])
+    assert [item.outcome for item in added] == ["added", "added"]
+
+
+async def test_what_is_superseded_is_history(memories: Memories) -> None:
+    [old] = await memories.async_add([said("The bed stands in the bedroom")])
+    [new] = await memories.async_add([said("The bed stands in the attic now")], replaces=lambda _new, _old: True)
+    assert old.memory is not None
+    assert new.memory is not None
+    assert [memory.id for memory in new.replaced] == [old.memory.id]
+    assert await contents(memories, "Is the bed in the attic?") == ["The bed stands in the attic now"]
+    history = memories.of(None, with_history=True)
+    assert [(memory.id, memory.replaced_by) for memory in history] == [
+        (old.memory.id, new.memory.id),
+        (new.memory.id, None),
+    ]
+    assert await memories.async_delete([new.memory.id]) == 1
+    assert memories.of(None, with_history=True) == []
+
+
+async def test_text_from_outside_supersedes_nothing_that_was_said(memories: Memories) -> None:
+    await memories.async_add([said(KEY)])
+    [new] = await memories.async_add(
+        [extracted("The spare key lies under the mat", metadata={"tainted": ["web"]})], replaces=lambda _new, _old: True
+    )
+    assert new.replaced == ()
+    assert len(memories.of(None)) == 2
+
+
+async def test_the_least_useful_goes_first_and_never_what_was_asked_for(hass: HomeAssistant) -> None:
+    await set_up(hass, options={"memory": {"max_memories": 3}})
+    memories = memories_of(hass)
+    await memories.async_add([said(KEY), extracted(TEA, importance=0.9), extracted("Leo plays chess", importance=0.5)])
+    [added] = await memories.async_add([extracted("Mia collects stamps", importance=0.6)])
+    assert [memory.content for memory in added.dropped] == ["Leo plays chess"]
+    [added] = await memories.async_add([extracted("Otto sings bass", importance=0.1)])
+    assert (added.outcome, added.reason) == ("refused", "full")
+    await memories.async_add([said("The meter is in the cellar"), said("The tax advisor is called Brandt")])
+    [added] = await memories.async_add([said("The dog is called Bruno")])
+    assert (added.outcome, added.reason, added.memory) == ("refused", "full", None)
+    assert {memory.source for memory in memories.of(None)} == {MemorySource.SAID}
+
+
+async def test_what_nobody_used_becomes_less_important(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    await set_up(hass, options={"memory": {"importance_decay": 0.1}})
+    memories = memories_of(hass)
+    await memories.async_add([extracted("Leo plays chess", importance=0.5), said(KEY, importance=0.5)])
+    freezer.tick(timedelta(days=10))
+    assert await contents(memories, "chess") == []
+    assert await contents(memories, "spare key") == [KEY]
+
+
+@pytest.mark.parametrize(("content", "reason"), [("  \n", "empty"), ("word " * 300, "too_long")])
+async def test_what_cannot_be_kept_is_refused(memories: Memories, content: str, reason: str) -> None:
+    [added] = await memories.async_add([said(content)])
+    assert (added.outcome, added.reason) == ("refused", reason)
+
+
+async def test_a_memory_is_one_paragraph(memories: Memories) -> None:
+    [added] = await memories.async_add([said(" The dog\n\nis called\tBruno\x00 ")])
+    assert added.memory is not None
+    assert added.memory.content == "The dog is called Bruno"
+
+
+async def test_changed_and_deleted(memories: Memories) -> None:
+    [added] = await memories.async_add([said(TEA)])
+    assert added.memory is not None
+    told: list[int] = []
+    stop = memories.async_listen(lambda: told.append(len(memories.of(None))))
+    await memories.async_update(added.memory.id, content="Grandma Ilse drinks only cocoa", importance=0.9)
+    assert await contents(memories, "cocoa") == ["Grandma Ilse drinks only cocoa"]
+    assert await contents(memories, "peppermint") == []
+    assert await memories.async_delete([added.memory.id, "no such"]) == 1
+    assert told == [1, 0]
+    stop()
+    with pytest.raises(MemoriesError):
+        await memories.async_update(added.memory.id, importance=1.0)
+
+
+async def test_an_owner_is_cleared(memories: Memories) -> None:
+    await memories.async_add([said(KEY), said(TEA, owner="anna"), said("Leo plays chess", owner="leo")])
+    assert [memory.owner for memory in memories.of(Scope(owners=frozenset({None, "anna"}), owner="anna"))] == [
+        None,
+        "anna",
+    ]
+    assert await memories.async_clear("anna") == 1
+    assert await memories.async_clear(None) == 1
+    assert await memories.async_clear(ALL) == 1
+    assert memories.is_empty
+
+
+async def test_a_search_stays_in_its_scope(memories: Memories) -> None:
+    await memories.async_add([said("The piano code word is tulip", owner="anna")])
+    assert await contents(memories, "piano code word") == []
+    assert await contents(memories, "piano code word", Scope(owners=frozenset({"leo", None}), owner="leo")) == []
+    assert await contents(memories, "piano code word", Scope(owners=frozenset({"anna"}), owner="anna"))
+
+
+def test_every_field_comes_back_as_it_was_written() -> None:
+    now = dt_util.utcnow()
+    memory = Memory(
+        id="1",
+        type=MemoryType.EVENT,
+        content=KEY,
+        owner="anna",
+        source=MemorySource.SERVICE,
+        importance=0.25,
+        extracted_at=now,
+        last_accessed=now,
+        accesses=3,
+        expires_at=now,
+        is_transient=True,
+        source_conversation_id="2",
+        language="de",
+        metadata={"topics": ["keys"], "tainted": ["web"]},
+        replaced_by="3",
+        replaced_at=now,
+    )
+    assert Memory.from_dict(memory.as_dict()) == memory
+    assert set(memory.as_dict()) == set(Memory.__slots__)
