@@ -256,7 +256,7 @@ def test_steps_in_which_a_model_is_tried(texts: dict[str, Any]) -> None:
     outcomes = {step: item for step, item in texts["step"].items() if step.startswith("tried_")}
     assert outcomes.keys() == {"tried_well", "tried_slow", "tried_no_tools", "tried_failed"}
     for step, item in outcomes.items():
-        assert hasattr(endpoint.TriesModel, f"async_step_{step}")
+        assert hasattr(endpoint.ModelSteps, f"async_step_{step}")
         assert item["menu_options"].keys() == {"save", "model", "try_model"}
         assert placeholders(item["description"]) <= given
 

@@ -18,7 +18,7 @@ import probatio
 
 from .flows.check import FROM_SETUP
 from .flows.custom_tool import CustomToolFlow
-from .flows.endpoint import NO_MODEL, EndpointFlow, EndpointForm, TriesModel, preset_fields
+from .flows.endpoint import NO_MODEL, EndpointFlow, EndpointForm, ModelSteps, preset_fields
 from .flows.forms import TEXT
 from .flows.mcp_server import McpServerFlow
 from .flows.options import HomeAgentOptionsFlow
@@ -35,7 +35,7 @@ from .support.const import (
 DEFAULT_NAME = "Home Agent"
 
 
-class HomeAgentConfigFlow(ConfigFlow, TriesModel, domain=DOMAIN):
+class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAIN):
     """Set up the one entry."""
 
     VERSION = 1
@@ -78,29 +78,13 @@ class HomeAgentConfigFlow(ConfigFlow, TriesModel, domain=DOMAIN):
         self._form = EndpointForm(self.hass, {CONF_PRESET: user_input[CONF_PRESET]})
         return await self.async_step_endpoint()
 
-    async def async_step_endpoint(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for address and key, and connect."""
-        errors: dict[str, str] = {}
-        if user_input is not None and not (errors := await self._form.async_connect(user_input)):
-            return await self.async_step_model()
-        return self.async_show_form(
-            step_id=self._form.step_id,
-            data_schema=self._form.connection_schema(),
-            errors=errors,
-            description_placeholders=self._form.placeholders,
-        )
-
-    async_step_cloud = async_step_endpoint
-    """The same form, of a service that needs a key."""
-
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for model and parameters."""
         errors: dict[str, str] = {}
         if user_input is not None and not (errors := self._form.take_model(user_input)):
             if not self._form.tries:
                 return await self.async_step_save()
-            result: ConfigFlowResult = await self.async_step_try_model()
-            return result
+            return await self.async_step_try_model()
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(), errors=errors)
 
     async def async_step_save(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:

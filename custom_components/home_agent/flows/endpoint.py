@@ -9,7 +9,7 @@ from typing import Any
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowHandler, section
+from homeassistant.data_entry_flow import FlowHandler, FlowResult, section
 from homeassistant.helpers.selector import SelectSelector, SelectSelectorConfig, SelectSelectorMode
 import probatio
 from yarl import URL
@@ -338,14 +338,33 @@ def same_server(url: str, other: str) -> bool:
     return bool(other) and URL(url).origin() == URL(other).origin()
 
 
-class TriesModel(FlowHandler[Any, Any, Any]):
-    """The steps in which a model is tried, of the first set-up and of a subentry."""
+class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
+    """The steps to a model that the first set-up and a subentry share: its server, and trying it."""
 
     _form: EndpointForm
     _trying: asyncio.Task[Trial] | None = None
     _tried: Trial
 
-    async def async_step_try_model(self, user_input: dict[str, Any] | None = None) -> Any:
+    async def async_step_model(self, user_input: dict[str, Any] | None = None) -> Result:
+        """Ask for model and parameters."""
+        raise NotImplementedError
+
+    async def async_step_endpoint(self, user_input: dict[str, Any] | None = None) -> Result:
+        """Ask for address and key, and connect."""
+        errors: dict[str, str] = {}
+        if user_input is not None and not (errors := await self._form.async_connect(user_input)):
+            return await self.async_step_model()
+        return self.async_show_form(
+            step_id=self._form.step_id,
+            data_schema=self._form.connection_schema(),
+            errors=errors,
+            description_placeholders=self._form.placeholders,
+        )
+
+    async_step_cloud = async_step_endpoint
+    """The same form, of a service that needs a key."""
+
+    async def async_step_try_model(self, user_input: dict[str, Any] | None = None) -> Result:
         """Try the model that was entered, and show meanwhile that this is being done."""
         if self._trying is None:
             trying = async_try_model(self.hass, self._form.config)
@@ -357,7 +376,7 @@ class TriesModel(FlowHandler[Any, Any, Any]):
         self._tried, self._trying = self._trying.result(), None
         return self.async_show_progress_done(next_step_id=f"tried_{self._tried.outcome}")
 
-    async def async_step_tried(self, user_input: dict[str, Any] | None = None) -> Any:
+    async def async_step_tried(self, user_input: dict[str, Any] | None = None) -> Result:
         """Show what came of it, and ask what to do now."""
         tried = self._tried
         told = {None: "–", True: "✓", False: "✗"}
@@ -379,7 +398,7 @@ class TriesModel(FlowHandler[Any, Any, Any]):
     )
 
 
-class EndpointFlow(SubentryForms, TriesModel):
+class EndpointFlow(SubentryForms, ModelSteps[SubentryFlowResult]):
     """The forms of a subentry `llm`."""
 
     _title: str
@@ -397,21 +416,6 @@ class EndpointFlow(SubentryForms, TriesModel):
         self._form = EndpointForm(self.hass, self._get_reconfigure_subentry().data)
         return await self.async_step_endpoint()
 
-    async def async_step_endpoint(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for address and key, and connect."""
-        errors: dict[str, str] = {}
-        if user_input is not None and not (errors := await self._form.async_connect(user_input)):
-            return await self.async_step_model()
-        return self.async_show_form(
-            step_id=self._form.step_id,
-            data_schema=self._form.connection_schema(),
-            errors=errors,
-            description_placeholders=self._form.placeholders,
-        )
-
-    async_step_cloud = async_step_endpoint
-    """The same form, of a service that needs a key."""
-
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask for model and parameters."""
         name = self.subentry.title if self.subentry else ""
@@ -426,8 +430,7 @@ class EndpointFlow(SubentryForms, TriesModel):
                 self._title = title
                 if not self._form.tries:
                     return await self.async_step_save()
-                result: SubentryFlowResult = await self.async_step_try_model()
-                return result
+                return await self.async_step_try_model()
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(name=name), errors=errors)
 
     async def async_step_save(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
