@@ -39,7 +39,8 @@ async def test_plain_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
     body = llm_server.request.body
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert body["messages"][1]["content"].endswith("\n\nhello")
-    assert [tool["function"]["name"] for tool in body["tools"]] == ["ha_control", "ha_query", "ha_undo"]
+    names = [tool["function"]["name"] for tool in body["tools"]]
+    assert names == ["forget_memory", "ha_control", "ha_query", "ha_undo", "recall_memory", "store_memory"]
 
 
 async def test_tool_call_changes_the_house(hass: HomeAssistant, llm_server: LLMServer) -> None:

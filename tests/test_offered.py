@@ -227,7 +227,8 @@ async def test_only_who_offers_is_there(hass: HomeAssistant, port: int) -> None:
 
 
 async def test_no_assistant_of_ours_is_offered_them_again(hass: HomeAssistant, port: int) -> None:
-    entry = await set_up(hass, profile={"offer_tools": True, "llm_apis": [API], "native_tools": False})
+    lends = {"offer_tools": True, "llm_apis": [API], "native_tools": False, "memory": "off"}
+    entry = await set_up(hass, profile=lends)
     assert API not in selectable_apis(hass)
     profile = entry.runtime_data.profiles["profile-1"]
     nobody = llm.LLMContext(platform="test", context=Context(), language="en", assistant="conversation", device_id=None)

@@ -15,6 +15,7 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import Endpoint, EndpointStats
 from .entity import HomeAgentEntity
+from .memory.model import MemoryType
 from .policy.journal import Action
 from .support.const import DOMAIN, SUBENTRY_LLM
 from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED, CONFIRMATION_RESOLVED
@@ -64,7 +65,7 @@ async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
     """Add the sensors of the home, and those of each endpoint."""
-    async_add_entities([OpenQuestions(entry), LastAction(entry)])
+    async_add_entities([OpenQuestions(entry), LastAction(entry), MemoryCount(entry)])
     for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
         endpoint = entry.runtime_data.endpoints[subentry.subentry_id]
         async_add_entities(
@@ -105,7 +106,7 @@ class HomeSensor(SensorEntity):
     _attr_should_poll = False
     _attr_entity_registry_enabled_default = False
     key: str
-    changes: tuple[str, ...]
+    changes: tuple[str, ...] = ()
     """Events after which it may be different."""
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
@@ -193,3 +194,28 @@ class LastAction(HomeSensor):
 
     def _newest(self) -> list[Action]:
         return self._runtime.journal.newest_first(lambda _: True)[:MAX_ACTIONS]
+
+
+class MemoryCount(HomeSensor):
+    """How many memories are in use, and of which type; nothing of what they say."""
+
+    key = "memories"
+    _attr_state_class = SensorStateClass.MEASUREMENT
+    _attr_entity_category = EntityCategory.DIAGNOSTIC
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        await super().async_added_to_hass()
+        self.async_on_remove(self._runtime.memories.async_listen(self.async_write_ha_state))
+
+    @property
+    @override
+    def native_value(self) -> int:
+        return sum(self._runtime.memories.counts.values())
+
+    @property
+    @override
+    def extra_state_attributes(self) -> dict[str, Any]:
+        """Return the numbers by type."""
+        counts = self._runtime.memories.counts
+        return {kind.value: counts.get(kind, 0) for kind in MemoryType}

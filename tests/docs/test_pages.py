@@ -24,9 +24,11 @@ from pytest_homeassistant_custom_component.common import async_mock_service
 
 from custom_components.home_agent.flows.profile import check_template
 from custom_components.home_agent.home.actions import service_calls
+from custom_components.home_agent.policy.tool import HomeAgentTool
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import HomeAgentError
 from custom_components.home_agent.tools.control import HaControl
+from custom_components.home_agent.tools.memory import ForgetMemory, RecallMemory, StoreMemory
 from custom_components.home_agent.tools.query import HaQuery
 from tests.house import set_up
 
@@ -109,8 +111,13 @@ def test_tool_calls_are_accepted(hass: HomeAssistant, example: Example) -> None:
     if "success" in call:
         assert set(call) == {"success", "result", "error"}
         return
-    tool = HaControl if "action" in call else HaQuery
-    assert tool.parameters(call)
+    tools: dict[str, list[type[HomeAgentTool]]] = {
+        "action": [HaControl],
+        "content": [StoreMemory],
+        "query": [RecallMemory, ForgetMemory],
+    }
+    for tool in next((found for key, found in tools.items() if key in call), [HaQuery]):
+        assert tool.parameters(call)
 
 
 async def test_the_error_in_the_tools_page_is_what_is_said(hass: HomeAssistant) -> None:

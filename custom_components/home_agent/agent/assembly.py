@@ -50,6 +50,7 @@ from ..tools.custom.provider import CustomTools
 from ..tools.external import ExternalModels
 from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
+from ..tools.memory import MemoryTools
 from ..tools.registry import NativeTools, Tools, llm_context_of
 from ..transcript.conversations import conversations_of
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
@@ -83,7 +84,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     await memories.async_open(entry, MemorySettings.from_options(entry.options), settings, vectors, languages, report)
     entry.async_on_unload(memories.async_close)
     calendar = CalendarContext(hass)
-    tools = Tools(*own_tools, *others_tools, offers=rules.offers)
+    tools = Tools(*own_tools, MemoryTools(memories), *others_tools, offers=rules.offers)
 
     async def offered(turn: Turn) -> Sequence[HomeAgentTool]:
         return await tools.async_tools(turn.profile, llm_context_of(turn))

@@ -40,6 +40,7 @@ from ..support.const import (
 )
 from ..tools.control import HaControl
 from ..tools.external import DEFAULT_DESCRIPTION
+from ..tools.memory import MEMORY_TOOLS
 from ..tools.query import HaQuery
 from .forms import (
     LONG_TEXT,
@@ -122,7 +123,8 @@ def name_choice(hass: HomeAssistant) -> SelectSelector:
     titles = async_get_cached_translations(hass, hass.config.language, "title")
     names = {domain: titles.get(f"component.{domain}.title", domain) for domain in hass.services.async_services()}
     listed = {domain: f"{title} ({domain})" for domain, title in sorted(names.items(), key=lambda item: item[1])}
-    return dropdown(listed | {tool: tool for tool in (HaControl.name, HaQuery.name)}, multiple=True, typed=True)
+    tools = (HaControl.name, HaQuery.name, *(tool.name for tool in MEMORY_TOOLS))
+    return dropdown(listed | {tool: tool for tool in tools}, multiple=True, typed=True)
 
 
 def patterns_of(key: str) -> str:

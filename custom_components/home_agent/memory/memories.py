@@ -250,11 +250,12 @@ class Memories:
         min_importance: float | None = None,
         language: str = "en",
         previous: str = "",
+        counts_as_used: bool = True,
     ) -> list[Found]:
         """Return what answers a text, best first, at most `limit` and at least as important as `min_importance`.
 
         Both are the owner's settings by default. A short text that finds nothing is read together with what was said before
-        (`previous`). What is found counts as used. Never raises for a store or an endpoint that is away: memories are then
+        (`previous`). What is found counts as used, unless the question is only which memories are meant. Never raises for a store or an endpoint that is away: memories are then
         found by their words.
         """
         await self.async_load()
@@ -263,7 +264,8 @@ class Memories:
         found = await self._async_near(text, scope, language, least)
         if not found and previous and len(text) <= FOLLOW_UP:
             found = await self._async_near(f"{previous} {text}", scope, language, least)
-        self._note(item.memory for item in found[:most])
+        if counts_as_used:
+            self._note(item.memory for item in found[:most])
         return found[:most]
 
     async def _async_near(self, text: str, scope: Scope, language: str, least: float) -> list[Found]:

@@ -42,7 +42,7 @@ _CHOICES = frozenset(
 
 _TEXT_DOMAINS = frozenset(name for name, record in DOMAINS.items() if record.holds_text)
 """Their states, items and events are what somebody wrote or said."""
-_ANSWERS = frozenset({"answer", "events", "items", "speech"})
+_ANSWERS = frozenset({"answer", "content", "dropped", "events", "forgotten", "items", "memories", "replaced", "speech"})
 """Parts of results that are sentences, or what somebody wrote."""
 _OF_AN_ENTITY = frozenset({"area", "entity_id", "last_changed", "name", "outcome"})
 

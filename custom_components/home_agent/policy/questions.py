@@ -38,6 +38,8 @@ _WHY = {
 MAX_NAMES = 4
 MAX_INSIDE = 4
 MAX_DETAILS = 5
+MAX_TEXTS = 10
+MAX_TEXT = 120  # characters of each
 MAX_NAME = 60  # characters
 MAX_VALUE = 80
 MAX_KEY = 30
@@ -311,6 +313,8 @@ async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> 
             if entity_ids or not item.entity_ids
         ]
     details = await _async_details(hass, language, call.tool.shown(_in_order(call)))
+    if call.plan.texts and call.tool.asks_key:
+        return [await _async_texts(hass, language, call)]
     if call.plan.targets:
         return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
     tool = await call.tool.async_title(hass, language)
@@ -318,6 +322,14 @@ async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> 
         subject = _cut(str(call.tool.shown({"subject": call.plan.subject})["subject"]))
         return [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]
     return [await async_text(hass, language, "confirm_tool", tool=tool) + details]
+
+
+async def _async_texts(hass: HomeAssistant, language: str, call: Call) -> str:
+    """Return what is done with texts that are kept, the first of them in quotation marks."""
+    texts = [f"“{_cut(text, MAX_TEXT)}”" for text in call.plan.texts[:MAX_TEXTS]]
+    if (more := len(call.plan.texts) - MAX_TEXTS) > 0:
+        texts.append(await async_text(hass, language, "confirm_more_names", count=str(more)))
+    return await async_text(hass, language, call.tool.asks_key, texts=", ".join(texts))
 
 
 async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, names: str = "") -> str:

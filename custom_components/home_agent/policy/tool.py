@@ -48,6 +48,10 @@ class HomeAgentTool(llm.Tool):
     """The JSON schema that models are shown; `parameters` validates, and forgives what small models get wrong."""
     stands_alone = False
     """Made for one sentence or action; otherwise it has to be among the tools of the profile still, when a yes comes."""
+    asks_key: str = ""
+    """The phrase of a question for what it does with the texts of its plan (`Plan.texts`)."""
+    fails_in_own_words = False
+    """What a write of it raises is said by our code, not by a device or a server: it is no text from outside."""
     timed_out: str = ""
     """What the model is told when the time is up, with `{seconds}`; empty: that nobody knows whether it happened."""
 

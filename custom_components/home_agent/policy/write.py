@@ -287,7 +287,8 @@ class Writes:
             result = await tool.run(hass, args, plan, turn)
         except BaseException:  # a cancelled call may have switched something, too
             write.fail()
-            turn.record.taints.add(tool.name)  # why it failed is told in the words of a device or its server
+            if not tool.fails_in_own_words:
+                turn.record.taints.add(tool.name)  # why it failed is told in the words of a device or its server
             raise
         if isinstance(result, PendingResult):
             if result.failed:

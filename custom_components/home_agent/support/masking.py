@@ -20,6 +20,8 @@ ADDRESS = "[address]"
 CARD = "[card]"
 ACCOUNT = "[account]"
 IDENTITY = "[identity number]"
+PLACEHOLDERS = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY)
+"""What stands where something was masked."""
 
 # Neither part of a word, an id, a decimal, a time or an address of a computer
 _BEFORE = r"(?<![\w.@#+/-])(?<!\d[,: ])"

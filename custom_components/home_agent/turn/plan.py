@@ -87,6 +87,8 @@ class Plan:
     exposure does not."""
     subject: str | None = None
     """What is touched when it is not entities: the title of a tool, the host of a request."""
+    texts: tuple[str, ...] = ()
+    """What is touched when it is texts that are kept: they are named in the question, and nowhere else."""
     version: str = ""
     """What the tool was when it planned, where somebody else can change it: a yes is for that, and for nothing else."""
     already: tuple[str, ...] = field(default=(), compare=False)

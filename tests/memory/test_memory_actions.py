@@ -1,0 +1,312 @@
+"""The actions on memories: what they return, and whom they refuse."""
+
+from typing import Any
+
+from homeassistant.auth.permissions.const import SUBCAT_ALL
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.setup import async_setup_component
+from homeassistant.util import dt as dt_util
+import probatio
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.model import Memory, MemorySource, MemoryType
+from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from tests.house import build_house, say, set_up
+from tests.llm_server import LLMServer, text, tool_call
+
+from .conftest import extracted, said
+
+COFFEE = "Anna takes her coffee without sugar"
+KEY = "The spare key hangs behind the freezer"
+NUTS = "Ben is allergic to nuts"
+PER_USER = {"memory": {"scope": "user"}}
+OFF = {"memory": {"enabled": False}}
+
+
+async def call(hass: HomeAssistant, service: str, context: Context | None = None, **data: Any) -> Any:
+    return await hass.services.async_call(
+        DOMAIN, service, data, blocking=True, return_response=True, context=context or Context()
+    )
+
+
+def contents(response: dict[str, Any]) -> list[str]:
+    return [row["content"] for row in response["memories"]]
+
+
+def add_person(hass: HomeAssistant, name: str) -> Context:
+    user = MockUser(name=name).add_to_hass(hass)
+    user.mock_policy({"entities": {SUBCAT_ALL: True}})
+    return Context(user_id=user.id)
+
+
+@pytest.fixture
+def anna(hass: HomeAssistant) -> Context:
+    """Somebody who is no administrator."""
+    return add_person(hass, "Anna")
+
+
+@pytest.fixture
+def ben(hass: HomeAssistant) -> Context:
+    """Another one."""
+    return add_person(hass, "Ben")
+
+
+@pytest.fixture
+def admin(hass: HomeAssistant, hass_admin_user: MockUser) -> Context:
+    """An administrator."""
+    return Context(user_id=hass_admin_user.id)
+
+
+async def fill(hass: HomeAssistant, anna: Context, ben: Context) -> tuple[Memory, Memory, Memory]:
+    """Store one memory of the house, one of Anna and one of Ben."""
+    added = await memories_of(hass).async_add(
+        [said(KEY), said(COFFEE, owner=anna.user_id, type=MemoryType.PREFERENCE), said(NUTS, owner=ben.user_id)]
+    )
+    house, of_anna, of_ben = (item.memory for item in added)
+    assert house
+    assert of_anna
+    assert of_ben
+    return house, of_anna, of_ben
+
+
+async def test_a_list_is_a_table(hass: HomeAssistant, anna: Context, ben: Context) -> None:
+    await set_up(hass)
+    _, memory, _ = await fill(hass, anna, ben)
+    listed = await call(hass, "list_memories", type="preference")
+    assert listed == {
+        "count": 1,
+        "memories": [
+            {
+                "memory_id": memory.id,
+                "content": COFFEE,
+                "type": "preference",
+                "owner": anna.user_id,
+                "owner_name": "Anna",
+                "source": "said",
+                "importance": 0.5,
+                "extracted_at": memory.extracted_at.isoformat(),
+                "last_accessed": memory.extracted_at.isoformat(),
+                "accesses": 0,
+                "expires_at": None,
+                "language": "en",
+                "tainted": "",
+                "replaced_by": None,
+            }
+        ],
+    }
+    assert all(not isinstance(value, (dict, list)) for value in listed["memories"][0].values())
+    everything = await call(hass, "list_memories", limit=2)
+    assert everything["count"] == 3
+    assert contents(everything) == [NUTS, COFFEE]
+    assert contents(await call(hass, "list_memories", owner="house")) == [KEY]
+
+
+async def test_what_was_replaced_is_history(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    memories = memories_of(hass)
+    await memories.async_add([said("Our bed stands in the bedroom downstairs")])
+    await memories.async_add([said("Our bed stands in the attic")], replaces=lambda new, old: True)
+    assert contents(await call(hass, "list_memories")) == ["Our bed stands in the attic"]
+    with_history = await call(hass, "list_memories", history=True)
+    assert contents(with_history) == ["Our bed stands in the attic", "Our bed stands in the bedroom downstairs"]
+    newest, oldest = with_history["memories"]
+    assert oldest["replaced_by"] == newest["memory_id"]
+
+
+async def test_searched_best_first(hass: HomeAssistant, anna: Context, ben: Context) -> None:
+    await set_up(hass)
+    await fill(hass, anna, ben)
+    found = await call(hass, "search_memories", query="where is the spare key")
+    assert contents(found) == [KEY]
+    assert 0 < found["memories"][0]["score"] <= 1
+    assert contents(await call(hass, "search_memories", query="spare key", owner=anna.user_id)) == []
+    assert contents(await call(hass, "search_memories", query="spare key", min_importance=0.9)) == []
+
+
+async def test_added_changed_deleted(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    added = await call(hass, "add_memory", content=KEY, importance=0.9, expires_at="2099-12-31 18:00:00")
+    assert (added["outcome"], added["replaced"], added["dropped"]) == ("added", [], [])
+    [memory] = memories_of(hass).of(None)
+    assert (memory.source, memory.importance, memory.owner) == (MemorySource.SERVICE, 0.9, None)
+    assert memory.expires_at == dt_util.as_utc(dt_util.parse_datetime("2099-12-31 18:00:00"))  # type: ignore[arg-type]
+    merged = await call(hass, "add_memory", content=f"{KEY} in the cellar")
+    assert (merged["outcome"], merged["memory_id"]) == ("merged", memory.id)
+    changed = await call(
+        hass, "update_memory", memory_id=memory.id, content=NUTS, type="event", importance=0.4, expires_at=None
+    )
+    assert changed["content"] == NUTS
+    [memory] = memories_of(hass).of(None)
+    assert (memory.content, memory.type, memory.importance) == (NUTS, MemoryType.EVENT, 0.4)
+    assert memory.expires_at is None
+    assert await call(hass, "delete_memory", memory_id=[memory.id]) == {"deleted": 1}
+    assert memories_of(hass).of(None, with_history=True) == []
+
+
+async def test_a_wish_of_few_words_is_added(hass: HomeAssistant) -> None:
+    await set_up(hass, options={"memory": {"min_words": 10}})
+    assert (await call(hass, "add_memory", content="I am vegan"))["outcome"] == "added"
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "key"),
+    [
+        pytest.param({"content": "   "}, {}, "memory_content", id="nothing"),
+        pytest.param({"content": KEY, "owner": "nobody"}, {}, "memory_owner", id="of nobody"),
+        pytest.param({"content": KEY, "language": "no language"}, {}, "language_invalid", id="no language"),
+        pytest.param({"content": KEY}, {"memory": {"max_memories": 1}}, "memory_full", id="full"),
+        pytest.param({"content": KEY}, OFF, "memory_off", id="off"),
+    ],
+)
+async def test_what_is_not_added_is_said(
+    hass: HomeAssistant, data: dict[str, Any], options: dict[str, Any], key: str
+) -> None:
+    await set_up(hass, options=options)
+    if key == "memory_full":
+        await call(hass, "add_memory", content=COFFEE)
+    with pytest.raises(ServiceValidationError) as error:
+        await call(hass, "add_memory", **data)
+    assert error.value.translation_key == key
+    assert KEY not in [memory.content for memory in memories_of(hass).of(None)]
+
+
+@pytest.mark.parametrize(
+    "data", [{"content": "x" * 1001}, {"content": KEY, "type": "song"}, {"content": KEY, "importance": 2}], ids=str
+)
+async def test_what_no_schema_takes(hass: HomeAssistant, data: dict[str, Any]) -> None:
+    await set_up(hass)
+    with pytest.raises(probatio.Invalid):
+        await call(hass, "add_memory", **data)
+
+
+async def test_users_have_their_own_and_those_of_the_house(
+    hass: HomeAssistant, anna: Context, ben: Context, admin: Context
+) -> None:
+    await set_up(hass, options=PER_USER)
+    house, of_anna, of_ben = await fill(hass, anna, ben)
+    assert contents(await call(hass, "list_memories", anna)) == [COFFEE, KEY]
+    assert contents(await call(hass, "search_memories", anna, query="who is allergic to nuts")) == []
+    exported = await call(hass, "export_memories", anna)
+    assert [row["id"] for row in exported["memories"]] == [house.id, of_anna.id]
+    for action, data in (
+        ("list_memories", {"owner": ben.user_id}),
+        ("search_memories", {"query": "nuts", "owner": ben.user_id}),
+        ("export_memories", {"owner": ben.user_id}),
+        ("add_memory", {"content": "Ben likes peas", "owner": ben.user_id}),
+        ("update_memory", {"memory_id": of_anna.id, "owner": ben.user_id}),
+        ("clear_memories", {"confirm": True, "owner": ben.user_id}),
+    ):
+        with pytest.raises(ServiceValidationError) as error:
+            await call(hass, action, anna, **data)
+        assert error.value.translation_key == "memory_of_others", action
+    unknown: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("update_memory", {"memory_id": of_ben.id, "content": "Ben eats nuts"}),
+        ("delete_memory", {"memory_id": [of_anna.id, of_ben.id]}),
+        ("delete_memory", {"memory_id": "missing"}),
+    )
+    for action, data in unknown:
+        with pytest.raises(ServiceValidationError) as error:
+            await call(hass, action, anna, **data)
+        assert error.value.translation_key == "memory_unknown", action
+    assert {memory.content for memory in memories_of(hass).of(None)} == {KEY, COFFEE, NUTS}
+    for everybody in (admin, Context()):
+        assert contents(await call(hass, "list_memories", everybody)) == [NUTS, COFFEE, KEY]
+        assert contents(await call(hass, "search_memories", everybody, query="nuts")) == [NUTS]
+        assert (await call(hass, "export_memories", everybody, owner=ben.user_id))["count"] == 1
+    added = await call(hass, "add_memory", anna, content="Anna sings in a choir")
+    assert added["owner"] == anna.user_id
+    assert await call(hass, "delete_memory", anna, memory_id=house.id) == {"deleted": 1}
+
+
+async def test_an_export_has_everything(hass: HomeAssistant, anna: Context, ben: Context) -> None:
+    await set_up(hass)
+    _, memory, _ = await fill(hass, anna, ben)
+    exported = await call(hass, "export_memories", anna, owner=anna.user_id)
+    assert exported["memories"] == [memory.as_dict()]
+    assert [Memory.from_dict(row) for row in exported["memories"]] == [memory]
+    assert exported["count"] == 1
+
+
+async def test_nothing_is_cleared_without_a_word(
+    hass: HomeAssistant, anna: Context, ben: Context, admin: Context
+) -> None:
+    await set_up(hass)
+    await fill(hass, anna, ben)
+    with pytest.raises(probatio.Invalid):
+        await call(hass, "clear_memories", admin)
+    with pytest.raises(ServiceValidationError) as error:
+        await call(hass, "clear_memories", admin, confirm=False)
+    assert error.value.translation_key == "memory_confirm"
+    assert len(memories_of(hass).of(None)) == 3
+    assert await call(hass, "clear_memories", anna, confirm=True) == {"deleted": 1}
+    assert {memory.content for memory in memories_of(hass).of(None)} == {KEY, NUTS}
+    assert await call(hass, "clear_memories", anna, confirm=True, owner="house") == {"deleted": 1}
+    assert await call(hass, "clear_memories", admin, confirm=True) == {"deleted": 1}
+    assert memories_of(hass).of(None, with_history=True) == []
+
+
+async def test_what_a_user_left_can_be_deleted(hass: HomeAssistant, admin: Context) -> None:
+    await set_up(hass)
+    await memories_of(hass).async_add([said(COFFEE, owner="a user who is gone")])
+    assert contents(await call(hass, "list_memories", admin, owner="a user who is gone")) == [COFFEE]
+    cleared = await call(hass, "clear_memories", admin, confirm=True, owner="a user who is gone")
+    assert cleared == {"deleted": 1}
+
+
+async def test_while_it_is_off_memories_can_only_be_deleted(
+    hass: HomeAssistant, anna: Context, ben: Context, admin: Context
+) -> None:
+    entry = await set_up(hass)
+    house, *_ = await fill(hass, anna, ben)
+    hass.config_entries.async_update_entry(entry, options=OFF)
+    await hass.config_entries.async_reload(entry.entry_id)
+    for action, data in (
+        ("list_memories", {}),
+        ("search_memories", {"query": "key"}),
+        ("add_memory", {"content": KEY}),
+        ("update_memory", {"memory_id": house.id, "content": NUTS}),
+        ("export_memories", {}),
+    ):
+        with pytest.raises(ServiceValidationError) as error:
+            await call(hass, action, admin, **data)
+        assert error.value.translation_key == "memory_off", action
+    assert await call(hass, "delete_memory", anna, memory_id=house.id) == {"deleted": 1}
+    assert await call(hass, "clear_memories", admin, confirm=True) == {"deleted": 2}
+
+
+async def test_a_script_that_a_model_starts_has_what_its_user_has(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context
+) -> None:
+    """An automation without a user sees everything; a model that starts one for somebody does not."""
+    await build_house(hass)
+    await set_up(hass, llm_server, options={**PER_USER, "never_confirm": ["script.tell"]})
+    await fill(hass, anna, ben)
+    steps = [
+        {"action": "home_agent.list_memories", "response_variable": "known"},
+        {"event": "told", "event_data": {"known": "{{ known }}"}},
+    ]
+    assert await async_setup_component(hass, "script", {"script": {"tell": {"sequence": steps}}})
+    async_expose_entity(hass, ASSISTANT, "script.tell", True)
+    told = []
+    hass.bus.async_listen("told", lambda event: told.append(str(event.data)))
+    for who in ({"context": anna}, {"device_id": "a speaker"}):
+        run = {"action": "turn_on", "entity_id": "script.tell"}
+        llm_server.plan(tool_call("ha_control", run), text("Told."))
+        await say(hass, "tell", **who)
+        await hass.async_block_till_done()
+    of_anna, of_the_house = told
+    assert COFFEE in of_anna
+    assert NUTS not in of_anna
+    assert KEY in of_the_house
+    assert COFFEE not in of_the_house
+
+
+async def test_what_was_extracted_is_listed_as_such(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    await memories_of(hass).async_add([extracted(KEY, metadata={"tainted": ["web"]})])
+    [row] = (await call(hass, "list_memories"))["memories"]
+    assert (row["source"], row["tainted"]) == ("extracted", "web")

@@ -1,0 +1,425 @@
+"""What a model may do with memories on the user's wish: keep, look up, forget; and who sees which."""
+
+from collections.abc import Callable
+import json
+from typing import Any
+
+from homeassistant.auth.permissions.const import SUBCAT_ALL
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
+
+from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.model import Draft, Memory, MemorySource, MemoryType
+from custom_components.home_agent.turn.events import ACTION_EXECUTED, TOOL_EXECUTED
+from tests.house import build_house, say, set_up, speech
+from tests.llm_server import LLMServer, text, tool_call
+
+TOOLS = {"store_memory", "recall_memory", "forget_memory"}
+COFFEE = "Anna takes her coffee without sugar"
+KEY = "The spare key hangs behind the freezer"
+type Person = Callable[..., Context]
+
+
+@pytest.fixture(autouse=True)
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the house before each test."""
+    await build_house(hass)
+
+
+@pytest.fixture
+def person(hass: HomeAssistant) -> Person:
+    """Return a function that adds a person who is no administrator."""
+
+    def add(name: str = "Anna") -> Context:
+        user = MockUser(name=name).add_to_hass(hass)
+        user.mock_policy({"entities": {SUBCAT_ALL: True}})
+        return Context(user_id=user.id)
+
+    return add
+
+
+def known(hass: HomeAssistant, *, with_history: bool = False) -> list[Memory]:
+    """Return everything that is remembered."""
+    return memories_of(hass).of(None, with_history=with_history)
+
+
+def contents(hass: HomeAssistant) -> set[str]:
+    return {memory.content for memory in known(hass)}
+
+
+async def keep(hass: HomeAssistant, content: str, owner: str | None = None, **fields: Any) -> Memory:
+    """Have something remembered."""
+    draft = Draft(content=content, owner=owner, source=fields.pop("source", MemorySource.SAID), **fields)
+    [added] = await memories_of(hass).async_add([draft])
+    assert added.memory is not None
+    return added.memory
+
+
+async def ask(
+    hass: HomeAssistant, server: LLMServer, name: str, arguments: dict[str, Any], words: str = "well", **fields: Any
+) -> Any:
+    """Have the model call one tool; return the envelope that it is sent back."""
+    server.plan(tool_call(name, arguments), text("Good."))
+    conversation_id = (await say(hass, words, fields.pop("conversation_id", None), **fields)).conversation_id
+    answer = json.loads(server.request.body["messages"][-1]["content"].partition("\n")[0])
+    return {**answer, "conversation_id": conversation_id}
+
+
+def offered(server: LLMServer) -> set[str]:
+    return {tool["function"]["name"] for tool in server.request.body["tools"]}
+
+
+# To keep
+
+
+async def test_what_is_stored_says_what_became_of_it(
+    hass: HomeAssistant, llm_server: LLMServer, person: Person
+) -> None:
+    await set_up(hass, llm_server)
+    answer = await ask(
+        hass, llm_server, "store_memory", {"content": COFFEE, "type": "preference"}, context=person("Anna")
+    )
+    assert answer["success"]
+    [memory] = known(hass)
+    assert answer["result"] == {"outcome": "stored", "id": memory.id[:8]}
+    assert (memory.content, memory.type, memory.source) == (COFFEE, MemoryType.PREFERENCE, MemorySource.SAID)
+    assert (memory.owner, memory.language, memory.metadata) == (None, "en", {})
+    assert memory.source_conversation_id == answer["conversation_id"]
+    again = await ask(hass, llm_server, "store_memory", {"content": f"{COFFEE} and with milk"})
+    assert again["result"]["outcome"] == "merged"
+    assert contents(hass) == {f"{COFFEE} and with milk"}
+
+
+async def test_a_short_wish_is_kept(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, options={"memory": {"min_words": 10}})
+    answer = await ask(hass, llm_server, "store_memory", {"content": "I am vegan"})
+    assert answer["success"]
+    assert contents(hass) == {"I am vegan"}
+
+
+async def test_what_holds_for_a_while_says_until_when(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    arguments = {"content": "Grandma stays with us", "type": "context"}
+    answer = await ask(hass, llm_server, "store_memory", arguments)
+    [memory] = known(hass)
+    assert memory.expires_at is not None
+    assert answer["result"]["until"] == memory.expires_at.date().isoformat()
+
+
+async def test_a_memory_that_is_full_refuses_and_drops_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, options={"memory": {"max_memories": 1}})
+    await keep(hass, KEY)
+    answer = await ask(hass, llm_server, "store_memory", {"content": COFFEE})
+    assert not answer["success"]
+    assert "no room" in answer["error"]
+    assert contents(hass) == {KEY}
+    later = await ask(
+        hass, llm_server, "forget_memory", {"query": "spare key"}, conversation_id=answer["conversation_id"]
+    )
+    assert later["success"], "the conversation has read no text from outside"
+
+
+async def test_what_goes_for_want_of_room_is_told(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, options={"memory": {"max_memories": 1}})
+    await keep(hass, KEY, source=MemorySource.EXTRACTED)
+    answer = await ask(hass, llm_server, "store_memory", {"content": COFFEE})
+    assert answer["result"]["dropped"] == [KEY]
+    assert contents(hass) == {COFFEE}
+
+
+async def test_a_value_that_was_hidden_is_not_stored(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    answer = await ask(hass, llm_server, "store_memory", {"content": "Call Ben at [phone]"})
+    assert not answer["success"]
+    assert "[phone]" in answer["error"]
+    assert not known(hass)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"content": "  "}, {"content": "x" * 1001}], ids=["nothing", "blanks", "too long"]
+)
+async def test_what_is_no_memory_is_refused(
+    hass: HomeAssistant, llm_server: LLMServer, arguments: dict[str, Any]
+) -> None:
+    await set_up(hass, llm_server)
+    assert not (await ask(hass, llm_server, "store_memory", arguments))["success"]
+    assert not known(hass)
+
+
+async def test_no_event_has_what_was_said(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    heard = [async_capture_events(hass, name) for name in (TOOL_EXECUTED, ACTION_EXECUTED)]
+    await ask(hass, llm_server, "store_memory", {"content": COFFEE})
+    await ask(hass, llm_server, "store_memory", {"content": f"{COFFEE} and with milk"})
+    await ask(hass, llm_server, "recall_memory", {})
+    await ask(hass, llm_server, "forget_memory", {"query": "coffee"})
+    await hass.async_block_till_done()
+    assert all(heard)
+    assert "coffee" not in str([event.data for events in heard for event in events])
+
+
+# To look up
+
+
+async def test_recalled_by_what_it_is_about(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    await set_up(hass, llm_server)
+    coffee = await keep(hass, COFFEE, type=MemoryType.PREFERENCE)
+    await keep(hass, KEY)
+    answer = await ask(hass, llm_server, "recall_memory", {"query": "coffee"}, context=person())
+    assert answer["result"]["memories"] == [
+        {
+            "id": coffee.id[:8],
+            "content": COFFEE,
+            "type": "preference",
+            "since": coffee.extracted_at.date().isoformat(),
+            "of": "house",
+        }
+    ]
+    assert [memory.accesses for memory in known(hass)] == [1, 0]
+    nothing = await ask(hass, llm_server, "recall_memory", {"query": "bicycle"})
+    assert nothing["result"] == {"memories": []}
+
+
+async def test_what_do_you_know_about_me(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    names = ("Anna", "Ben", "Carla", "David", "Emil", "Frieda", "Gustav", "Hanna", "Ida", "Jonas", "Klara", "Linus")
+    places = ("Kiel", "Rome", "Oslo")
+    stored = [
+        await keep(hass, f"{name} once lived in {place}", importance=0.5)
+        for name in names
+        for place in (places if name != "Linus" else places[:1])
+    ]
+    most = await keep(hass, KEY, importance=1.0)
+    answer = await ask(hass, llm_server, "recall_memory", {})
+    told = [row["content"] for row in answer["result"]["memories"]]
+    assert told == [most.content, *(memory.content for memory in reversed(stored))][:20]
+    assert answer["result"]["more"] == len(stored) + 1 - 20
+
+
+async def test_long_memories_are_cut_off_as_a_list(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    for topic in ("garden", "cellar", "attic", "garage", "kitchen", "office", "balcony", "terrace"):
+        await keep(hass, " ".join([topic] * 120))
+    answer = await ask(hass, llm_server, "recall_memory", {})
+    assert len(json.dumps(answer["result"])) < 7_000
+    assert len(answer["result"]["memories"]) + answer["result"]["more"] == 8
+
+
+# To forget
+
+
+async def test_one_is_forgotten_at_once(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    coffee = await keep(hass, COFFEE)
+    await keep(hass, KEY)
+    answer = await ask(hass, llm_server, "forget_memory", {"ids": [coffee.id[:8]]})
+    assert answer["result"] == {"forgotten": [COFFEE]}
+    assert contents(hass) == {KEY}
+    answer = await ask(hass, llm_server, "forget_memory", {"query": "where is the spare key"})
+    assert answer["result"] == {"forgotten": [KEY]}
+    assert not known(hass, with_history=True)
+
+
+async def test_what_was_forgotten_is_not_used_more_than_before(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    """Which memories are meant is looked up before anything may happen; that is no use of them."""
+    await set_up(hass, llm_server, options={"always_confirm": ["forget_memory"]})
+    await keep(hass, COFFEE)
+    llm_server.plan(tool_call("forget_memory", {"query": "coffee"}))
+    await say(hass, "forget it", context=Context(user_id=MockUser().add_to_hass(hass).id))
+    [memory] = known(hass)
+    assert memory.accesses == 0
+
+
+async def test_several_are_listed_and_asked_about(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    await set_up(hass, llm_server)
+    anna = person("Anna")
+    for content in (COFFEE, "Ben drinks his coffee black", KEY):
+        await keep(hass, content)
+    llm_server.plan(tool_call("forget_memory", {"query": "coffee"}))
+    asked = await say(hass, "forget about the coffee", context=anna)
+    assert speech(asked) == f"Forget “{COFFEE}”, “Ben drinks his coffee black”?"
+    assert len(known(hass)) == 3
+    done = await say(hass, "yes", asked.conversation_id, context=anna)
+    assert speech(done).startswith("Done.")
+    assert contents(hass) == {KEY}
+
+
+async def test_a_no_forgets_nothing(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    await set_up(hass, llm_server)
+    anna = person("Anna")
+    await keep(hass, COFFEE)
+    await keep(hass, KEY)
+    llm_server.plan(tool_call("forget_memory", {"query": "*"}))
+    asked = await say(hass, "forget everything", context=anna)
+    assert KEY in speech(asked)
+    await say(hass, "no", asked.conversation_id, context=anna)
+    assert contents(hass) == {COFFEE, KEY}
+
+
+async def test_many_are_counted_in_the_question(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    await set_up(hass, llm_server)
+    anna = person("Anna")
+    names = ("Anna", "Ben", "Carla", "David", "Emil", "Frieda", "Gustav", "Hanna", "Ida", "Jonas", "Klara", "Linus")
+    for name in names:
+        await keep(hass, f"The bicycle of {name} stands in the cellar")
+    llm_server.plan(tool_call("forget_memory", {"query": "*"}))
+    asked = await say(hass, "forget everything", context=anna)
+    assert speech(asked).count("bicycle") == 10
+    assert speech(asked).endswith(", 2 more?")
+    await say(hass, "yes", asked.conversation_id, context=anna)
+    assert not known(hass)
+
+
+async def test_what_came_after_the_question_stays(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    await set_up(hass, llm_server)
+    anna = person("Anna")
+    await keep(hass, COFFEE)
+    await keep(hass, KEY)
+    llm_server.plan(tool_call("forget_memory", {"query": "*"}))
+    asked = await say(hass, "forget everything", context=anna)
+    await keep(hass, "Ben is allergic to nuts")
+    changed = await say(hass, "yes", asked.conversation_id, context=anna)
+    assert speech(changed) == "Something has changed since I asked, so nothing was done. Please ask again."
+    assert len(known(hass)) == 3
+
+
+async def test_forget_that(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    await set_up(hass, llm_server)
+    anna, ben = person("Anna"), person("Ben")
+    await keep(hass, KEY)
+    stored = await ask(hass, llm_server, "store_memory", {"content": COFFEE}, context=anna)
+    elsewhere = await ask(hass, llm_server, "forget_memory", {}, context=ben)
+    assert "Nothing was stored or recalled in this conversation" in elsewhere["error"]
+    same = {"context": anna, "conversation_id": stored["conversation_id"]}
+    answer = await ask(hass, llm_server, "forget_memory", {}, "forget that", **same)
+    assert answer["result"] == {"forgotten": [COFFEE]}
+    again = await ask(hass, llm_server, "forget_memory", {}, "forget that", **same)
+    assert not again["success"]
+    assert contents(hass) == {KEY}
+    await ask(hass, llm_server, "recall_memory", {"query": "spare key"}, **same)
+    await ask(hass, llm_server, "forget_memory", {}, "forget that", **same)
+    assert not known(hass)
+
+
+@pytest.mark.parametrize("arguments", [{"ids": ["00000000"]}, {"ids": ["x"]}, {"ids": [""]}, {"query": "bicycle"}])
+async def test_what_nobody_knows_cannot_be_forgotten(
+    hass: HomeAssistant, llm_server: LLMServer, arguments: dict[str, Any]
+) -> None:
+    await set_up(hass, llm_server)
+    await keep(hass, KEY)
+    assert not (await ask(hass, llm_server, "forget_memory", arguments))["success"]
+    assert contents(hass) == {KEY}
+
+
+async def test_undo_says_that_it_cannot(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    """Nothing of a memory is a state: it is taken back by forgetting it, and what is forgotten stays gone."""
+    await set_up(hass, llm_server)
+    anna = person("Anna")
+    await ask(hass, llm_server, "store_memory", {"content": COFFEE}, "remember this", context=anna)
+    undone = await say(hass, "undo that", context=anna)
+    assert "remember this" in speech(undone)
+    assert contents(hass) == {COFFEE}
+
+
+# Who has which
+
+
+async def test_offered_where_memory_is_on(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello")
+    assert offered(llm_server) >= TOOLS
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"options": {"memory": {"enabled": False}}}, id="off for all"),
+        pytest.param({"profile": {"memory": "off"}}, id="off for this agent"),
+    ],
+)
+async def test_nothing_while_it_is_off(
+    hass: HomeAssistant, llm_server: LLMServer, fields: dict[str, Any], person: Person
+) -> None:
+    await set_up(hass, llm_server)
+    await keep(hass, KEY)
+    await hass.config_entries.async_unload(hass.config_entries.async_entries("home_agent")[0].entry_id)
+    await hass.config_entries.async_remove(hass.config_entries.async_entries("home_agent")[0].entry_id)
+    await set_up(hass, llm_server, **fields)
+    for name, arguments in (
+        ("store_memory", {"content": COFFEE}),
+        ("recall_memory", {}),
+        ("recall_memory", {"query": "spare key"}),
+        ("forget_memory", {"query": "*"}),
+    ):
+        answer = await ask(hass, llm_server, name, arguments, "where is the spare key?", context=person())
+        assert not answer["success"]
+        assert not offered(llm_server) & TOOLS
+    sent = b"".join(request.raw for request in llm_server.requests)
+    assert KEY.encode() not in sent
+    assert COFFEE not in contents(hass)
+
+
+async def test_an_owner_may_leave_a_tool_out(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"never_offer": ["forget_memory"]})
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello")
+    assert offered(llm_server) & TOOLS == {"store_memory", "recall_memory"}
+
+
+async def test_memories_of_a_user_are_for_that_user(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    await set_up(hass, llm_server, options={"memory": {"scope": "user"}})
+    anna, ben = person("Anna"), person("Ben")
+    await ask(hass, llm_server, "store_memory", {"content": COFFEE}, context=anna)
+    [memory] = known(hass)
+    assert memory.owner == anna.user_id
+    since = len(llm_server.requests)
+    for name, arguments in (
+        ("recall_memory", {}),
+        ("recall_memory", {"query": "Anna's coffee"}),
+        ("forget_memory", {"ids": [memory.id]}),
+        ("forget_memory", {"query": "Anna's coffee"}),
+        ("forget_memory", {"query": "*"}),
+    ):
+        for who in ({"context": ben}, {"device_id": "a speaker"}):
+            answer = await ask(hass, llm_server, name, arguments, "what about the coffee?", **who)
+            assert not answer["success"] or answer["result"] == {"memories": []}
+    assert COFFEE.encode() not in b"".join(request.raw for request in llm_server.requests[since:])
+    assert known(hass) == [memory]
+    own = await ask(hass, llm_server, "recall_memory", {}, context=anna)
+    assert [row["of"] for row in own["result"]["memories"]] == ["user"]
+
+
+async def test_other_programs_are_not_lent_them(hass: HomeAssistant) -> None:
+    entry: MockConfigEntry = await set_up(hass)
+    runtime = entry.runtime_data
+    [profile] = runtime.profiles.values()
+    names = {tool.name for tool in await runtime.own_tools.async_tools(profile, None)}
+    assert names
+    assert not names & TOOLS
+
+
+async def test_the_number_of_memories_is_a_sensor(hass: HomeAssistant) -> None:
+    entry = await set_up(hass)
+    registry = er.async_get(hass)
+    entity_id = registry.async_get_entity_id("sensor", "home_agent", f"{entry.entry_id}_memories")
+    assert entity_id is not None
+    assert hass.states.get(entity_id) is None, "it is off until somebody wants it"
+    registry.async_update_entity(entity_id, disabled_by=None)
+    await hass.config_entries.async_reload(entry.entry_id)
+    await hass.async_block_till_done()
+    state = hass.states.get(entity_id)
+    assert state is not None
+    assert state.state == "0"
+    await keep(hass, KEY)
+    coffee = await keep(hass, COFFEE, type=MemoryType.PREFERENCE)
+    state = hass.states.get(entity_id)
+    assert state is not None
+    assert (state.state, state.attributes["fact"], state.attributes["preference"]) == ("2", 1, 1)
+    assert "coffee" not in str(state.attributes)
+    await memories_of(hass).async_delete([coffee.id])
+    state = hass.states.get(entity_id)
+    assert state is not None
+    assert (state.state, state.attributes["preference"]) == ("1", 0)
