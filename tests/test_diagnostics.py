@@ -10,6 +10,7 @@ from homeassistant.helpers.json import ExtendedJSONEncoder
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics, async_get_device_diagnostics
+from custom_components.home_agent.memory.model import Draft, MemorySource, MemoryType
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import EXPOSED, build_house, say, set_up
 from tests.llm_server import LLMServer, text
@@ -149,3 +150,27 @@ async def test_device_is_one_endpoint_or_one_assistant(
     for subentry_id, device in devices.items():
         told = plain(await async_get_device_diagnostics(hass, entry, device))
         assert [item["subentry_id"] for item in told["subentries"]] == [subentry_id]
+
+
+async def test_memories_are_only_counted(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await talked_to(hass, llm_server)
+    drafts = [
+        Draft(content="The spare key hangs behind the boiler", source=MemorySource.SAID),
+        Draft(content="Anna drinks tea", type=MemoryType.PREFERENCE, source=MemorySource.EXTRACTED, owner="anna"),
+    ]
+    await entry.runtime_data.memories.async_add(drafts)
+    told = plain(await async_get_config_entry_diagnostics(hass, entry))
+    assert told["memories"] == {
+        "fact": 1,
+        "preference": 1,
+        "context": 0,
+        "event": 0,
+        "said": 1,
+        "service": 0,
+        "extracted": 1,
+        "of_the_house": 1,
+        "owners": 1,
+        "history": 0,
+    }
+    assert "boiler" not in json.dumps(told)
+    assert "anna" not in json.dumps(told)

@@ -26,6 +26,7 @@ from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
 from custom_components.home_agent.flows.options import (
     DONE,
     GUARDED,
+    MEMORY_FIELDS,
     PAGES,
     PATTERNS,
     PIN_FORMAT,
@@ -49,7 +50,7 @@ EN = TEXTS["en"]
 SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url", "key_needed", "no_models"}
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
-RETRIEVAL_ERRORS = {"collection_name", "invalid_url", "keep_alive_format", "retrieval_failed"}
+RETRIEVAL_ERRORS = {"collection_name", "collection_taken", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
     "list_item",
     "entity_pattern",
@@ -298,11 +299,14 @@ def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *PAGES, CHECK, "answer"}
     assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, DONE]
-    settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval")]
+    settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval", "memory")]
     check_step(steps["retrieval"], {*search.BASICS, "use_anyway"})
     for name, section in search.SECTIONS.items():
         switches = {search.REMOVE[key] for key in search.REMOVE.keys() & section.keys()}
         check_step(steps["retrieval"]["sections"][name], set(section) | switches)
+    assert steps["memory"]["sections"].keys() == MEMORY_FIELDS.keys() - {""}
+    for name, fields in MEMORY_FIELDS.items():
+        check_step(steps["memory"]["sections"][name] if name else steps["memory"], set(fields))
     with_pins = confirmation_schema({CONF_PINS: dict.fromkeys(GUARDED, "4711")})
     assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
     assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, DONE]
@@ -370,6 +374,7 @@ def test_choices() -> None:
     for group in (
         *profile.SECTIONS.values(),
         search.BASICS,
+        MEMORY_FIELDS[""],
         BASICS,
         FORMS["rest"][""],
         FORMS["oauth2"][""],

@@ -18,6 +18,7 @@ from .policy.journal import async_remove_journal
 from .search.knowledge import async_filled, async_remove_added
 from .search.vectors import async_leave_server, delete_files
 from .services import async_register_services
+from .settings.memory import MemorySettings
 from .settings.search import RetrievalSettings
 from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER
 from .support.issues import async_clear
@@ -61,7 +62,8 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Delete the journal, what was said, the memories, the documents that were added, and the index; the owner's folder stays."""
-    await async_leave_server(hass, RetrievalSettings.from_options(entry.options), await async_filled(hass))
+    filled = {*await async_filled(hass), MemorySettings.from_options(entry.options).collection}
+    await async_leave_server(hass, RetrievalSettings.from_options(entry.options), filled)
     await async_remove_conversations(hass, entry.entry_id)
     await async_remove_journal(hass, entry.entry_id)
     await async_remove_file(hass, learned_file_of(entry.entry_id))

@@ -49,6 +49,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         # Those that work, from YAML as well, and of what kind each is.
         "custom_tools": runtime and {item.name: item.type for item in runtime.custom_tools.definitions},
         "conversations": runtime and runtime.conversations.counts(),
+        "memories": runtime and runtime.memories.figures,
         "found": runtime and {"index": asdict(runtime.finder.report), "knowledge": runtime.knowledge.counts},
         "documents": runtime
         and asdict(await async_report(runtime.vectors, RetrievalSettings.from_options(entry.options))),

@@ -1,6 +1,7 @@
 """The pages about settings name every field of every form, with its label and its default."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 import re
 
 from homeassistant.core import HomeAssistant
@@ -9,6 +10,7 @@ from homeassistant.helpers.translation import async_get_translations
 from custom_components.home_agent.flows import endpoint, search
 from custom_components.home_agent.flows.profile import check_template, inherited
 from custom_components.home_agent.settings.endpoint import DEFAULT_API_VERSION, PRESETS
+from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import CONF_API_KEY, DOMAIN
 
@@ -89,6 +91,14 @@ async def test_settings_of_search(hass: HomeAssistant) -> None:
     }
     switches = dict.fromkeys(search.REMOVE.values(), False)
     defaults = {key: shown(value) for key, value in (search.DEFAULTS | switches).items()}
+    assert {key: default for key, (_, default) in documented.items()} == defaults
+
+
+async def test_settings_of_the_memory(hass: HomeAssistant) -> None:
+    documented = settings("Memory")
+    labels = form_labels(await async_get_translations(hass, "en", "options", [DOMAIN]), ".step.memory.")
+    assert {key: label for key, (label, _) in documented.items()} == labels
+    defaults = {key: shown(value) for key, value in asdict(MemorySettings()).items() if key in labels}
     assert {key: default for key, (_, default) in documented.items()} == defaults
 
 

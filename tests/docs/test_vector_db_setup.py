@@ -29,7 +29,7 @@ async def test_examples_can_be_entered(hass: HomeAssistant, example: Example) ->
     sent = retrieval_schema(hass, {}, may_skip_check=False)(in_sections(entered))
     stored = taken({}, sent)
     assert stored == {key: value for key, value in entered.items() if value != DEFAULTS[key]}
-    assert await async_check(hass, stored, connect=False) is None
+    assert await async_check(hass, stored, memories="home_agent_memories", connect=False) is None
     assert RetrievalSettings.from_options({"retrieval": stored}).store == entered.get("store", "embedded")
 
 

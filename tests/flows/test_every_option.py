@@ -669,7 +669,7 @@ _MCP, _OWN, _PIN = "tests/tools/mcp", "tests/tools/custom", "tests/policy/confir
 _SEARCH, _CHROMA = "tests/search/test_endpoint_embedder.py", "tests/search/test_chroma_store.py"
 _OTHERS = "tests/search/knowledge/test_additional_collections.py"
 _LISTS, _FORM, _LLM = "tests/policy/test_rules.py", "tests/flows/test_retrieval.py", "tests/flows/test_llm_subentry.py"
-_SETUP = "tests/flows/test_first_setup.py"
+_SETUP, _MEMORY = "tests/flows/test_first_setup.py", "tests/memory"
 SHOWN: dict[str, Mapping[str, str]] = {
     "settings": {
         "name": "tests/flows/test_profile.py::test_assistant_with_nothing_but_a_name_inherits_everything",
@@ -729,6 +729,21 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "remove_chroma_token": f"{_FORM}::test_each_secret_can_be_forgotten_alone",
         "remove_embedding_key": f"{_FORM}::test_each_secret_can_be_forgotten_alone",
         "use_anyway": f"{_FORM}::test_server_that_is_off_may_be_stored_untried",
+    },
+    "memory": {
+        "enabled": f"{_MEMORY}/test_turns.py::test_nothing_while_it_is_off",
+        "scope": f"{_MEMORY}/test_turns.py::test_whose_becomes_what_is_said",
+        "top_k": f"{_MEMORY}/test_turns.py::test_no_more_are_told_than_the_setting_says",
+        "min_importance": f"{_MEMORY}/test_memories.py::test_what_is_less_important_than_the_least_is_not_used",
+        "max_memories": f"{_MEMORY}/test_memories.py::test_the_least_useful_goes_first_and_never_what_was_asked_for",
+        "dedup_threshold": f"{_MEMORY}/test_memories.py::test_how_alike_duplicates_are_is_a_setting",
+        "importance_decay": f"{_MEMORY}/test_memories.py::test_what_nobody_used_becomes_less_important",
+        "fact_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
+        "preference_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
+        "context_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
+        "event_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
+        "cleanup_interval": f"{_MEMORY}/test_kept.py::test_what_has_expired_is_deleted_in_the_interval",
+        "collection": f"{_MEMORY}/test_vectors.py::test_another_name_of_the_collection_takes_them_along",
     },
     "safety": {
         "allowed_entities": "tests/home/test_exposure.py::test_a_model_is_told_of_nothing_else",

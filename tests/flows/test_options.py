@@ -27,7 +27,7 @@ OF_THE_HOUSE = {
     *("emit_events", "audit_log", "debug_logging"),
 }
 """Settings that no agent has."""
-OWN_TESTS = {"confirmation", "retrieval"}
+OWN_TESTS = {"confirmation", "retrieval", "memory"}
 """Topics that hold other things than settings of agents."""
 OF_AN_ASSISTANT = {"always_ask", "never_ask"}
 """Settings that add to those in the default settings, and are not defaults of all agents."""

@@ -40,7 +40,7 @@ async def test_an_access_makes_it_more_important(memories: Memories) -> None:
     await memories.async_find("peppermint tea", HOUSE)
     [memory] = memories.of(None)
     assert added.memory is not None
-    assert (memory.accesses, memory.importance) == (1, pytest.approx(0.55))
+    assert (memory.accesses, round(memory.importance, 2)) == (1, 0.55)
     assert memory.last_accessed >= added.memory.last_accessed
 
 
@@ -50,17 +50,40 @@ async def test_what_is_less_important_than_the_least_is_not_used(memories: Memor
     assert await contents(memories, "peppermint tea", min_importance=0.0) == [TEA]
 
 
+@pytest.mark.parametrize("option", ["fact_ttl", "preference_ttl", "context_ttl", "event_ttl"])
 async def test_each_type_is_kept_as_long_as_the_settings_say(
-    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory, option: str
 ) -> None:
-    await set_up(hass, options={"memory": {"context_ttl": 2}})
+    for_ever = {"fact_ttl": 0, "preference_ttl": 0, "context_ttl": 0, "event_ttl": 0}
+    await set_up(hass, options={"memory": {**for_ever, option: 2}})
     memories = memories_of(hass)
-    await memories.async_add([said("Aunt Rosa sleeps in the guest room", type=MemoryType.CONTEXT), said(KEY)])
-    assert await contents(memories, "guest room") == ["Aunt Rosa sleeps in the guest room"]
+    await memories.async_add([said(f"The {kind} of aunt Rosa", type=kind) for kind in MemoryType])
+    assert len(await contents(memories, "aunt Rosa")) == 4
     freezer.tick(timedelta(days=2, seconds=1))
-    assert await contents(memories, "guest room") == []
+    left = sorted(f"The {kind} of aunt Rosa" for kind in MemoryType if kind != option.removesuffix("_ttl"))
+    assert sorted(await contents(memories, "aunt Rosa")) == left
     await memories.async_tidy()
-    assert [memory.content for memory in memories.of(None, with_history=True)] == [KEY]
+    assert sorted(memory.content for memory in memories.of(None, with_history=True)) == left
+
+
+async def test_a_time_that_was_said_counts_instead(memories: Memories, freezer: FrozenDateTimeFactory) -> None:
+    until = dt_util.utcnow() + timedelta(days=1)
+    [added] = await memories.async_add([said(KEY, expires_at=until)])
+    assert added.memory is not None
+    assert (added.memory.expires_at, added.memory.is_transient) == (until, True)
+    freezer.tick(timedelta(days=1))
+    assert await contents(memories, "spare key") == []
+
+
+async def test_how_alike_duplicates_are_is_a_setting(hass: HomeAssistant) -> None:
+    """Three of four words are the same."""
+    one, other = "Leo plays chess Fridays", "Leo plays piano Fridays"
+    for dedup_threshold, outcome in ((0.7, "merged"), (0.8, "added")):
+        entry = await set_up(hass, options={"memory": {"dedup_threshold": dedup_threshold}})
+        await memories_of(hass).async_clear(ALL)
+        added = await memories_of(hass).async_add([said(one), said(other)])
+        assert added[1].outcome == outcome
+        await hass.config_entries.async_remove(entry.entry_id)
 
 
 async def test_what_says_the_same_is_merged(memories: Memories) -> None:

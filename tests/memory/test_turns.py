@@ -1,16 +1,25 @@
 """What a model is told of what is remembered: looked at where its endpoint receives it."""
 
-from homeassistant.core import HomeAssistant
+from typing import Any
+
+from homeassistant.core import Context, HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.model import MemoryType
 from tests.house import part_of, say, set_up
-from tests.llm_replies import text
-from tests.llm_server import LLMServer
+from tests.llm_server import LLMServer, text
 
-from .conftest import said
+from .conftest import extracted, said
 
 TEA = "Grandma Ilse drinks only peppermint tea"
 ASKED = "Which tea does grandma drink?"
+
+
+def told(server: LLMServer) -> list[Any]:
+    """Return the memories in the newest message of each request."""
+    return [part_of(request.body["messages"][-1]).get("memories") for request in server.requests]
 
 
 async def test_a_memory_is_told_once_in_a_conversation(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -20,8 +29,27 @@ async def test_a_memory_is_told_once_in_a_conversation(hass: HomeAssistant, llm_
     first = await say(hass, ASKED)
     await say(hass, ASKED, first.conversation_id)
     await say(hass, ASKED)
-    parts = [part_of(request.body["messages"][-1]) for request in llm_server.requests]
-    assert [part.get("memories") for part in parts] == [[TEA], None, [TEA]]
+    assert told(llm_server) == [[TEA], None, [TEA]]
+
+
+async def test_what_was_changed_is_told_again(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    [added] = await memories_of(hass).async_add([said(TEA)])
+    llm_server.plan(text("Peppermint."), text("Cocoa."))
+    first = await say(hass, ASKED)
+    assert added.memory is not None
+    await memories_of(hass).async_update(added.memory.id, content="Grandma Ilse drinks only peppermint tea and cocoa")
+    await say(hass, ASKED, first.conversation_id)
+    assert told(llm_server) == [[TEA], ["Grandma Ilse drinks only peppermint tea and cocoa"]]
+
+
+async def test_with_its_day_where_that_may_matter(hass: HomeAssistant, llm_server: LLMServer, freezer: Any) -> None:
+    freezer.move_to("2026-03-05 12:00:00+00:00")
+    await set_up(hass, llm_server)
+    await memories_of(hass).async_add([extracted("Ilse sees the dentist tomorrow", type=MemoryType.EVENT)])
+    llm_server.plan(text("Tomorrow."))
+    await say(hass, "When does Ilse see the dentist?")
+    assert told(llm_server) == [["Ilse sees the dentist tomorrow (2026-03-05)"]]
 
 
 async def test_an_agent_without_memory_is_told_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -29,4 +57,93 @@ async def test_an_agent_without_memory_is_told_nothing(hass: HomeAssistant, llm_
     await memories_of(hass).async_add([said(TEA)])
     llm_server.plan(text("I do not know."))
     await say(hass, ASKED)
-    assert TEA not in str(llm_server.requests[-1].body)
+    assert "peppermint" not in llm_server.request.raw.decode()
+    assert memories_of(hass).of(None)[0].accesses == 0
+
+
+async def test_nothing_while_it_is_off(
+    hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
+) -> None:
+    entry = await set_up(hass, llm_server)
+    memories = memories_of(hass)
+    await memories.async_add([said(TEA)])
+    hass.config_entries.async_update_entry(entry, options={"memory": {"enabled": False}})
+    await hass.async_block_till_done()
+    [refused] = await memories.async_add([said("The spare key hangs behind the boiler")])
+    assert (refused.outcome, refused.reason) == ("refused", "off")
+    llm_server.plan(text("I do not know."))
+    await say(hass, ASKED)
+    assert "peppermint" not in llm_server.request.raw.decode()
+    [stored] = hass_storage["home_agent.memories"]["data"]["memories"]
+    assert (stored["content"], stored["accesses"]) == (TEA, 0)
+
+
+@pytest.mark.parametrize("scope", ["house", "user"])
+async def test_memories_of_one_user_reach_nobody_else(hass: HomeAssistant, llm_server: LLMServer, scope: str) -> None:
+    await set_up(hass, llm_server, options={"memory": {"scope": scope}})
+    anna, leo = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Leo"))
+    await memories_of(hass).async_add([said("Anna hides the piano present in the attic", owner=anna.id)])
+    llm_server.respond(lambda _body: text("Well."))
+    reached: set[str] = set()
+    askers: dict[str, dict[str, Any]] = {
+        "Anna": {"context": Context(user_id=anna.id)},
+        "Leo": {"context": Context(user_id=leo.id)},
+        "device": {"device_id": "1"},
+        "nobody": {},
+    }
+    for name, who in askers.items():
+        await say(hass, "Where is the piano present in the attic?", **who)
+        if "hides" in llm_server.request.raw.decode():
+            reached.add(name)
+    assert reached == {"Anna"}
+
+
+async def test_whose_becomes_what_is_said(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    seen: list[Any] = []
+    entry = await set_up(hass, llm_server, options={"memory": {"scope": "user"}})
+    anna = MockUser(name="Anna").add_to_hass(hass)
+    llm_server.respond(lambda _body: text("Well."))
+    for fields in ({"context": Context(user_id=anna.id)}, {"device_id": "1"}):
+        await say(hass, "hello", **fields)
+        scope = memories_of(hass).scope_of(entry.runtime_data.sources.asked["profile-1"])
+        assert scope is not None
+        seen.append((scope.owner, scope.owners, scope.is_known))
+    assert seen == [(anna.id, {None, anna.id}, True), (None, {None}, False)]
+
+
+async def test_personal_data_is_hidden_where_it_leaves_the_house(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, llm={"remote": True})
+    await memories_of(hass).async_add([said("The plumber Brandt has the number 0172 1111111")])
+    llm_server.plan(text("I have it."))
+    await say(hass, "What number does the plumber Brandt have?")
+    assert told(llm_server) == [["The plumber Brandt has the number [phone]"]]
+
+
+async def test_a_memory_from_outside_makes_the_conversation_careful(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    await memories_of(hass).async_add([extracted(TEA, metadata={"tainted": ["get_mail"]})])
+    llm_server.plan(text("Peppermint."), text("Fine."))
+    await say(hass, ASKED)
+    assert entry.runtime_data.sources.asked["profile-1"].record.taints == {"get_mail"}
+    await say(hass, "How are you?")
+    assert entry.runtime_data.sources.asked["profile-1"].record.taints == set()
+
+
+async def test_no_more_are_told_than_the_setting_says(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, options={"memory": {"top_k": 2}})
+    people = ("Otto", "Mia", "Leo", "Rosa")
+    await memories_of(hass).async_add([said(f"{name} is allergic to hazelnuts") for name in people])
+    llm_server.plan(text("All."))
+    await say(hass, "Who is allergic to hazelnuts?")
+    assert [len(found) for found in told(llm_server)] == [2]
+
+
+async def test_without_memories_nobody_is_asked(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    providers = entry.runtime_data.sources.providers
+    assert "memories" not in providers.names
+    [added] = await memories_of(hass).async_add([said(TEA)])
+    assert "memories" in providers.names
+    assert added.memory is not None
+    await memories_of(hass).async_delete([added.memory.id])
+    assert "memories" not in providers.names

@@ -19,8 +19,9 @@ from ..prompt.request import Sources
 from ..search.index import HomeIndex
 from ..search.knowledge import Knowledge
 from ..search.vectors import Vectors
+from ..settings.memory import MemorySettings
 from ..settings.profile import Profile
-from ..settings.search import RetrievalSettings
+from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..tools.custom.provider import CustomTools
 from ..tools.mcp.provider import McpTools
@@ -73,10 +74,14 @@ class RuntimeData:
     async def async_move(self, options: Mapping[str, Any]) -> None:
         """Let go of what is kept where these options keep nothing any more; the entry is loaded anew after that."""
         before, after = self.finder.settings, RetrievalSettings.from_options(options)
+        stays = MemorySettings.from_options(options).collection if after.embedding == ENDPOINT else None
+        left = self.memories.collections - {stays}
         if before.place != after.place:
-            await self.vectors.async_leave(before.store, {before.collection, *self.knowledge.filled})
+            left = {before.collection, *self.knowledge.filled, *self.memories.collections}
         elif before.collection != after.collection:
-            await self.vectors.async_leave(before.store, {before.collection})
+            left = {before.collection, *left}
+        if left:
+            await self.vectors.async_leave(before.store, left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

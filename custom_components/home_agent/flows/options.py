@@ -1,9 +1,10 @@
-"""The default settings: of all agents, safety, confirmation, search, network access, debugging.
+"""The default settings: of all agents, memory, safety, confirmation, search, network access, debugging.
 
 What a page was sent is stored at once, and the menu comes back until it is left.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 import re
 from typing import Any, override
 
@@ -15,8 +16,9 @@ import probatio
 from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
+from ..settings.memory import CONF_MEMORY, HOUSE, USER, MemorySettings
 from ..settings.profile import LISTS
-from ..settings.search import CONF_RETRIEVAL
+from ..settings.search import CONF_RETRIEVAL, RetrievalSettings, is_collection_name
 from ..support.const import (
     CONF_ALLOW_PRIVATE_HOSTS,
     CONF_ALLOWED_ENTITIES,
@@ -37,7 +39,7 @@ from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import search
 from .check import CHECK, HomeCheck
 from .endpoint import CONF_USE_ANYWAY
-from .forms import SECRET, STORED, SWITCH, Fields, lifted, markers, number, shown
+from .forms import SECRET, STORED, SWITCH, TEXT, Fields, dropdown, is_empty, lifted, markers, number, shown
 from .profile import (
     SECTIONS,
     async_check_settings,
@@ -95,6 +97,7 @@ PAGES = (
     "context",
     "history",
     "retrieval",
+    "memory",
     "tools",
     "safety",
     "confirmation",
@@ -126,6 +129,46 @@ NETWORK: Fields = {
     CONF_ALLOWED_HOSTS: TextSelector(TextSelectorConfig(multiple=True)),
     CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
 }
+
+_SHARE = number(0, 1, step=0.05)
+_DAYS = number(0, 3650, unit="d")
+LIMITS = "limits"
+MEMORY_FIELDS: dict[str, Fields] = {
+    "": {
+        "enabled": SWITCH,
+        "scope": dropdown((HOUSE, USER), "memory_scope"),
+        "top_k": number(1, 20),
+        "min_importance": _SHARE,
+    },
+    LIMITS: {
+        "max_memories": number(10, 20_000),
+        "dedup_threshold": number(0.5, 1, step=0.05),
+        "importance_decay": number(0, 0.5, step=0.01),
+        "fact_ttl": _DAYS,
+        "preference_ttl": _DAYS,
+        "context_ttl": _DAYS,
+        "event_ttl": _DAYS,
+        "cleanup_interval": number(1, 168, unit="h"),
+        "collection": TEXT,
+    },
+}
+"""By section."""
+
+
+def memory_options(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to store: only what differs from the defaults. A section that was not sent stays as it is."""
+    defaults = asdict(MemorySettings())
+    sent = lifted(user_input, MEMORY_FIELDS)
+    data = {key: value for key, value in stored.items() if key in defaults}
+    for section_name, fields in MEMORY_FIELDS.items():
+        for key in fields if not section_name or section_name in user_input else ():
+            value = sent.get(key)
+            value = value.strip() if isinstance(value, str) else value
+            kind = type(defaults[key])
+            data[key] = defaults[key] if is_empty(value) else kind(value)
+    return {key: value for key, value in data.items() if value != defaults[key]}
+
+
 _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: False}
 """Switches and their defaults."""
 
@@ -174,7 +217,8 @@ class HomeAgentOptionsFlow(HomeCheck):
         if user_input is not None:
             stored = self._retrieval = search.taken(stored, user_input)
             connect = not user_input.get(CONF_USE_ANYWAY)
-            if not (finding := await search.async_check(self.hass, stored, connect=connect)):
+            memories = MemorySettings.from_options(self.config_entry.options).collection
+            if not (finding := await search.async_check(self.hass, stored, memories=memories, connect=connect)):
                 others = {name: value for name, value in self.config_entry.options.items() if name != CONF_RETRIEVAL}
                 self._retrieval = None
                 return await self._async_store(others | ({CONF_RETRIEVAL: stored} if stored else {}))
@@ -183,6 +227,37 @@ class HomeAgentOptionsFlow(HomeCheck):
             step_id="retrieval",
             data_schema=search.retrieval_schema(self.hass, stored, may_skip_check=key == search.FAILED),
             errors={"base": key} if key else {},
+            description_placeholders=placeholders,
+        )
+
+    async def async_step_memory(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask what is remembered, whose it is, and for how long."""
+        options = self.config_entry.options
+        stored = options.get(CONF_MEMORY, {})
+        errors: dict[str, str] = {}
+        placeholders: dict[str, str] = {}
+        if user_input is not None:
+            stored = memory_options(stored, user_input)
+            name, used = (
+                MemorySettings.from_options({CONF_MEMORY: stored}).collection,
+                RetrievalSettings.from_options(options),
+            )
+            if not is_collection_name(name):
+                errors, placeholders = {"base": "collection_name"}, {"name": name[:80]}
+            elif name in (used.collection, *used.additional_collections):
+                errors, placeholders = {"base": "collection_taken"}, {"name": name[:80]}
+            else:
+                others = {key: value for key, value in options.items() if key != CONF_MEMORY}
+                return await self._async_store(others | ({CONF_MEMORY: stored} if stored else {}))
+        values = asdict(MemorySettings.from_options({CONF_MEMORY: stored}))
+        schema = markers(self.hass, MEMORY_FIELDS[""], values)
+        for name in (LIMITS,):
+            within = probatio.Schema(markers(self.hass, MEMORY_FIELDS[name], values))
+            schema[probatio.Optional(name)] = section(within, {"collapsed": True})
+        return self.async_show_form(
+            step_id="memory",
+            data_schema=probatio.Schema(schema),
+            errors=errors,
             description_placeholders=placeholders,
         )
 

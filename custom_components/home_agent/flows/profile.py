@@ -63,7 +63,7 @@ PICKED = {*LISTS, CONTEXT_ENTITIES}
 """Lists of entities, patterns and more."""
 
 
-def _subentries(hass: HomeAssistant, kind: str) -> dict[str, str]:
+def subentries_of(hass: HomeAssistant, kind: str) -> dict[str, str]:
     """Return the titles of what was added, by id."""
     return {
         subentry.subentry_id: subentry.title
@@ -89,15 +89,15 @@ def default_model(entry: ConfigEntry) -> str:
 
 def _model(hass: HomeAssistant) -> SelectSelector:
     """Return the choice of a model: the default one, whichever that is, none, or one by name."""
-    return dropdown({LLM_DEFAULT: LLM_DEFAULT, LLM_NONE: LLM_NONE} | _subentries(hass, SUBENTRY_LLM), "llm")
+    return dropdown({LLM_DEFAULT: LLM_DEFAULT, LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "llm")
 
 
 def _second_model(hass: HomeAssistant) -> SelectSelector:
-    return dropdown({LLM_NONE: LLM_NONE} | _subentries(hass, SUBENTRY_LLM), "external_llm")
+    return dropdown({LLM_NONE: LLM_NONE} | subentries_of(hass, SUBENTRY_LLM), "external_llm")
 
 
 def _mcp_servers(hass: HomeAssistant) -> SelectSelector:
-    return dropdown(_subentries(hass, SUBENTRY_MCP_SERVER), multiple=True)
+    return dropdown(subentries_of(hass, SUBENTRY_MCP_SERVER), multiple=True)
 
 
 def _custom_tools(hass: HomeAssistant) -> SelectSelector:

@@ -25,6 +25,7 @@ from ..settings.search import (
     LEXICAL,
     OLLAMA,
     RetrievalSettings,
+    collection_names,
     is_collection_name,
 )
 from ..support.errors import EmbeddingError, RetrievalError
@@ -136,12 +137,20 @@ def _goes_to_same_server(key: str, stored: Mapping[str, Any], data: Mapping[str,
     return None not in addresses and same_server(str(addresses[0]), str(addresses[1]))
 
 
-async def async_check(hass: HomeAssistant, stored: Mapping[str, Any], *, connect: bool) -> Finding | None:
-    """Return what is wrong: `FAILED` when it is the server or the model, as they answered."""
+async def async_check(
+    hass: HomeAssistant, stored: Mapping[str, Any], *, memories: str, connect: bool
+) -> Finding | None:
+    """Return what is wrong: `FAILED` when it is the server or the model, as they answered.
+
+    `memories` is the collection of the memory: whoever may read documents could read it as well, were it one of theirs.
+    """
     settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
     names = (settings.collection, *settings.additional_collections)
     if wrong := next((name for name in names if not is_collection_name(name)), None):
         return "collection_name", {"name": wrong[:80]}
+    listed = stored.get("additional_collections", "")
+    if memories in (settings.collection, *(collection_names(listed) if isinstance(listed, str) else listed)):
+        return "collection_taken", {"name": memories[:80]}
     if settings.embedding == ENDPOINT:
         if usable_url(settings.embedding_url, settings.embedding_preset) is None:
             return "invalid_url", {}

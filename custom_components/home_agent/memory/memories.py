@@ -310,7 +310,7 @@ class Memories:
         if memory.is_kept or not (decay := self.settings.importance_decay):
             return memory.importance
         days = max(0.0, (now - memory.last_accessed) / timedelta(days=1))
-        return memory.importance * (1 - min(decay, 1.0)) ** days
+        return memory.importance * float((1 - min(decay, 1.0)) ** days)
 
     def _note(self, used: Iterable[Memory]) -> None:
         """Count an access; many are written together."""

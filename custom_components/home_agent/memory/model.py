@@ -96,13 +96,13 @@ class Memory:
             "extracted_at": self.extracted_at.isoformat(),
             "last_accessed": self.last_accessed.isoformat(),
             "accesses": self.accesses,
-            "expires_at": self.expires_at and self.expires_at.isoformat(),
+            "expires_at": self.expires_at.isoformat() if self.expires_at else None,
             "is_transient": self.is_transient,
             "source_conversation_id": self.source_conversation_id,
             "language": self.language,
             "metadata": dict(self.metadata),
             "replaced_by": self.replaced_by,
-            "replaced_at": self.replaced_at and self.replaced_at.isoformat(),
+            "replaced_at": self.replaced_at.isoformat() if self.replaced_at else None,
         }
 
     @classmethod

@@ -177,13 +177,16 @@ class Knowledge:
         settings: RetrievalSettings,
         languages: Languages,
         report: Report,
+        reserved: str,
     ) -> None:
-        """Start empty. `report` is told of a file that cannot be used."""
+        """Start empty. `report` is told of a file that cannot be used; `reserved` is the collection of the memory."""
         self._hass = hass
         self._entry = entry
         self._vectors = vectors
         self._settings = settings
         self._languages = languages
+        self._reserved = frozenset({settings.collection, reserved})
+        """Collections that hold no documents."""
         self._added = added_to(hass)
         self._file = self._added.open(report)
         self._is_read = False
@@ -256,7 +259,7 @@ class Knowledge:
 
         Raises `KnowledgeError` when it cannot be used; what was there under its key stays then.
         """
-        if entry.collection == self._settings.collection or not is_collection_name(entry.collection):
+        if entry.collection in self._reserved or not is_collection_name(entry.collection):
             raise KnowledgeError("knowledge_collection", path=entry.collection)
         with self._added.changing():
             entries = await self._async_entries()

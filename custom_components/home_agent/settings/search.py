@@ -6,6 +6,7 @@ import re
 from typing import Any, Self
 
 from .endpoint import is_public, normalize_base_url, preset_for
+from .memory import MemorySettings
 
 CONF_RETRIEVAL = "retrieval"
 """Key of the settings within the options."""
@@ -60,7 +61,9 @@ class RetrievalSettings:
         known = {item.name: stored[item.name] for item in fields(cls) if stored.get(item.name) is not None}
         names = known.get("additional_collections")
         if names is not None:
-            known["additional_collections"] = collection_names(names) if isinstance(names, str) else tuple(names)
+            listed = collection_names(names) if isinstance(names, str) else tuple(names)
+            memories = MemorySettings.from_options(options).collection  # not everybody's to read
+            known["additional_collections"] = tuple(name for name in listed if name != memories)
         return cls(**known)
 
     @property

@@ -1,0 +1,115 @@
+"""Memories with an embedding model: copies in a collection of their own, found by what they mean."""
+
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.model import ALL
+from custom_components.home_agent.settings.search import RetrievalSettings
+from tests.embedding_server import EmbeddingServer
+from tests.house import set_up
+from tests.search.chroma import ChromaServer
+from tests.search.conftest import chroma_process, chroma_server, chroma_settings
+
+from .conftest import HOUSE, said
+
+__all__ = ["chroma_process", "chroma_server", "chroma_settings"]
+
+TEA = "Grandma Ilse drinks only peppermint tea"
+COLLECTION = "home_agent_memories"
+
+
+def retrieval(server: EmbeddingServer, **more: Any) -> dict[str, Any]:
+    return {"embedding": "endpoint", "embedding_preset": "custom", "embedding_url": server.base_url, **more}
+
+
+async def collections(entry: MockConfigEntry) -> dict[str, int]:
+    store = await entry.runtime_data.vectors.async_open()
+    return dict(await store.async_collections())
+
+
+async def remember(hass: HomeAssistant, *contents: str) -> None:
+    await memories_of(hass).async_add([said(content) for content in contents])
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+async def test_they_are_found_by_meaning(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
+    entry = await set_up(hass, options={"retrieval": retrieval(embedding_server)})
+    embedding_server.plan(lambda texts: [[1.0, 0.0] for _ in texts])
+    await remember(hass, TEA)
+    assert (await collections(entry))[COLLECTION] == 1
+    embedding_server.plan(lambda _texts: [[0.9, 0.1]])
+    [found] = await memories_of(hass).async_find("her favourite beverage", HOUSE)
+    assert found.memory.content == TEA
+    assert found.score == pytest.approx(0.99, abs=0.01)
+
+
+async def test_copies_follow(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
+    entry = await set_up(hass, options={"retrieval": retrieval(embedding_server)})
+    await remember(hass, TEA, "The spare key hangs behind the boiler")
+    assert (await collections(entry))[COLLECTION] == 2
+    await memories_of(hass).async_delete([memories_of(hass).of(None)[0].id])
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert (await collections(entry))[COLLECTION] == 1
+    await memories_of(hass).async_clear(ALL)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert COLLECTION not in await collections(entry)
+
+
+async def test_another_name_of_the_collection_takes_them_along(
+    hass: HomeAssistant, embedding_server: EmbeddingServer
+) -> None:
+    options = {"retrieval": retrieval(embedding_server)}
+    entry = await set_up(hass, options=options)
+    await remember(hass, TEA)
+    hass.config_entries.async_update_entry(entry, options={**options, "memory": {"collection": "other_memories"}})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    found = await collections(entry)
+    assert (found.get(COLLECTION), found["other_memories"]) == (None, 1)
+
+
+async def test_without_a_model_copies_leave(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
+    entry = await set_up(hass, options={"retrieval": retrieval(embedding_server)})
+    await remember(hass, TEA)
+    hass.config_entries.async_update_entry(entry, options={})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert COLLECTION not in await collections(entry)
+    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+
+
+async def test_a_model_that_is_away_costs_nothing_but_itself(
+    hass: HomeAssistant, embedding_server: EmbeddingServer
+) -> None:
+    await set_up(hass, options={"retrieval": retrieval(embedding_server)})
+    await embedding_server.stop()
+    await remember(hass, TEA)
+    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+
+
+async def test_they_stand_in_a_collection_of_a_chroma_server(
+    hass: HomeAssistant,
+    embedding_server: EmbeddingServer,
+    chroma_server: ChromaServer,
+    chroma_settings: RetrievalSettings,
+) -> None:
+    where = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": chroma_settings.chroma_port}
+    entry = await set_up(hass, options={"retrieval": retrieval(embedding_server, **where)})
+    await remember(hass, TEA)
+    assert (await collections(entry))[COLLECTION] == 1
+    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+    store = await entry.runtime_data.vectors.async_open()
+    await hass.config_entries.async_remove(entry.entry_id)
+    await store.async_open()
+    assert COLLECTION not in await store.async_collections()
+    await store.async_close()
+
+
+async def test_documents_never_stand_among_them(hass: HomeAssistant, embedding_server: EmbeddingServer) -> None:
+    """Who may read documents would read the memories of all."""
+    listed = retrieval(embedding_server, additional_collections=["recipes", COLLECTION])
+    assert RetrievalSettings.from_options({"retrieval": listed}).additional_collections == ("recipes",)
+    other = {"retrieval": listed, "memory": {"collection": "recipes"}}
+    assert RetrievalSettings.from_options(other).additional_collections == (COLLECTION,)
