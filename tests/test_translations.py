@@ -53,6 +53,7 @@ MODEL_ERRORS = {"model_missing", "keep_alive_format"}
 RETRIEVAL_ERRORS = {"collection_name", "collection_taken", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
     "list_item",
+    "document_name",
     "entity_pattern",
     "timezone_invalid",
     "custom_prompt_empty",

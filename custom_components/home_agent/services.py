@@ -427,12 +427,14 @@ async def _async_reload_context(call: ServiceCall) -> None:
 
 
 async def _async_reload(call: ServiceCall) -> None:
-    """Read the owner's tools and secrets in configuration.yaml again, and the folder of documents."""
+    """Read the owner's tools and secrets in configuration.yaml again, and the folders of documents."""
     await async_read_again(call.hass)
     entries: list[HomeAgentConfigEntry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
     for entry in entries:
         await entry.runtime_data.custom_tools.async_load()
         await entry.runtime_data.knowledge.async_refresh()
+        await entry.runtime_data.documents.async_load(entry.runtime_data.profiles.values())
+        entry.runtime_data.transcripts.async_renew_instructions()
 
 
 async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:

@@ -183,6 +183,10 @@ async def instructions(world: World) -> object:
     return next((word for word in ("Mine.", "Other.", "[en]", "[{language}]") if word in system), None)
 
 
+async def documented(world: World) -> object:
+    return "## Documentation: USER_GUIDE.md\n\n# What the agent can do" in await world.system()
+
+
 async def replaced(world: World) -> object:
     return "You are a helpful home assistant" in await world.system()
 
@@ -228,7 +232,9 @@ async def sent_again(world: World) -> object:
 async def offered(world: World) -> object:
     names = await world.tools()
     return {
-        tool for tool in ("ha_query", "weather", "HassTurnOn", "query_external_llm") if any(tool in n for n in names)
+        tool
+        for tool in ("ha_query", "weather", "HassTurnOn", "query_external_llm", "get_user_documentation_content")
+        if any(tool in n for n in names)
     }
 
 
@@ -305,6 +311,7 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "prompt_history_system": Effect(
         value=True, see=remembered, before=(True, False, True, True), after=(True, True, True, True), base=HISTORY
     ),
+    "system_documents": Effect(value=["USER_GUIDE.md"], see=documented, before=False, after=True),
     "timezone": Effect(value="Asia/Tokyo", see=clock, before=("US/Pacific", "-08:00"), after=("Asia/Tokyo", "+09:00")),
     "context_mode": Effect(value="off", see=states, before=["cover", "light", "lock", "switch"], after="NoneType"),
     "context_format": Effect(
@@ -332,6 +339,12 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "custom_tools": Effect(value=["none"], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
     "llm_apis": Effect(
         value=["assist"], see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "HassTurnOn"}
+    ),
+    "documentation_tool": Effect(
+        value=True,
+        see=offered,
+        before={"ha_query", "weather"},
+        after={"ha_query", "weather", "get_user_documentation_content"},
     ),
     "external_llm": Effect(
         value="llm-1", see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "query_external_llm"}

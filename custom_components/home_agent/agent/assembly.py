@@ -31,6 +31,7 @@ from ..prompt.states import Lookup
 from ..prompt.system_prompt import SystemPrompts
 from ..search.index import HomeIndex
 from ..search.knowledge import Knowledge
+from ..search.user_documents import UserDocuments
 from ..search.vectors import Vectors
 from ..settings.endpoint import endpoint_from_data
 from ..settings.memory import MemorySettings
@@ -47,6 +48,7 @@ from ..support.const import (
     SUBENTRY_PROFILE,
 )
 from ..tools.custom.provider import CustomTools
+from ..tools.documentation import Documentation
 from ..tools.external import ExternalModels
 from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
@@ -74,7 +76,9 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     custom_tools = CustomTools(hass, entry)
     mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
     rules = rules_from_options(entry.options)
-    own_tools = (NativeTools(home), UndoTools(journal), custom_tools)
+    documents = UserDocuments(hass)
+    await documents.async_load(profiles.values())
+    own_tools = (NativeTools(home), UndoTools(journal), Documentation(documents), custom_tools)
     others_tools = (ExternalModels(endpoints), ApiTools(hass), mcp_tools)  # what is here keeps its names
     settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
@@ -105,6 +109,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         vectors=vectors,
         finder=finder,
         knowledge=knowledge,
+        documents=documents,
         memories=memories,
         transcripts=hass.data.setdefault(TRANSCRIPTS, Transcripts()),
         conversations=conversations_of(hass, entry.entry_id),
@@ -114,6 +119,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
             system_prompts=SystemPrompts(hass, calendar),
             lookup=Lookup(find=finder.async_find, habits=Habits(journal)),
             providers=Providers(calendar, KnowledgeProvider(knowledge)),
+            documents=documents,
         ),
     )
 

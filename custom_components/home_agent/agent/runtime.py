@@ -18,6 +18,7 @@ from ..policy.policy import Policy, Throttle
 from ..prompt.request import Sources
 from ..search.index import HomeIndex
 from ..search.knowledge import Knowledge
+from ..search.user_documents import UserDocuments
 from ..search.vectors import Vectors
 from ..settings.memory import MemorySettings
 from ..settings.profile import Profile
@@ -55,6 +56,7 @@ class RuntimeData:
     vectors: Vectors
     finder: HomeIndex
     knowledge: Knowledge
+    documents: UserDocuments
     memories: Memories
     transcripts: Transcripts
     conversations: Conversations

@@ -28,6 +28,7 @@ import probatio
 from ..agent.runtime import RuntimeData
 from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
+from ..search.user_documents import is_document_name
 from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting, profile_from_data
 from ..support.const import (
     ASSISTANT,
@@ -107,6 +108,13 @@ def _custom_tools(hass: HomeAssistant) -> SelectSelector:
     return dropdown({name: name for name in (*names, LLM_NONE)}, "custom_tools", multiple=True, typed=True)
 
 
+def _documents(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of documents; one that is not there yet may be typed."""
+    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
+    names = [name for runtime in runtimes for name in runtime.documents.names]
+    return dropdown({name: name for name in names}, multiple=True, typed=True)
+
+
 def entity_choice(hass: HomeAssistant) -> EntitySelector:
     """Return a picker of exposed entities, by name, area and icon."""
     exposed = [state.entity_id for state in hass.states.async_all() if _is_exposed(hass, state.entity_id)]
@@ -165,6 +173,7 @@ _FIELDS: Fields = {
     "endpoint": _model,
     "second_model": _second_model,
     "custom_tools": _custom_tools,
+    "documents": _documents,
     "llm_apis": _apis,
     "mcp_servers": _mcp_servers,
     "names": entity_choice,
@@ -329,6 +338,9 @@ def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding 
             return "entity_pattern", {"pattern": row["entity_id"]}
     if finding := check_lists(settings):
         return finding
+    for name in settings["system_documents"]:
+        if not is_document_name(name):
+            return "document_name", {"item": name}
     if not settings["use_default_prompt"] and not settings["custom_prompt"].strip():
         return "custom_prompt_empty", {}
     if (zone := settings["timezone"].strip()) and not _TIME_ZONE.fullmatch(zone):

@@ -29,6 +29,7 @@ from ..home.volatility import Volatility
 from ..policy.tool import HomeAgentTool
 from ..policy.write import HAPPENED
 from ..search.model import Query
+from ..search.user_documents import UserDocuments
 from ..settings.profile import AUTO, AUTO_TOKENS, Mode, Profile
 from ..support import issues
 from ..support.const import LOGGER
@@ -67,6 +68,7 @@ SPOKEN_OF = 5  # entities that were found for a request and count as what the co
 
 
 DEFAULT_ANSWER_TOKENS = 1024
+DOCUMENTS_SHARE = 3  # of the window, documents in the instructions get one share
 FIXED_STEP = 400  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
 DEFAULT_PROMPT_TOKENS = 550
 SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
@@ -109,6 +111,7 @@ class Sources:
     system_prompts: SystemPrompts
     lookup: Lookup
     volatility: Volatility
+    documents: UserDocuments
     providers: Providers = field(default_factory=Providers)
     views: Views = field(default_factory=Views)
     asked: dict[str, Turn] = field(default_factory=dict)
@@ -145,6 +148,8 @@ class RequestBuilder:
         self._mask: Mask | None = mask_for(hides, remote=remote) if remote or hides != AUTO else None
         self._expected = 0.0
         """Tokens of the instructions before their placeholders are filled in."""
+        self._documents_room = math.inf
+        """Tokens for documents in the instructions."""
         self._budget = self._shares()
         self._prompt = self._budget.prompt
         self._view = View(snapshot=HomeSnapshot(), base=HomeSnapshot())
@@ -202,9 +207,12 @@ class RequestBuilder:
             newest.part = None
             transcript.map_limit = budget.home_map
             transcript.baseline, self._has_baseline = None, False
-            if self._instructions.states:
+            states_stand_there = bool(self._instructions.states)
+            if states_stand_there or self._documents_room < math.inf:
+                self._documents_room /= 2
                 await self._async_write_instructions()
-                budget = replace(budget, states=0, found=0, found_later=0)
+                if states_stand_there:
+                    budget = replace(budget, states=0, found=0, found_later=0)
             await self._async_write_system_message()
             await self._async_add_part(budget)
         rounds = self._sent.rounds
@@ -273,6 +281,9 @@ class RequestBuilder:
         )
         self._expected = raw_estimate(own.encode("utf-8", "replace"))
         self._expected += DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0
+        if documents := self._sources.documents.of_profile.get(profile.subentry_id):
+            self._documents_room = min(self._documents_room, window // DOCUMENTS_SHARE)
+            self._expected += min(documents.tokens, self._documents_room)
         fixed = self.offered.raw_tokens + self._expected
         fixed = math.ceil(fixed / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS  # sent whatever the house is like
         answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
@@ -309,7 +320,9 @@ class RequestBuilder:
             mask=self._mask,
             looks_up=self._mode.looks_up,
         )
-        self._instructions.text = written.text
+        documents = self._sources.documents.of_profile.get(turn.profile.subentry_id)
+        parts = (written.text, documents.within(self._documents_room) if documents else "")
+        self._instructions.text = "\n\n".join(part for part in parts if part)
         sound, profile_id = self._sources.system_prompts.sound, turn.profile.subentry_id
         if written.error:
             sound.discard(profile_id)

@@ -27,7 +27,9 @@ MAX_SECONDS = 120  # of one file; some are made to take for ever
 
 
 MARKDOWN, TEXT, PDF = (".md", ".markdown"), (".txt", ".text"), (".pdf",)
+DOCUMENT_ENDINGS = (".md", ".txt")
 MAX_TEXT_BYTES = 5_000_000
+MAX_DOCUMENT_BYTES = 1_000_000
 MAX_PDF_BYTES = 50_000_000
 MAX_FILES = 2000
 MAX_DEPTH = 8  # folders within folders
@@ -119,7 +121,7 @@ def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
     kind = PurePosixPath(path).suffix.casefold()
     limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
     try:
-        content = _read(folder / path, limit)
+        content = _read(folder, path, limit)
     except OSError as err:
         raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
     if len(content) > limit:
@@ -134,9 +136,40 @@ def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
     return sections
 
 
-def _read(path: Path, limit: int) -> bytes:
-    """Return the content, one byte more than `limit` at most. Refuses links and what is no plain file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+def documents_in(folder: Path) -> list[str]:
+    """Return the paths of the plain texts of a folder (`.md`, `.txt`), sorted; links and hidden files are none."""
+    return [path for path in islice(files_in(folder), MAX_FILES) if path.casefold().endswith(DOCUMENT_ENDINGS)]
+
+
+def document_text(folder: Path, path: str, language: str = "en") -> str:
+    """Return a plain text of the folder as it stands there. Raises `KnowledgeError` when it is too large, broken or empty.
+
+    Nothing on the way to it is followed as a link, also not what became one since the folder was listed.
+    """
+    try:
+        content = _read(folder, path, MAX_DOCUMENT_BYTES)
+    except OSError as err:
+        raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise KnowledgeError("knowledge_too_large", path=path, limit=str(MAX_DOCUMENT_BYTES // 1_000_000))
+    text = _decoded(content, path, language).replace("\x00", "").strip()
+    if not text:
+        raise KnowledgeError("knowledge_empty", path=path)
+    return text
+
+
+def _read(folder: Path, path: str, limit: int) -> bytes:
+    """Return the content, one byte more than `limit` at most. Refuses links, in the folders on the way as well, and what is no plain file."""
+    *folders, name = PurePosixPath(path).parts
+    where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for below in folders:
+            inner = os.open(below, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=where)
+            os.close(where)
+            where = inner
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=where)
+    finally:
+        os.close(where)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError("not a plain file")

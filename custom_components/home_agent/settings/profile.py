@@ -105,6 +105,8 @@ class Profile:
     prompt_history_tokens: int = _number(500, Section.PROMPT, 50, 10_000)
     prompt_history_system: bool = _switch(False, Section.PROMPT)
     """Whether a history in a prompt also says which tools were called."""
+    system_documents: tuple[str, ...] = _setting((), Section.PROMPT, "documents")
+    """Names of documents that stand in the system prompt (search/user_documents.py), in this order."""
     timezone: str = _setting("", Section.PROMPT, "text")
     """Zone of days and times in prompts; empty: the house's."""
 
@@ -147,6 +149,8 @@ class Profile:
     """Ids of Home Assistant's own tool collections (Assist, servers of its MCP integration) that are used besides ours."""
     mcp_servers: tuple[str, ...] = _setting((), Section.TOOLS, "mcp_servers")
     """Subentry ids of the servers whose tools are used (Model Context Protocol)."""
+    documentation_tool: bool = _switch(False, Section.TOOLS)
+    """Let the model read documents for users when it is asked about what they explain."""
     external_llm: str = _setting(LLM_NONE, Section.TOOLS, "second_model")
     """Subentry id of the endpoint behind `query_external_llm`; `none`: it is not offered."""
     external_llm_description: str = _setting("", Section.TOOLS, "lines")
