@@ -196,7 +196,10 @@ def _of_context(first: int, new: int, share: float, query: float) -> dict[str, A
     told = {"first_tokens": first, "stable_tokens": 9, "tokens": [first], "new_tokens": [new], "share": share}
     index = {"build_ms": 9, "memory_mb": 1.5, "query_ms": query, "query_95_ms": query, "change_ms": 40}
     modes = {"direct": told | {"first_tokens": 9000, "new_tokens": [500]}, "retrieved": told}
-    return {"home_agent": {50: {"context": {"modes": modes, "index": index}}}}
+    more = 60 if share == 1 else 61
+    modes["retrieved, 500 memories"] = told | {"new_tokens": [new + more]}
+    memories = {"query_ms": 1.5 * query, "query_95_ms": 99, "memory_mb": 7.7, "start_ms": 5 * query}
+    return {"home_agent": {50: {"context": {"modes": modes, "index": index, "memories": memories}}}}
 
 
 def test_what_is_told_is_judged_by_itself() -> None:
@@ -204,6 +207,7 @@ def test_what_is_told_is_judged_by_itself() -> None:
     assert all(aim.passed for aim in telling_report.aims(met))
     assert not any(aim.passed for aim in telling_report.aims(missed))
     assert "1.5" in telling_report.render_context(met)
+    assert "7.7" in telling_report.render_context(met)
     assert telling_report.render_context({"ollama": {50: _figures(4)}}) == ""
     assert aims(met) == []
 
@@ -341,6 +345,8 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
         1,
         1,
     )
+    assert context["memories"]["memories"] == 10_000
+    assert context["modes"]["retrieved, 500 memories"]["share"] == 1
 
 
 @pytest.mark.e2e

@@ -1,6 +1,7 @@
 """What is measured of one agent in one house; each public method is a command that `worker` passes on."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from inspect import signature
@@ -17,7 +18,7 @@ from .agents import OURS
 from .blocks import longest_block
 from .control import Control
 from .house import NEEDLE, House
-from .requests import estimate_tokens, lay_out, steps
+from .requests import Laid, estimate_tokens, lay_out, steps
 
 SESSION_HAS_OWNER = "context" in signature(chat_session.async_get_chat_session).parameters
 ONE_TOKEN = 1
@@ -114,16 +115,27 @@ class Measure:
         for mode in part.MODES:
             await part.choose(self.hass, entry, mode)
             await entry.runtime_data.finder.async_reindex()
-            laid = []
-            conversation_id: str | None = None
-            for text in part.QUESTIONS:
-                clock.advance(seconds=97)
-                await self._prepare("words", keep=True)
-                conversation_id, _, _ = await self.say(text, conversation_id)
-                laid += [lay_out(record["body"]) for record in await self.take()]
-            modes[mode] = part.told(laid)
+            modes[mode] = part.told(await self._ten_turns(part.QUESTIONS))
         await part.choose(self.hass, entry, None)
-        return {"modes": modes, "index": await part.index(self.hass, entry)}
+        await part.remember(self.hass, entry, part.TOLD_MEMORIES)
+        for mode in part.WITH_MEMORIES:
+            await part.choose(self.hass, entry, mode)
+            await entry.runtime_data.finder.async_reindex()
+            modes[f"{mode}, {part.TOLD_MEMORIES} memories"] = part.told(await self._ten_turns(part.QUESTIONS))
+        await part.choose(self.hass, entry, None)
+        memories = await part.memories(self.hass, entry)
+        return {"modes": modes, "index": await part.index(self.hass, entry), "memories": memories}
+
+    async def _ten_turns(self, questions: Sequence[str]) -> list[Laid]:
+        """Return the requests of one conversation."""
+        laid: list[Laid] = []
+        conversation_id: str | None = None
+        for text in questions:
+            clock.advance(seconds=97)
+            await self._prepare("words", keep=True)
+            conversation_id, _, _ = await self.say(text, conversation_id)
+            laid += [lay_out(record["body"]) for record in await self.take()]
+        return laid
 
     async def day(self, conversations: int) -> list[dict[str, Any]]:
         """Hold conversations over a day on a real server; return what it read for each turn, and between them."""

@@ -1,23 +1,31 @@
-"""What Home Agent tells a model in each mode, and what its index of the home takes: of Home Agent alone.
+"""What Home Agent tells a model in each mode, and what its index of the home and its memory take: of Home Agent alone.
 
 Imported once Home Agent is set up, so that it is the code of the measured installation.
 """
 
 import gc
+from itertools import islice, product
 from statistics import median, quantiles
 from time import perf_counter_ns
 import tracemalloc
 from typing import Any
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.storage import Store
+from homeassistant.util import dt as dt_util
 
 from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
+from custom_components.home_agent.memory.memories import FILE, memories_of
+from custom_components.home_agent.memory.model import Memory, MemorySource, MemoryType, Scope, new_id
 from custom_components.home_agent.search.model import Query
+from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.storage import VERSION
 
 from .requests import Laid, estimate_tokens, steps
 
 MODES = ("auto", "direct", "retrieved", "both", "off")
+WITH_MEMORIES = ("direct", "retrieved")
 # What is said in a conversation of ten turns: questions about the house, as people ask them one after the other.
 QUESTIONS = (
     "Is it cold in the bedroom?", "Turn on the ceiling light in the kitchen", "And in the living room?", "Which lights are on?",
@@ -45,6 +53,83 @@ def told(requests: list[Laid]) -> dict[str, Any]:
         "tokens": [estimate_tokens(request.text) for request in requests],
         "new_tokens": [step.new_tokens for step in changes],
         "share": min(step.share for step in changes),
+    }
+
+
+NAMES = ("Anna", "Leo", "Mia", "Otto", "Rosa", "Ilse", "Bruno", "Tom", "Emma", "Karl")
+THINGS = ("violin", "bicycle", "passport", "tent", "ladder", "camera", "sledge", "helmet", "raincoat", "toolbox")
+ROOMS = ("bedroom", "kitchen", "living room", "bathroom", "hall")
+KEPT = (
+    "{name} likes the {room} at {number} degrees at night", "The {thing} of {name} stands in the {room} beside shelf {number}",
+    "{name} plays with the {thing} club on day {number} of each month", "{name} reads in the {room} with the light at {number} percent",
+    "The {thing} that {name} bought costs {number} euros a year to insure", "{name} keeps the blind in the {room} half open until {number} o'clock",
+)  # fmt: skip
+TOLD_MEMORIES = 500
+MANY_MEMORIES = 10_000
+LOADS = 3
+
+
+def kept(count: int) -> list[str]:
+    """Return as many sentences of a family, no two alike; a third of them are about rooms of the house."""
+    every = product(range(1, 1000), KEPT, NAMES, THINGS, ROOMS)
+    step = len(KEPT) * len(NAMES) * len(THINGS) * len(ROOMS) // 1999 + 1
+    lines = (
+        line.format(name=name, thing=thing, room=room, number=number)
+        for number, line, name, thing, room in islice(every, 0, None, step)
+    )
+    return list(islice(dict.fromkeys(lines), count))
+
+
+async def remember(hass: HomeAssistant, entry: HomeAgentConfigEntry, count: int) -> list[float]:
+    """Put as many memories into the file; return how many milliseconds the entry took to load as Home Assistant starts."""
+    now = dt_util.utcnow()
+    memories = [
+        Memory(
+            id=new_id(), type=MemoryType.FACT, content=line, owner=None, source=MemorySource.SAID, importance=0.5,
+            extracted_at=now, last_accessed=now,
+        )
+        for line in kept(count)
+    ]  # fmt: skip
+    content = {"memories": [memory.as_dict() for memory in memories]}
+    took: list[float] = []
+    for _ in range(LOADS):
+        await hass.config_entries.async_unload(entry.entry_id)
+        await Store[dict[str, Any]](hass, VERSION, f"{DOMAIN}.{FILE}").async_save(content)
+        hass.set_state(CoreState.not_running)
+        start = perf_counter_ns()
+        await hass.config_entries.async_setup(entry.entry_id)
+        took.append((perf_counter_ns() - start) / 1e6)
+        hass.set_state(CoreState.running)
+    await memories_of(hass).async_load()
+    await hass.async_block_till_done(wait_background_tasks=True)
+    return took
+
+
+async def memories(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> dict[str, Any]:
+    """Return what a search in many memories takes, what they take in memory, and what they add to a start."""
+    empty = await remember(hass, entry, 0)
+    gc.collect()
+    tracemalloc.start()
+    await remember(hass, entry, MANY_MEMORIES)
+    gc.collect()
+    memory, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    filled = await remember(hass, entry, MANY_MEMORIES)
+    scope = Scope(owners=frozenset({None}), owner=None)
+    searches: list[float] = []
+    for _ in range(5):
+        for question in (*QUESTIONS, *kept(10)):
+            start = perf_counter_ns()
+            await memories_of(hass).async_find(question, scope, counts_as_used=False)
+            searches.append((perf_counter_ns() - start) / 1e6)
+    count = len(memories_of(hass).of(None))
+    await remember(hass, entry, 0)
+    return {
+        "memories": count,
+        "query_ms": median(searches),
+        "query_95_ms": quantiles(searches, n=20)[-1],
+        "memory_mb": memory / MEGABYTE,
+        "start_ms": median(filled) - median(empty),
     }
 
 

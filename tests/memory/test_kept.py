@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import HomeAssistant
+from homeassistant.const import EVENT_HOMEASSISTANT_STARTED
+from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.storage import STORAGE_DIR
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.memory.memories import ACCESS_DELAY, FILE, memories_of
+from custom_components.home_agent.memory.memories import ACCESS_DELAY, FILE, MEMORIES, memories_of
 from custom_components.home_agent.memory.model import ALL
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import set_up
@@ -54,6 +55,31 @@ async def test_a_restart_keeps_all(hass: HomeAssistant, file: Path) -> None:
     await restart(hass, entry)
     assert memories_of(hass).of(None) == before
     assert [found.memory.content for found in await memories_of(hass).async_find("spare key", HOUSE)] == [KEY]
+
+
+async def test_a_start_does_not_wait_for_them_and_a_first_question_does(hass: HomeAssistant, file: Path) -> None:
+    entry = await set_up(hass)
+    await memories_of(hass).async_add([said(TEA)])
+    await hass.config_entries.async_unload(entry.entry_id)
+    hass.data.pop(MEMORIES)
+    hass.set_state(CoreState.not_running)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    assert memories_of(hass).of(None) == []
+    assert "memories" in entry.runtime_data.sources.providers.names, "nobody knows yet that there are none"
+    assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+
+
+async def test_they_are_read_when_the_home_has_started(hass: HomeAssistant, file: Path) -> None:
+    entry = await set_up(hass)
+    await memories_of(hass).async_add([said(TEA)])
+    await hass.config_entries.async_unload(entry.entry_id)
+    hass.data.pop(MEMORIES)
+    hass.set_state(CoreState.not_running)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    hass.set_state(CoreState.running)
+    hass.bus.async_fire(EVENT_HOMEASSISTANT_STARTED)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert [memory.content for memory in memories_of(hass).of(None)] == [TEA]
 
 
 async def test_each_change_is_written_at_once_and_accesses_together(

@@ -116,7 +116,7 @@ async def test_what_is_superseded_is_history(memories: Memories) -> None:
     assert old.memory is not None
     assert new.memory is not None
     assert [memory.id for memory in new.replaced] == [old.memory.id]
-    assert await contents(memories, "Is the bed in the attic?") == ["The bed stands in the attic now"]
+    assert await contents(memories, "Where is the bed?") == ["The bed stands in the attic now"]
     history = memories.of(None, with_history=True)
     assert [(memory.id, memory.replaced_by) for memory in history] == [
         (old.memory.id, new.memory.id),

@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
+from heapq import nsmallest
 import time
 from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, CoreState, HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
@@ -60,6 +61,7 @@ BATCH = 200  # texts that are indexed until a search may run
 OFF = "off"
 """What the setting `memory` of a profile says where it has none."""
 _ALIKE = 0.8  # from which likeness on two words are forms of one
+_ASKS = 0.9  # from which a word only asks ("where"): it says nothing of what is asked for
 _WEIGHT_OF_IMPORTANCE = 0.1  # of two memories that are equally near, the more important one is first
 _STRENGTH = {MemorySource.EXTRACTED: 0, MemorySource.SERVICE: 1, MemorySource.SAID: 2}
 
@@ -138,7 +140,7 @@ class Memories:
 
         every = timedelta(hours=max(1, self.settings.cleanup_interval))
         means.entry.async_on_unload(async_track_time_interval(self._hass, tidy, every))
-        if self._hass.is_running:
+        if self._hass.state is CoreState.running:
             await self.async_load()
             return
 
@@ -255,40 +257,43 @@ class Memories:
         """Return what answers a text, best first, at most `limit` and at least as important as `min_importance`.
 
         Both are the owner's settings by default. A short text that finds nothing is read together with what was said before
-        (`previous`). What is found counts as used, unless the question is only which memories are meant. Never raises for a store or an endpoint that is away: memories are then
-        found by their words.
+        (`previous`). What is found counts as used, unless the question is only which memories are meant. Never raises for a
+        store or an endpoint that is away: memories are then found by their words.
         """
         await self.async_load()
         least = self.settings.min_importance if min_importance is None else min_importance
         most = self.settings.top_k if limit is None else limit
-        found = await self._async_near(text, scope, language, least)
+        found = await self._async_near(text, scope, language, least, most)
         if not found and previous and len(text) <= FOLLOW_UP:
-            found = await self._async_near(f"{previous} {text}", scope, language, least)
+            found = await self._async_near(f"{previous} {text}", scope, language, least, most)
         if counts_as_used:
-            self._note(item.memory for item in found[:most])
-        return found[:most]
+            self._note(item.memory for item in found)
+        return found
 
-    async def _async_near(self, text: str, scope: Scope, language: str, least: float) -> list[Found]:
-        """Return what is near a text, best first."""
+    async def _async_near(self, text: str, scope: Scope, language: str, least: float, most: int) -> list[Found]:
+        """Return what is near a text, best first, at most so many."""
         scores = await self._async_scores(text, language)
-        now = dt_util.utcnow()
-        ranked: list[tuple[float, Found]] = []
+        now, used, owners = dt_util.utcnow(), self._used, scope.owners
+        ranked: list[tuple[float, datetime, str]] = []
         for key, score in scores.items():
-            memory = self._used.get(key)
-            if memory is None or memory.owner not in scope.owners or memory.is_expired(now):
+            if (memory := used.get(key)) is None or memory.owner not in owners or memory.is_expired(now):
                 continue
             if (importance := self._importance(memory, now)) >= least:
-                ranked.append((score + _WEIGHT_OF_IMPORTANCE * importance, Found(memory=memory, score=score)))
-        ranked.sort(key=lambda item: (-item[0], item[1].memory.extracted_at, item[1].memory.id))
-        return [found for _, found in ranked]
+                ranked.append((-score - _WEIGHT_OF_IMPORTANCE * importance, memory.extracted_at, key))
+        return [Found(memory=used[key], score=scores[key]) for _, _, key in nsmallest(most, ranked)]
 
     async def _async_scores(self, text: str, language: str) -> dict[str, float]:
         """Return how near memories are to a text, by id: by its words, and by its vector with an embedding model."""
         means = self._means
-        fillers: Collection[str] = (await means.languages.async_get(language)).fillers if means else ()
+        fillers: Collection[str] = ()
+        asking: Collection[str] = ()
+        if means is not None:
+            spoken = await means.languages.async_get(language)
+            fillers, asking = spoken.fillers, {word for word, share in spoken.asking.items() if share >= _ASKS}
         scores = await self._async_vectors(text)
         async with self._wording:
-            named = await self._hass.async_add_executor_job(self._words.find, text, len(self._used) + 1, fillers)
+            most = len(self._used) + 1
+            named = await self._hass.async_add_executor_job(self._words.find, text, most, fillers, asking)
         for key, share in named:
             scores[key] = max(share, scores.get(key, 0.0))
         return scores

@@ -186,7 +186,9 @@ def cleaned(text: object) -> str:
     """Return a text as one paragraph, without control characters. Raises `TypeError` for what is no text."""
     if not isinstance(text, str):
         raise TypeError(type(text).__name__)
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(text.split())
 
 
 def new_id() -> str:

@@ -86,34 +86,38 @@ class WordIndex:
                 if number in numbers:
                     self._add(word, numbers[number])
 
-    def find(self, text: str, limit: int, fillers: Collection[str] = ()) -> list[tuple[str, float]]:
+    def find(
+        self, text: str, limit: int, fillers: Collection[str] = (), asking: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
         """Return the ids of the best passages with the share of the question that each covers, the best first.
 
-        `fillers` are folded words that say nothing.
+        `fillers` are folded words that say nothing; those in `asking` say nothing unless a passage has them.
         """
         asked = dict.fromkeys(folded for word in words(text) if (folded := fold(word)) not in fillers)
         covered: dict[int, float] = defaultdict(float)
         whole = 0.0
         for word in asked:
             forms = self._like(word)
+            if not forms and word in asking:
+                continue
             weight = self._rarity(forms) * _weight(word)
             whole += weight
             for number, share in forms.items():
                 covered[number] += weight * share
-        ranked = sorted(covered.items(), key=lambda item: (-item[1], item[0]))[:limit]
-        found = ((self._ids[number], share / whole) for number, share in ranked if share >= LEAST * whole)
+        least = LEAST * whole
+        ranked = sorted([(-share, number) for number, share in covered.items() if share >= least])[:limit]
+        found = ((self._ids[number], -share / whole) for share, number in ranked)
         return [(key, covered) for key, covered in found if key is not None]
 
     def _like(self, word: str) -> dict[int, float]:
         """Return the passages with a word or a form of it, and how alike the two are."""
+        forms = ((likeness(word, form), form) for form in self._forms.get(word[:_START], ()))
         found: dict[int, float] = {}
-        for form in self._forms.get(word[:_START], ()):
-            alike = likeness(word, form)
-            if alike >= _ALIKE:
-                for number in self._where[form]:
-                    if self._ids[number] is not None:
-                        found[number] = max(alike, found.get(number, 0.0))
-        return found
+        for alike, form in sorted(item for item in forms if item[0] >= _ALIKE):  # the most alike last: it holds
+            found.update(dict.fromkeys(self._where[form], alike))
+        if len(self._ids) == len(self._numbers):
+            return found
+        return {number: alike for number, alike in found.items() if self._ids[number] is not None}
 
     def _rarity(self, forms: Mapping[int, float]) -> float:
         """Return how much a word says: what no passage has says as much as what one has."""
