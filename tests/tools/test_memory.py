@@ -392,6 +392,33 @@ async def test_memories_of_a_user_are_for_that_user(hass: HomeAssistant, llm_ser
     assert [row["of"] for row in own["result"]["memories"]] == ["user"]
 
 
+async def test_what_one_was_told_is_not_sent_with_the_words_of_another(
+    hass: HomeAssistant, llm_server: LLMServer, person: Person
+) -> None:
+    """Neither what stood beside a question nor what was recalled, in one conversation of two people."""
+    await set_up(hass, llm_server, options={"memory": {"scope": "user"}})
+    anna, ben = person("Anna"), person("Ben")
+    await keep(hass, COFFEE, anna.user_id)
+    words = "how does Anna take her coffee?"
+    answer = await ask(hass, llm_server, "recall_memory", {}, words, context=anna, conversation_id="kitchen")
+    assert answer["result"]["memories"][0]["content"] == COFFEE
+    assert COFFEE in llm_server.request.last_user
+    since = len(llm_server.requests)
+    llm_server.respond(lambda body: text("I don't know."))
+    await say(hass, words, answer["conversation_id"], context=ben)
+    await say(hass, words, "kitchen", context=ben)
+    assert len(llm_server.requests) > since
+    assert COFFEE.encode() not in b"".join(request.raw for request in llm_server.requests[since:])
+
+
+async def test_a_model_outside_the_home_reads_no_personal_data(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, profile={"mask_personal_data": "always"})
+    await keep(hass, "The plumber is called on +49 30 901820")
+    answer = await ask(hass, llm_server, "recall_memory", {"query": "plumber"}, "whom do I call?")
+    assert answer["result"]["memories"][0]["content"] == "The plumber is called on [phone]"
+    assert b"901820" not in b"".join(request.raw for request in llm_server.requests)
+
+
 async def test_other_programs_are_not_lent_them(hass: HomeAssistant) -> None:
     entry: MockConfigEntry = await set_up(hass)
     runtime = entry.runtime_data

@@ -69,7 +69,7 @@ SPOKEN_OF = 5  # entities that were found for a request and count as what the co
 
 DEFAULT_ANSWER_TOKENS = 1024
 DOCUMENTS_SHARE = 3  # of the window, documents in the instructions get one share
-FIXED_STEP = 400  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
+FIXED_STEP = 200  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
 DEFAULT_PROMPT_TOKENS = 550
 SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
 MIN_PROMPT_TOKENS = 512

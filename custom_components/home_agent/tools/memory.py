@@ -50,7 +50,7 @@ NOTHING_LAST = "Nothing was stored or recalled in this conversation. Say what to
 STORE: JsonObjectType = {
     "type": "object",
     "properties": {
-        "content": {"type": "string", "description": "One sentence that stands by itself, with names, not pronouns"},
+        "content": {"type": "string", "description": "One sentence, clear by itself: names, no pronouns"},
         "type": {"type": "string", "enum": [item.value for item in MemoryType]},
     },
     "required": ["content"],
@@ -122,10 +122,7 @@ class StoreMemory(MemoryTool):
     name = "store_memory"
     title_key = "tool_store_memory"
     asks_key = "confirm_remember"
-    description = (
-        "Remember something lasting when the user asks you to, or tells you a fact or preference to keep. "
-        "Tell them what the result says became of it."
-    )
+    description = "Remember a fact or preference that the user wants kept. Tell them what became of it."
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
     judges_calls = True
     parameters = probatio.Schema(
@@ -188,7 +185,7 @@ class RecallMemory(MemoryTool):
 
     name = "recall_memory"
     title_key = "tool_recall_memory"
-    description = "Look up what is remembered; without a query, what is known about the user and the home."
+    description = "Look up what is remembered; without a query, all about the user and the home."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema(
         {probatio.Optional("query", default=""): probatio.Any(str, None)}, extra=probatio.REMOVE_EXTRA
@@ -243,7 +240,7 @@ class ForgetMemory(MemoryTool):
     name = "forget_memory"
     title_key = "tool_forget_memory"
     asks_key = "confirm_forget"
-    description = "Forget memories when the user wants that; without arguments, what was stored or recalled last."
+    description = "Forget memories when the user wants that; without arguments, the last that were told."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
     judges_calls = True
     parameters = LenientSchema(
