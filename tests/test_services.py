@@ -192,10 +192,15 @@ async def test_execute_tool_names_the_tools_there_are(hass: HomeAssistant) -> No
     await set_up(hass)
     with pytest.raises(ServiceValidationError) as error:
         await call(hass, "execute_tool", tool_name="rm")
-    assert (error.value.translation_placeholders or {})["tools"] == "ha_control, ha_query, ha_undo"
+    tools = "forget_memory, ha_control, ha_query, ha_undo, recall_memory, store_memory, teach_name"
+    assert (error.value.translation_placeholders or {})["tools"] == tools
 
 
-EVERYBODYS = {"process", "confirm", "reject", "undo", "list_actions", "clear_history"}
+EVERYBODYS = {
+    *("process", "confirm", "reject", "undo", "list_actions", "list_taught_names", "clear_history"),
+    *("list_memories", "search_memories", "add_memory", "update_memory", "delete_memory", "clear_memories"),
+    "export_memories",
+}
 """Each looks who calls: own conversations, own questions, own actions, what this user may control."""
 FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
     "reload_context": {},
@@ -205,6 +210,7 @@ FOR_ADMINISTRATORS: dict[str, dict[str, Any]] = {
     "index_entity": {"entity_id": "light.bed_light"},
     "add_document": {"text": "x"},
     "remove_document": {"document": "x"},
+    "forget_taught_name": {"name": "x"},
 }
 
 

@@ -185,7 +185,9 @@ def test_issues() -> None:
         if name.isupper() and not name.startswith("_") and name not in ("DOMAIN", "OF_ENDPOINT")
     }
     assert EN["issues"].keys() == keys
-    forms = {key: {"title", "fix_flow"} for key in (issues.CONFIRMATION, issues.PIPELINE_PREFERS_LOCAL)}
+    forms = {
+        key: {"title", "fix_flow"} for key in (issues.CONFIRMATION, issues.NAME_PROPOSED, issues.PIPELINE_PREFERS_LOCAL)
+    }
     assert all(set(issue) == forms.get(key, {"title", "description"}) for key, issue in EN["issues"].items())
 
 
@@ -196,6 +198,13 @@ def test_the_flow_of_a_confirmation() -> None:
     assert flow["step"]["init"]["menu_options"].keys() == {"confirm", "reject"}
     assert all(f'reason="{reason}"' in source for reason in flow["abort"])
     assert all(f'"{error}"' in source for error in flow["error"])
+
+
+def test_the_flow_of_a_name() -> None:
+    flow = EN["issues"][issues.NAME_PROPOSED]["fix_flow"]
+    assert flow["step"].keys() == {"init"}
+    assert flow["step"]["init"]["menu_options"].keys() == {"confirm", "reject"}
+    assert all(f'reason="{reason}"' in SOURCES[Path("repairs.py")] for reason in flow["abort"])
 
 
 def test_sensors() -> None:

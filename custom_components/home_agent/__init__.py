@@ -13,6 +13,7 @@ from .agent.pipelines import async_watch_pipelines
 from .agent.ready import Readiness
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import file_of as learned_file_of
+from .home.taught_names import async_remove_taught_names
 from .memory.memories import async_remove_memories
 from .policy.journal import async_remove_journal
 from .search.knowledge import async_filled, async_remove_added
@@ -66,6 +67,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await async_leave_server(hass, RetrievalSettings.from_options(entry.options), filled)
     await async_remove_conversations(hass, entry.entry_id)
     await async_remove_journal(hass, entry.entry_id)
+    await async_remove_taught_names(hass)
     await async_remove_file(hass, learned_file_of(entry.entry_id))
     await async_remove_added(hass)
     await async_remove_memories(hass)

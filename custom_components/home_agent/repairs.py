@@ -1,4 +1,4 @@
-"""Repairs issues that can be answered: an open confirmation, a voice assistant that answers before its agent.
+"""Repairs issues that can be answered: an open confirmation, a proposed name, a voice assistant that answers before its agent.
 
 Home Assistant lets only administrators fix issues.
 """
@@ -12,9 +12,12 @@ import probatio
 
 from .agent.pipelines import PIPELINE_ID, async_hear_everything
 from .agent.runtime import HomeAgentConfigEntry
+from .home.taught_names import taught_names_of
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
 from .policy.policy import Policy
+from .policy.teaching import async_approve, async_proposal_text, decline
+from .settings.profile import Profile
 from .support.const import DOMAIN
 from .support.encoding import shown
 
@@ -82,6 +85,44 @@ class ConfirmationFlow(RepairsFlow):
         return (policy, confirmation) if confirmation else None
 
 
+class NameFlow(RepairsFlow):
+    """Shows a name that was proposed, and takes a yes or a no."""
+
+    def __init__(self, taught_name_id: str) -> None:
+        """Answer one proposal."""
+        self._taught_name_id = taught_name_id
+
+    async def async_step_init(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Show what would be called what."""
+        if (row := taught_names_of(self.hass).by_id(self._taught_name_id)) is None:
+            return self.async_abort(reason="over")
+        question = await async_proposal_text(self.hass, row)
+        return self.async_show_menu(
+            step_id="init",
+            menu_options=["confirm", "reject"],
+            description_placeholders={"question": shown(question)},
+        )
+
+    async def async_step_confirm(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Give the name."""
+        row = taught_names_of(self.hass).by_id(self._taught_name_id)
+        entries: list[HomeAgentConfigEntry] = self.hass.config_entries.async_loaded_entries(DOMAIN)
+        if row is None or not entries:
+            return self.async_abort(reason="over")
+        runtime = entries[0].runtime_data
+        profile = next(iter(runtime.profiles.values()), Profile())
+        if reason := await async_approve(self.hass, runtime.policy, runtime.means.names.tool, profile, row):
+            return self.async_abort(reason="failed", description_placeholders={"answer": shown(reason)})
+        return self.async_create_entry(data={})
+
+    async def async_step_reject(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Note that it is not wanted."""
+        if (row := taught_names_of(self.hass).by_id(self._taught_name_id)) is None:
+            return self.async_abort(reason="over")
+        decline(self.hass, row)
+        return self.async_create_entry(data={})
+
+
 class PipelineFlow(ConfirmRepairFlow):
     """Turns off that Home Assistant answers before the agent of a voice assistant."""
 
@@ -103,4 +144,6 @@ async def async_create_fix_flow(
     """Return the flow of an issue."""
     if PIPELINE_ID in (data := data or {}):
         return PipelineFlow(str(data[PIPELINE_ID]))
+    if "taught_name_id" in data:
+        return NameFlow(str(data["taught_name_id"]))
     return ConfirmationFlow(str(data["request_id"]))

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
-from homeassistant.const import ATTR_ENTITY_ID, SERVICE_RELOAD
+from homeassistant.const import ATTR_ENTITY_ID, ATTR_NAME, SERVICE_RELOAD
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm, service
@@ -18,7 +18,8 @@ from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, Json
 import probatio
 
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
-from .home.exposure import may_know
+from .home.exposure import may_know, may_tell
+from .home.taught_names import Status, TaughtName, has_alias, taught_names_of, title_of
 from .languages.data import LANGUAGE_CODE, code_of
 from .languages.phrases import MASK
 from .memory.memories import Memories
@@ -27,6 +28,7 @@ from .policy.channels import async_put_outside, async_reaches_others, is_channel
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
 from .policy.journal import Action, Sees
+from .policy.teaching import ForgetName
 from .policy.undo import HaUndo
 from .search.files import path_within
 from .search.passages import COLLECTION, Entry
@@ -35,6 +37,7 @@ from .settings.profile import ContextEntity, Profile
 from .support.const import DOMAIN
 from .support.encoding import plain_text
 from .support.errors import KnowledgeError, ToolError
+from .support.text import phrase
 from .tools.custom.configuration import async_read_again
 from .tools.registry import TurnAPI, llm_context_of
 from .turn.turn import Turn, TurnRequest, current_request, current_turn, running
@@ -176,6 +179,7 @@ ADD_DOCUMENT_SCHEMA = probatio.Schema(
         probatio.Optional(ATTR_METADATA, default=dict): probatio.All({str: _VALUE}, probatio.Length(max=MAX_METADATA)),
     }
 )
+FORGET_TAUGHT_NAME_SCHEMA = probatio.Schema({probatio.Required(ATTR_NAME): cv.string})
 REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.string})
 
 _MEMORY_TYPE = probatio.In([item.value for item in MemoryType])
@@ -238,6 +242,7 @@ def async_register_services(hass: HomeAssistant) -> None:
         ("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
         ("undo", _async_undo, UNDO_SCHEMA, SupportsResponse.OPTIONAL),
         ("list_actions", _async_list_actions, LIST_ACTIONS_SCHEMA, SupportsResponse.ONLY),
+        ("list_taught_names", _async_list_taught_names, probatio.Schema({}), SupportsResponse.ONLY),
         ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
         ("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
         ("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
@@ -256,6 +261,7 @@ def async_register_services(hass: HomeAssistant) -> None:
         ("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA),
         ("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA),
         ("remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA),
+        ("forget_taught_name", _async_forget_taught_name, FORGET_TAUGHT_NAME_SCHEMA),
     ):
         service.async_register_admin_service(
             hass, DOMAIN, name, admin_handler, schema, supports_response=SupportsResponse.OPTIONAL
@@ -707,6 +713,55 @@ def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
 def _in_utc(moment: datetime | None) -> datetime | None:
     """Return a moment in UTC; one without a zone is in the home's."""
     return dt_util.as_utc(moment) if moment is not None else None
+
+
+async def _async_list_taught_names(call: ServiceCall) -> ServiceResponse:
+    """Return the names that were taught, proposed and declined, newest first, as far as whoever calls may know of them.
+
+    Administrators and automations see all, others what was taught of what they may know, and what they proposed.
+    """
+    hass = call.hass
+    user = await hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    is_others = call.context.user_id is not None and not (user is not None and user.is_admin)
+    rows: list[JsonValueType] = []
+    for row in reversed(taught_names_of(hass).rows()):
+        if is_others and row.user_id != call.context.user_id:
+            if row.status is not Status.TAUGHT or not may_tell(hass, row.target, user):
+                continue
+        rows.append(_taught_name(hass, row))
+    return {"names": rows}
+
+
+def _taught_name(hass: HomeAssistant, row: TaughtName) -> JsonObjectType:
+    """Return a row of the list: what is called what, since when and by whom, and whether its thing still has the name."""
+    return {
+        **row.as_dict(),
+        "target_name": title_of(hass, row.target),
+        "present": has_alias(hass, row.target, row.name),
+    }
+
+
+async def _async_forget_taught_name(call: ServiceCall) -> ServiceResponse:
+    """Take a taught name away from its thing, or forget that it was proposed or declined; return what was forgotten."""
+    hass, runtime = call.hass, _runtime(call.hass)
+    names, wanted = taught_names_of(hass), phrase(call.data[ATTR_NAME])
+    found = [row for row in names.rows() if phrase(row.name) == wanted]
+    if not found:
+        raise _invalid("taught_name_not_found", name=call.data[ATTR_NAME])
+    forgotten: list[JsonValueType] = [_taught_name(hass, row) for row in found]
+    profile = next(iter(runtime.profiles.values()), Profile())
+    turn, tool = await _async_turn(call, profile, call.context.id), ForgetName()
+    for row in found:
+        if row.status is not Status.TAUGHT:
+            names.async_forget(row.target, row.name)
+            continue
+        arguments = {"target": row.target, "name": row.name}
+        result = await runtime.policy.async_call(turn, tool, llm.ToolInput(tool_name=tool.name, tool_args=arguments))
+        if result.error and turn.record.request_id is None:
+            raise _invalid("tool_refused", detail=str(result.data["error"]))
+    if turn.record.request_id is not None:
+        return await async_put_outside(hass, runtime.policy, turn)
+    return {"forgotten": forgotten}
 
 
 def _title(text: str) -> str:

@@ -15,6 +15,7 @@ from ..client.endpoint import Endpoint, ModelStatistics
 from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import async_narrow
 from ..home.snapshot import Home, HomeSnapshot
+from ..home.taught_names import taught_names_of
 from ..home.volatility import Volatility
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
@@ -23,6 +24,7 @@ from ..memory.memories import memories_of
 from ..policy import channels
 from ..policy.journal import Habits, journal_of
 from ..policy.policy import THROTTLE_TURNS, Throttle, policy_from_options, rules_from_options
+from ..policy.teaching import NameTools
 from ..policy.tool import HomeAgentTool
 from ..policy.undo import UndoTools
 from ..prompt.providers import CalendarContext, KnowledgeProvider, MemoryProvider, Providers
@@ -72,23 +74,27 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     for kept in (journal, learned):
         await kept.async_load()
         entry.async_on_unload(kept.async_close)
+    taught_names = taught_names_of(hass)
+    await taught_names.async_load(report)
+    entry.async_on_unload(taught_names.async_close)
     home, profiles, endpoints = Home(hass, entry), _profiles(entry), _endpoints(hass, entry, learned)
     custom_tools = CustomTools(hass, entry)
     mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
     rules = rules_from_options(entry.options)
     documents = UserDocuments(hass)
     await documents.async_load(profiles.values())
-    own_tools = (NativeTools(home), UndoTools(journal), Documentation(documents), custom_tools)
-    others_tools = (ExternalModels(endpoints), ApiTools(hass), mcp_tools)  # what is here keeps its names
     settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
+    own_tools = (NativeTools(home), UndoTools(journal), Documentation(documents), custom_tools)
+    memories, remembers = memories_of(hass), MemorySettings.from_options(entry.options)
+    name_tools = NameTools(home, languages, remembers)
+    others_tools = (ExternalModels(endpoints), ApiTools(hass), mcp_tools)  # what is here keeps its names
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
-    memories, remembers = memories_of(hass), MemorySettings.from_options(entry.options)
     knowledge = Knowledge(hass, entry, vectors, settings, languages, report, remembers.collection)
     await memories.async_open(entry, remembers, settings, vectors, languages, report)
     entry.async_on_unload(memories.async_close)
     calendar = CalendarContext(hass)
-    tools = Tools(*own_tools, MemoryTools(memories), *others_tools, offers=rules.offers)
+    tools = Tools(*own_tools, name_tools, MemoryTools(memories), *others_tools, offers=rules.offers)
 
     async def offered(turn: Turn) -> Sequence[HomeAgentTool]:
         return await tools.async_tools(turn.profile, llm_context_of(turn))
@@ -99,7 +105,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         profiles=profiles,
         home=home,
         policy=policy,
-        means=Means(policy=policy, home=home, languages=languages, journal=journal),
+        means=Means(policy=policy, home=home, languages=languages, journal=journal, names=name_tools),
         tools=tools,
         own_tools=Tools(*own_tools, offers=rules.offers),
         throttle=_throttle(hass, entry),
@@ -133,6 +139,7 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         entry.async_on_unload(stop)
     runtime.home.async_start()
     _watch_exposure(hass, entry)
+    taught_names_of(hass).async_start(entry)
     runtime.finder.async_start()
     runtime.knowledge.async_start()
     _offer_memories(entry)

@@ -32,6 +32,7 @@ from .actions import is_controllable, open_members
 from .domains import DOMAINS, UNKNOWN
 from .exposure import is_exposed
 from .snapshot import Home, HomeEntity, HomeSnapshot
+from .taught_names import AREA, FLOOR, title_of
 
 SUGGESTIONS = 3
 _EVERYTHING = frozenset({"*", "all", "*.*", "everything"})
@@ -112,6 +113,33 @@ class Targets:
         if (found_in_place := await self._async_place(text)) is not None:
             return found_in_place
         raise await self._async_unknown(text)
+
+    async def async_thing(self, text: str) -> str:
+        """Return the one thing that a text names, word by word: an entity id, `area:<id>` or `floor:<id>`.
+
+        Raises `ToolRefusal` for none, with near names, and for several.
+        """
+        text = text.strip()
+        if text.startswith((AREA, FLOOR)) and title_of(self.hass, text) is not None:
+            return text
+        if valid_entity_id(text.casefold()) and is_exposed(self.hass, text.casefold(), self.user):
+            return text.casefold()
+        found = [entity_id for entity_id in await self._async_named(text) if self._told(entity_id)]
+        found += [f"{AREA}{area.id}" for area in intent.find_areas(text, ar.async_get(self.hass))]
+        found += [f"{FLOOR}{floor.floor_id}" for floor in intent.find_floors(text, fr.async_get(self.hass))]
+        if not found:
+            raise await self._async_unknown(text)
+        if len(found) > 1:
+            raise ToolRefusal(f"Several things are called '{text}': {', '.join(sorted(found))}. Use one of these.")
+        return found[0]
+
+    async def async_called(self, name: str) -> list[str]:
+        """Return what is called so, whatever the user may know of it: exposed entities, areas and floors."""
+        found = [*(await self._async_index()).by_name.get(phrase(name), ())]
+        areas, floors = ar.async_get(self.hass).async_list_areas(), fr.async_get(self.hass).async_list_floors()
+        called = phrase(name)
+        found += [f"{AREA}{one.id}" for one in areas if called in map(phrase, (one.name, *one.aliases))]
+        return found + [f"{FLOOR}{one.floor_id}" for one in floors if called in map(phrase, (one.name, *one.aliases))]
 
     def _told(self, entity_id: str) -> bool:
         """Return whether an entity may be told to who did not name it."""

@@ -131,6 +131,8 @@ class LanguageData:
     orders: Sequence[str] = ()
     undo: UndoWords = UndoWords()
     asks: AskedWords = AskedWords()
+    teaches: Sequence[str] = ()
+    """Regular expressions for sentences that give a `thing` a `name`."""
     claims: ClaimWords = ClaimWords()
     everything: Sequence[str] = ()
     fillers: Sequence[str] = ()

@@ -17,9 +17,12 @@ from .data import ENGLISH, base_of, code_of, data_of, digit_words, letters, numb
 
 MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
+MAX_TAUGHT = 200  # characters of a sentence that gives a name
 
 _ASKS = re.compile(r"[?？؟⸮՞\u037e]")
 _GREEK_ASKS = re.compile(r";\s*$")
+_AROUND = " ,.!'\"“”„‚‘’«»"
+"""What may stand around a name in a sentence."""
 _APOSTROPHE = re.compile(r"['’]")
 _PART = re.compile(r"\d+|[\u3007\u3400-\u9fff]|[^\W\d_\u3007\u3400-\u9fff]+")
 """A number, a word, or a sign that is a word by itself."""
@@ -220,6 +223,37 @@ def asked_of(text: str, language: str) -> Asked | None:
             place += 1
     found = (_phrases_of(code).asked.get(tuple(words)) for code in codes)
     return next(filter(None, found), None)
+
+
+def taught_in(text: str, language: str) -> Iterator[tuple[str, str]]:
+    """Yield which thing may be given which name by the whole text, as both were written; nothing where it is a question.
+
+    Whether there is such a thing decides whether it says so.
+    """
+    said = " ".join(text.split())
+    if len(said) > MAX_TAUGHT or _ASKS.search(said):
+        return
+    said = said.rstrip(" .!")
+    for pattern in data_of(language).teaches:
+        if (match := re.fullmatch(pattern, said, re.IGNORECASE)) is not None:
+            yield match["thing"].strip(_AROUND), match["name"].strip(_AROUND)
+
+
+def is_reserved(name: str, language: str) -> bool:
+    """Return whether nothing can be called so: it is an answer, a command, a number or a word for everything.
+
+    A name of several words is one where each of them is.
+    """
+    said = runs(name)
+    if asked_of(name, language) is not None or read_answer(name, language).kind is not Kind.OTHER:
+        return True
+    for code in dict.fromkeys((code_of(language), ENGLISH)):
+        data, numbers = data_of(code), number_words(code)
+        listed = (data.orders, data.everything, data.fillers, *data.verbs.values(), data.undo.phrases)
+        known = {word for words in listed for phrase in words for word in runs(phrase)}
+        if all(word in known or word.isdigit() or letters(word) in numbers for word in said):
+            return True
+    return False
 
 
 def is_order(text: str, language: str) -> bool:

@@ -25,6 +25,7 @@ from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised, async_handle, mismatch_of, nothing_there
 from ..policy.journal import ActionJournal
 from ..policy.policy import Policy
+from ..policy.teaching import NameTools, async_answer_teaching
 from ..policy.write import Write
 from ..support.const import DOMAIN
 from ..support.errors import ToolError
@@ -52,6 +53,7 @@ class Means:
     home: Home
     languages: Languages
     journal: ActionJournal
+    names: NameTools
 
 
 class Stage(Enum):
@@ -80,6 +82,10 @@ async def async_answer(
     try:
         if outcome is None:
             outcome = await _async_handle_strictly(sentence, permission, stage.value)
+        if outcome is None:
+            taught = await async_answer_teaching(hass, means.policy, means.names, turn, chat_log)
+            if taught is not None:
+                return taught
         if outcome is None and stage is not Stage.BEFORE_MODEL:
             outcome = await _async_last_resort(sentence, permission, explains=stage is Stage.NO_MODEL)
     finally:

@@ -27,11 +27,11 @@ from ..support.const import CONF_EMIT_EVENTS, DOMAIN
 from ..support.masking import SECRET
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.events import ACTION_EXECUTED
-from ..turn.plan import Effect
+from ..turn.plan import Effect, NameChange
 from ..turn.turn import Outcome, Turn
 from .audit import masked
 from .following import Following
-from .write import SERVICE_CALL, WriteRecord
+from .write import WriteRecord, effect_from_dict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +73,16 @@ class Action:
     """When taking it back was tried last."""
     undone: datetime | None = None
     """When all of it was taken back."""
+
+    @property
+    def names(self) -> tuple[NameChange, ...]:
+        """The changes of names among its effects."""
+        return tuple(effect for effect in self.effects if isinstance(effect, NameChange))
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """What has to be back before all of it is undone: entities, and what changes of names are about."""
+        return (*self.before, *(effect.about for effect in self.names))
 
     def as_dict(self) -> JsonObjectType:
         """Return its form on the disk."""
@@ -154,7 +164,7 @@ class Action:
             tool=str(data["tool"]),
             subject=data["subject"],
             words=str(data["words"]),
-            effects=tuple(SERVICE_CALL.from_dict(item) for item in data["calls"]),
+            effects=tuple(effect_from_dict(item) for item in data["calls"]),
             before=_snapshots(data["before"]),
             after=_snapshots(data["after"]),
             outcomes={entity_id: Outcome(value) for entity_id, value in data["effects"].items()},
@@ -267,7 +277,9 @@ class ActionJournal:
             subject=plan.subject,
             words=(_without_codes(turn, plan.effects) if any(codes) else turn.text)[:MAX_WORDS],
             effects=tuple(
-                replace(
+                effect  # its name stands in the registry
+                if isinstance(effect, NameChange)
+                else replace(
                     effect,
                     entity_ids=tuple(item for item in effect.entity_ids if item in kept),
                     data=json_loads_object(json_bytes(masked(effect.data))) if effect.data else {},

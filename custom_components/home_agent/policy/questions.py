@@ -14,11 +14,12 @@ from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, St
 
 from ..home.contents import UNFORESEEN
 from ..home.exposure import is_exposed
+from ..home.taught_names import title_of
 from ..languages.data import ENGLISH
 from ..languages.phrases import MASK
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.masking import SECRET
-from ..turn.plan import TAINTED, Effect, Plan
+from ..turn.plan import ADD_NAME, NAMING, PROPOSE_NAME, REMOVE_NAME, TAINTED, WITHDRAW_NAME, Effect, NameChange, Plan
 from ..turn.turn import Turn
 from .confirmation import Call
 
@@ -32,6 +33,7 @@ _WHY = {
     "disarm": "confirm_why_access",
     "open_valve": "confirm_why_valve",
     "always_ask": "confirm_why_listed",
+    NAMING: "confirm_why_naming",
     TAINTED: "confirm_why_tainted",
 }
 """Why is asked, by the reason; all others cannot be taken back."""
@@ -57,6 +59,14 @@ _PHRASES = {
     "open_valve": "confirm_open",
 }
 """What a service is called in a question; others by Home Assistant's own name for them."""
+_CHANGES = {
+    ADD_NAME: "confirm_add_name",
+    REMOVE_NAME: "confirm_remove_name",
+    PROPOSE_NAME: "confirm_propose_name",
+    WITHDRAW_NAME: "confirm_withdraw_name",
+}
+_NAMED = {ADD_NAME: "name_taught", PROPOSE_NAME: "name_proposed"}
+"""What is said when a name was added or proposed after a yes."""
 _GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggle": "confirm_toggle"}
 """Actions for entities of every kind; Home Assistant calls them "Generic turn off" and the like."""
 _IT = {
@@ -113,7 +123,15 @@ async def async_result(hass: HomeAssistant, language: str, key: str, calls: Sequ
             return " ".join([await _async_plain_state(hass, language, state) for state in touched])
         except _NoWordsError:
             pass
-    return f"{await async_text(hass, language, key)} {await async_facts(hass, language, calls)}".strip()
+    said = [await async_text(hass, language, key), await async_facts(hass, language, calls)]
+    if key == "confirm_done":
+        said += [
+            await async_name_change(hass, language, _NAMED[effect.service], effect)
+            for call in calls
+            for effect in call.plan.effects
+            if isinstance(effect, NameChange) and effect.service in _NAMED
+        ]
+    return " ".join(filter(None, said))
 
 
 async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call]) -> str:
@@ -124,6 +142,12 @@ async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call])
     if len(touched) > MAX_NAMES:
         sentences.append(await async_text(hass, language, "confirm_more", count=str(len(touched) - MAX_NAMES)))
     return " ".join(sentences)
+
+
+async def async_name_change(hass: HomeAssistant, language: str, key: str, change: NameChange) -> str:
+    """Return a sentence, or a part of one, about a name: with what it is and what has it."""
+    target = " ".join((title_of(hass, change.target) or change.target).split())[:MAX_NAME]
+    return await async_text(hass, language, key, target=target, name=f"“{_cut(change.name)}”")
 
 
 async def async_done(hass: HomeAssistant, language: str, effects: Sequence[Effect]) -> str:
@@ -334,6 +358,8 @@ async def _async_texts(hass: HomeAssistant, language: str, call: Call) -> str:
 
 async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, names: str = "") -> str:
     """Return what a service call does; `names` stands for entities that are not named."""
+    if isinstance(call, NameChange):
+        return await async_name_change(hass, language, _CHANGES[call.service], call)
     if item := _removed(call):
         return await _async_phrase(hass, language, "confirm_remove_item", call.entity_ids, "", names=names, item=item)
     details = await _async_details(hass, language, call.data)
@@ -375,7 +401,8 @@ async def _async_state(hass: HomeAssistant, language: str, state: State) -> str:
 
 
 def _touched(hass: HomeAssistant, calls: Iterable[Call]) -> list[State]:
-    """Return the entities that calls would change, as they are now."""
+    """Return the entities that calls would change, as they are now; none of those that only get a name."""
+    calls = [call for call in calls if not any(isinstance(item, NameChange) for item in call.plan.effects)]
     touched = dict.fromkeys(
         entity_id
         for call in calls

@@ -24,12 +24,13 @@ from ..home.domains import RUNNERS
 from ..home.domains.light import COLOURS
 from ..home.exposure import async_check_permission, is_exposed
 from ..home.states import snapshot
+from ..home.taught_names import reversed_change, title_of
 from ..home.tolerance import STATE
 from ..settings.profile import Profile
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
 from ..turn import events
-from ..turn.plan import ActionClass, Effect, Plan
+from ..turn.plan import ADD_NAME, REMOVE_NAME, WITHDRAW_NAME, ActionClass, Effect, NameChange, Plan
 from ..turn.turn import Answer, Outcome, Turn
 from .following import async_still, is_running
 from .journal import Action, ActionJournal, Sees
@@ -42,6 +43,7 @@ _COLOUR = frozenset({*COLOURS, "color_mode"})
 PATIENCE = 5.0
 """Seconds of a turn in which a script that still runs is waited for."""
 MAX_NAMES = 20  # of one sentence
+_CHANGES = {ADD_NAME: "undo_add_name", REMOVE_NAME: "undo_remove_name", WITHDRAW_NAME: "undo_withdraw_name"}
 _UNCONFIRMED = (Outcome.UNCHANGED, Outcome.UNAVAILABLE)
 
 
@@ -77,10 +79,10 @@ class Reversal:
     def note(self, hass: HomeAssistant, journal: ActionJournal, left: Collection[str]) -> None:
         """Have the journal know what is back of each action; `left` is what is not."""
         for action in self.actions:
-            back = [item for item in action.before if item not in left]
-            known = not (action.left_out or action.hidden or action.unseen) and (action.before or not action.success)
+            back = [item for item in action.touched if item not in left]
+            known = not (action.left_out or action.hidden or action.unseen) and (action.touched or not action.success)
             runs = any(is_running(hass.states.get(item)) for item in action.runners)
-            complete = bool(known) and len(back) == len(action.before) and not runs
+            complete = bool(known) and len(back) == len(action.touched) and not runs
             journal.async_mark_tried(action, back, complete=complete)
 
     def as_result(
@@ -94,6 +96,14 @@ class Reversal:
             if item not in failed and (state := hass.states.get(item)) is not None
         ]
         result: JsonObjectType = {"restored": rows}
+        changes: list[JsonValueType] = [
+            {"target": target, "name": change.name, "change": change.service}
+            for change in self.effects
+            if isinstance(change, NameChange) and change.about not in failed
+            if (target := title_of(hass, change.target) or change.target)
+        ]
+        if changes:
+            result["names"] = changes
         for key, names in (
             ("already", self.already),
             ("changed_since", [*self.changed, *self.meanwhile(outcomes)]),
@@ -124,9 +134,15 @@ def reversal_of(
     """
     way = Reversal(actions=actions)
     way.impossible += [
-        action.subject or action.words or action.tool for action in actions if action.success and not action.before
+        action.subject or action.words or action.tool for action in actions if action.success and not action.touched
     ]
     _name_runners(hass, way, user)
+    for action in actions:
+        for change in action.names if action.success else ():
+            if change.about not in action.restored:
+                back = reversed_change(hass, change)
+                way.effects += back
+                way.already += [] if back else [change.about]
     touched: dict[str, list[Action]] = {}
     for action in reversed(actions):
         for entity_id in action.before:
@@ -297,7 +313,7 @@ class HaUndo(HomeAgentTool):
         def render(outcomes: Mapping[str, Outcome]) -> JsonValueType:
             back = [item for item, outcome in outcomes.items() if verification.is_back(item, outcome)]
             not_back = {*outcomes, *way.meanwhile(outcomes)}.difference(back)
-            way.note(hass, self._journal, left | not_back)
+            way.note(hass, self._journal, left | not_back | {*pending.failed})
             events.async_action_undone(hass, turn, [action.id for action in way.actions], back)
             return way.as_result(hass, outcomes, pending.failed)
 
@@ -391,7 +407,11 @@ async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, A
     rows = result["restored"]
     unconfirmed = [row["entity_id"] for row in rows if row["outcome"] in _UNCONFIRMED]
     already = result.get("already", ())
-    sentences = [
+    changed_names = [
+        await async_text(hass, language, _CHANGES[row["change"]], target=row["target"], name=f"“{row['name']}”")
+        for row in result.get("names", ())
+    ]
+    sentences = changed_names + [
         await async_text(hass, language, key, target=await _async_names(hass, language, entity_ids))
         for key, entity_ids in (
             ("undo_restored", [row["entity_id"] for row in rows if row["outcome"] not in _UNCONFIRMED]),

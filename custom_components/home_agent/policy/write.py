@@ -25,10 +25,11 @@ from ..home.domain import Snapshot
 from ..home.domains import RUNNERS
 from ..home.exposure import may_tell
 from ..home.states import restoring_calls, result_of
+from ..home.taught_names import async_change, has_alias, judge_change, reversed_change
 from ..support.bounds import in_slices
-from ..support.const import LOGGER
+from ..support.const import DOMAIN, LOGGER
 from ..support.errors import HomeAgentError, ToolRefusal, where_of
-from ..turn.plan import ActionClass, Effect, Plan, ServiceCall
+from ..turn.plan import ADD_NAME, NAME_SERVICES, ActionClass, Effect, NameChange, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
 from .following import Following
 from .tool import HomeAgentTool, PendingResult
@@ -53,6 +54,8 @@ class EffectKind[E]:
     """Whether an entity is already what it would make of it."""
     restore: Callable[[Snapshot, State, frozenset[str]], Sequence[E] | None]
     """The effects that bring aspects of an entity back to what they were; None when they cannot be."""
+    reverse: Callable[[HomeAssistant, E], Sequence[E]] | None = None
+    """Of effects that no state shows: those that take one back now, none where nothing of it is left."""
 
 
 def _async_call(hass: HomeAssistant, call: ServiceCall, entity_id: str, context: Context) -> Awaitable[object]:
@@ -68,7 +71,23 @@ SERVICE_CALL = EffectKind(
     is_so=is_so,
     restore=restoring_calls,
 )
-KINDS: Mapping[type[Effect], EffectKind[Effect]] = {ServiceCall: SERVICE_CALL}
+NAME_CHANGE = EffectKind(
+    from_dict=NameChange.from_dict,
+    judge=judge_change,
+    execute=async_change,
+    expect=lambda _state, _change: None,
+    is_so=lambda hass, _state, change: has_alias(hass, change.target, change.name) == (change.service == ADD_NAME),
+    restore=lambda _before, _now, _aspects: None,
+    reverse=reversed_change,
+)
+KINDS: Mapping[type[Effect], EffectKind[Any]] = {ServiceCall: SERVICE_CALL, NameChange: NAME_CHANGE}
+
+
+def effect_from_dict(data: Mapping[str, Any]) -> Effect:
+    """Return an effect from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
+    kind = NAME_CHANGE if data["domain"] == DOMAIN and data["service"] in NAME_SERVICES else SERVICE_CALL
+    effect: Effect = kind.from_dict(data)
+    return effect
 
 
 @dataclass(slots=True)
@@ -170,7 +189,8 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
         failed[entity_id] = f"{error}{before}"
 
     for effect in effects:
-        waiting = [entity_id for entity_id in effect.entity_ids if entity_id not in failed]
+        named = (effect.about,) if isinstance(effect, NameChange) else effect.entity_ids
+        waiting = [item for item in named if item not in failed]
         if len(waiting) == 1:
             await execute(effect, waiting[0])
             continue
@@ -179,8 +199,8 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
                 group.create_task(execute(effect, entity_id), eager_start=True)
     changed: dict[str, set[str]] = {}
     for effect in effects:
-        for entity_id in effect.entity_ids:
-            changed.setdefault(entity_id, set()).update(effect.data)
+        for item in (effect.about,) if isinstance(effect, NameChange) else effect.entity_ids:
+            changed.setdefault(item, set()).update(effect.data)
     if len(failed) == len(changed):
         errors = [f"{entity_id}: {error}" for entity_id, error in failed.items()]
         if len(errors) > MAX_RESULTS:
@@ -311,7 +331,9 @@ class Write:
         self._plan = plan
         self._began = time.monotonic()
         self._verification = Verification(hass, plan.effects)
-        concerned = dict.fromkeys((*plan.targets, *(item for effect in plan.effects for item in effect.entity_ids)))
+        names_only = plan.effects and all(isinstance(effect, NameChange) for effect in plan.effects)
+        targets = () if names_only else plan.targets  # whose states say nothing of it
+        concerned = dict.fromkeys((*targets, *(item for effect in plan.effects for item in effect.entity_ids)))
         self._before = {item: state for item in concerned if (state := hass.states.get(item)) is not None}
         runners = [item for item in concerned if item.partition(".")[0] in RUNNERS]
         runners += [f"{effect.domain}.{effect.service}" for effect in plan.effects if effect.domain in RUNNERS]

@@ -152,7 +152,8 @@ class HaQuery(HomeAgentTool):
         listed = {entity_id for call in plan.effects for entity_id in call.entity_ids}  # with items or events
         if any(may_be_of_others(state, None if state.entity_id in listed else wanted) for state in states):
             turn.record.taints.add(self.name)
-        details = await _async_details(hass, plan.effects, turn)
+        calls = [effect for effect in plan.effects if isinstance(effect, ServiceCall)]
+        details = await _async_details(hass, calls, turn)
         entities = (await self._home.async_get()).entities
         areas = ar.async_get(hass)
 

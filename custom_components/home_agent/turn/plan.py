@@ -10,6 +10,8 @@ from typing import Any, Self, cast
 
 from homeassistant.util.json import JsonObjectType
 
+from ..support.const import DOMAIN
+
 
 class ActionClass(StrEnum):
     """How much an action can do."""
@@ -26,6 +28,8 @@ OPEN_DOOR = "open_door"
 OPEN_VALVE = "open_valve"
 DESTRUCTIVE = "destructive"
 """Why a call is sensitive; the last one: it stops, deletes, spends, reaches people, or its tool says it can do harm."""
+NAMING = "naming"
+"""Why a call is sensitive that gives a thing a name: it counts for everybody in the home, and stays."""
 TAINTED = "tainted"
 """Why a call has to be asked about besides: text from outside the home has entered the conversation."""
 
@@ -61,7 +65,57 @@ class ServiceCall:
         )
 
 
-type Effect = ServiceCall
+ADD_NAME = "add_name"
+REMOVE_NAME = "remove_name"
+PROPOSE_NAME = "propose_name"
+WITHDRAW_NAME = "withdraw_name"
+NAME_SERVICES = frozenset({ADD_NAME, REMOVE_NAME, PROPOSE_NAME, WITHDRAW_NAME})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameChange:
+    """A name of an entity, an area or a floor that is added, removed, proposed to an administrator or withdrawn."""
+
+    service: str
+    """`add_name`, `remove_name`, `propose_name`, `withdraw_name`."""
+    data: Mapping[str, Any]
+    """`target` (an entity id, `area:<id>` or `floor:<id>`) and `name`."""
+    domain: str = DOMAIN
+    entity_ids: tuple[str, ...] = ()
+    """None: no state changes by it. That the entity is exposed is checked by the plan's targets."""
+
+    @property
+    def target(self) -> str:
+        """The thing whose name it is."""
+        return str(self.data["target"])
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self.data["name"])
+
+    @property
+    def about(self) -> str:
+        """What it is about, as people read it."""
+        return f"“{self.name}”"
+
+    def as_dict(self) -> JsonObjectType:
+        """Return its form on the disk."""
+        return {
+            "domain": self.domain,
+            "service": self.service,
+            "entity_ids": [],
+            "data": {"target": self.target, "name": self.name},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return it from the disk. Raises `KeyError` or `TypeError` when it is none."""
+        given = data["data"]
+        return cls(service=str(data["service"]), data={"target": str(given["target"]), "name": str(given["name"])})
+
+
+type Effect = ServiceCall | NameChange
 """One thing that a plan does: the union of all kinds. A new kind has the same face (`domain`, `service`, `entity_ids`, `data`, its form
 on the disk), and an entry in the table of policy/write.py."""
 

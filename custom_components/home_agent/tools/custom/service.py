@@ -252,6 +252,7 @@ class ServiceTool(CustomTool):
     ) -> JsonValueType | PendingResult:
         """Make the call; return the new states, or the response."""
         [call] = plan.effects
+        assert isinstance(call, ServiceCall)  # as it was planned
         mask = self._tool_context.secrets.mask
         try:
             if call.entity_ids and not call.returns_response:

@@ -1,0 +1,269 @@
+"""Teaching a name: the tool `teach_name`, the sentences that say so, and what an administrator answers in Repairs.
+
+A name is added to Home Assistant's registry, which is for administrators. One who speaks is asked in the conversation; what
+anybody else says is proposed, and waits in Repairs.
+"""
+
+from typing import Any, override
+import unicodedata
+
+from homeassistant.components.conversation import AssistantContent, ChatLog, ToolResultContent
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+
+from ..client.messages import CONFIRMED
+from ..home.exposure import may_know
+from ..home.snapshot import Home
+from ..home.targets import Targets
+from ..home.taught_names import AREA, FLOOR, Status, TaughtName, aliases_of, has_alias, taught_names_of, title_of
+from ..languages.phrases import is_reserved, taught_in
+from ..languages.vocabulary import Languages
+from ..settings.memory import MemorySettings
+from ..settings.profile import Profile
+from ..support.errors import ToolError, ToolRefusal
+from ..support.localize import async_error_text, async_text
+from ..support.text import fold, phrase, runs
+from ..turn.plan import ADD_NAME, NAMING, PROPOSE_NAME, REMOVE_NAME, ActionClass, NameChange, Plan
+from ..turn.turn import Answer, Turn
+from .policy import Policy
+from .questions import async_name_change
+from .tool import HomeAgentTool
+from .write import KINDS
+
+NAME = "teach_name"
+MAX_NAME = 50  # characters
+MAX_WORDS = 6
+MAX_TARGET = 255
+_SIGNS = frozenset(" '’.&+/-\u200c\u200d")
+"""What a name may have in it besides letters, numbers and their marks."""
+PROPOSED = "Nothing is changed yet: administrators are asked in Repairs. Tell the user."
+
+
+class TeachName(HomeAgentTool):
+    """Gives a thing a name, or proposes it to administrators."""
+
+    name = NAME
+    title_key = "tool_teach_name"
+    description = "Keep what the user calls an entity, area or floor as one more name of it, when the user says so."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+    judges_calls = True
+    stands_alone = True
+    parameters = probatio.Schema(
+        {
+            probatio.Required("target"): probatio.All(str, probatio.Length(min=1, max=MAX_TARGET)),
+            probatio.Required("name"): probatio.All(str, probatio.Length(max=MAX_TARGET)),
+        },
+        extra=probatio.REMOVE_EXTRA,
+    )
+    wire_parameters: JsonObjectType = {  # noqa: RUF012 - never changed
+        "type": "object",
+        "properties": {
+            "target": {"type": "string", "description": "Entity ID, or name of an area or floor"},
+            "name": {"type": "string"},
+        },
+        "required": ["target", "name"],
+    }
+
+    def __init__(self, home: Home, languages: Languages, *, approved: bool = False) -> None:
+        """Take where the exposed home is read; `approved`: an administrator has said yes to what was proposed."""
+        self.home = home
+        self._languages = languages
+        self._approved = approved
+
+    def approved(self) -> TeachName:
+        """Return the tool for what an administrator has said yes to."""
+        return TeachName(self.home, self._languages, approved=True)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the name to be added, or proposed where no administrator speaks. Raises `ToolError` for what cannot be one."""
+        targets = Targets(hass=hass, home=self.home, area_id=turn.area_id, user=turn.user)
+        target = await targets.async_thing(args["target"])
+        name = " ".join(unicodedata.normalize("NFC", args["name"]).split())
+        await self._async_check(hass, targets, target, name, turn)
+        names, told = taught_names_of(hass), {"name": f"“{name}”", "target": _title(hass, target)}
+        decides = self._approved or (turn.user is not None and turn.user.is_admin and turn.answerable)
+        if not decides and (known := names.get(target, name)) is not None and known.status is not Status.TAUGHT:
+            raise ToolError("name_declined" if known.status is Status.DECLINED else "name_waits", **told)
+        names.check_room(Status.TAUGHT if decides else Status.PROPOSED, turn.context.user_id)
+        asks = decides or bool(turn.record.taints)
+        return Plan(
+            action=ActionClass.SENSITIVE if asks else ActionClass.WRITE,
+            targets=() if target.startswith((AREA, FLOOR)) else (target,),
+            effects=(NameChange(service=ADD_NAME if decides else PROPOSE_NAME, data={"target": target, "name": name}),),
+            reason=NAMING if asks else None,
+        )
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Do it; the result says whether the thing has the name now, or administrators are asked."""
+        change = await _async_do(hass, plan, turn)
+        told: JsonObjectType = {"target": change.target, "name": change.name}
+        if change.service == PROPOSE_NAME:
+            return {**told, "status": Status.PROPOSED.value, "note": PROPOSED}
+        return {**told, "status": Status.TAUGHT.value}
+
+    async def _async_check(self, hass: HomeAssistant, targets: Targets, target: str, name: str, turn: Turn) -> None:
+        """Raise `ToolError` where a thing cannot have a name, or not this one."""
+        title, quoted = _title(hass, target), f"“{name[:MAX_NAME]}”"
+        if aliases_of(hass, target) is None:
+            raise ToolError("name_not_kept", target=title)
+        if not name or len(name) > MAX_NAME or len(name.split()) > MAX_WORDS or not phrase(name):
+            raise ToolError("name_length", limit=str(MAX_NAME), count=str(MAX_WORDS))
+        if not all(sign.isalnum() or sign in _SIGNS or unicodedata.category(sign)[0] == "M" for sign in name):
+            raise ToolError("name_signs")
+        words = [fold(word) for word in runs(name)]
+        language = await self._languages.async_get(turn.language)
+        means_all = language.has_everything(words) and all(
+            language.has_everything([word]) or word in language.fillers or language.is_noun(word) for word in words
+        )
+        if means_all or is_reserved(name, turn.language) or not any(map(str.isalpha, name)):
+            raise ToolError("name_reserved", name=quoted)
+        others = await targets.async_called(name)
+        if target in others or has_alias(hass, target, name):
+            raise ToolError("name_known", target=title, name=quoted)
+        if others:
+            known = [one for one in others if one.startswith((AREA, FLOOR)) or may_know(turn.user, one)]
+            if not known:
+                raise ToolError("name_taken", name=quoted)
+            raise ToolError("name_taken_by", name=quoted, target=_title(hass, known[0]))
+
+
+class ForgetName(HomeAgentTool):
+    """Takes a taught name away again; for the action, no model is offered it."""
+
+    name = "forget_taught_name"
+    title_key = "tool_forget_taught_name"
+    description = "Takes a taught name away."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+    judges_calls = True
+    stands_alone = True
+    parameters = probatio.Schema({probatio.Required("target"): str, probatio.Required("name"): str})
+    wire_parameters: JsonObjectType = {"type": "object", "properties": {}}  # noqa: RUF012 - never changed
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the name to be removed."""
+        change = NameChange(service=REMOVE_NAME, data={"target": args["target"], "name": args["name"]})
+        return Plan(action=ActionClass.WRITE, effects=(change,))
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Do it."""
+        change = await _async_do(hass, plan, turn)
+        return {"target": change.target, "name": change.name}
+
+
+async def _async_do(hass: HomeAssistant, plan: Plan, turn: Turn) -> NameChange:
+    """Do the one thing that a plan says, and return it."""
+    [change] = plan.effects
+    assert isinstance(change, NameChange)  # as it was planned
+    await KINDS[NameChange].execute(hass, change, change.about, turn.context)
+    return change
+
+
+class NameTools:
+    """Offers `teach_name` beside the tools that write."""
+
+    revision = 0
+
+    def __init__(self, home: Home, languages: Languages, settings: MemorySettings) -> None:
+        """Take where the exposed home is read, and whether anything is remembered."""
+        self._settings = settings
+        self.tool = TeachName(home, languages)
+
+    def are_taught(self, profile: Profile) -> bool:
+        """Return whether a profile takes names: where nothing is remembered, no name is either."""
+        return self._settings.enabled and profile.memory != "off"
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[HomeAgentTool, ...]:
+        """Return it, or nothing when the profile has our tools, or the memory, switched off."""
+        return (self.tool,) if profile.native_tools and self.are_taught(profile) else ()
+
+
+async def async_answer_teaching(
+    hass: HomeAssistant, policy: Policy, names: NameTools, turn: Turn, chat_log: ChatLog
+) -> Answer | None:
+    """Teach a name where the words of the turn say so for certain; None where they may say something else.
+
+    Certain is: one of the sentences of the language, about a thing of the home by one of its names, word by word. It stands in
+    the chat log as a call that code has made.
+    """
+    tool = names.tool
+    for thing, name in taught_in(turn.text, turn.language) if names.are_taught(turn.profile) else ():
+        targets = Targets(hass=hass, home=tool.home, area_id=turn.area_id, user=turn.user)
+        try:
+            target = await targets.async_thing(thing)
+        except ToolRefusal:
+            continue
+        call = llm.ToolInput(tool_name=tool.name, tool_args={"target": target, "name": name}, external=True)
+        try:
+            await tool.plan(hass, dict(call.tool_args), turn)
+        except HomeAssistantError as err:
+            return Answer(text=await async_error_text(hass, turn.language, err), done=False)
+        result = await policy.async_call(turn, tool, call)
+        if turn.record.request_id is not None:
+            return Answer(needs_confirmation=True)
+        native = CONFIRMED if turn.profile.native_tools else None
+        chat_log.async_add_assistant_content_without_tools(
+            AssistantContent(agent_id=turn.agent_id, tool_calls=[call], native=native)
+        )
+        chat_log.async_add_assistant_content_without_tools(
+            ToolResultContent(agent_id=turn.agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
+        )
+        if result.error:
+            return Answer(text=await async_text(hass, turn.language, "confirm_failed"), done=False)
+        taught = has_alias(hass, target, name)
+        key = "name_taught" if taught else "name_proposed"
+        change = NameChange(service=ADD_NAME, data={"target": target, "name": name})
+        return Answer(text=await async_name_change(hass, turn.language, key, change))
+    return None
+
+
+async def async_proposal_text(hass: HomeAssistant, row: TaughtName) -> str:
+    """Return what is proposed by whom, for an administrator, in Home Assistant's language."""
+    user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
+    language, target = hass.config.language, _title(hass, row.target)
+    thing = target if row.target.startswith((AREA, FLOOR)) else f"{target} ({row.target})"
+    if user is None or not user.name:
+        return await async_text(hass, language, "name_question", target=thing, name=f"“{row.name}”")
+    return await async_text(hass, language, "name_question_of", target=thing, name=f"“{row.name}”", user=user.name)
+
+
+async def async_approve(
+    hass: HomeAssistant, policy: Policy, teach: TeachName, profile: Profile, row: TaughtName
+) -> str | None:
+    """Give a thing the name that was proposed, in the name of whoever did; return why it cannot be, None when it is done.
+
+    What they may not do any more, or what the name means by now, counts.
+    """
+    user = await hass.auth.async_get_user(row.user_id) if row.user_id else None
+    turn = Turn(
+        profile=profile,
+        conversation_id=row.id,
+        text="",
+        language=hass.config.language,
+        context=Context(user_id=row.user_id),
+        user=user if user is not None and user.is_active else None,
+    )
+    tool = teach.approved()
+    arguments = {"target": row.target, "name": row.name}
+    try:
+        plan = await tool.plan(hass, arguments, turn)
+    except HomeAssistantError as err:
+        return await async_error_text(hass, turn.language, err)
+    call = llm.ToolInput(tool_name=tool.name, tool_args=arguments, external=True)
+    result = await policy.async_call(turn, tool, call, confirmed=plan)
+    return str(result.data["error"]) if result.error else None
+
+
+def decline(hass: HomeAssistant, row: TaughtName) -> None:
+    """Note that administrators do not want a name: it is not proposed again."""
+    taught_names_of(hass).async_note(row.target, row.name, Status.DECLINED, row.user_id)
+
+
+def _title(hass: HomeAssistant, target: str) -> str:
+    return title_of(hass, target) or target
