@@ -110,6 +110,13 @@ async def test_what_is_only_alike_stays_apart(memories: Memories, one: str, othe
     assert [item.outcome for item in added] == ["added", "added"]
 
 
+async def test_a_much_richer_text_is_the_same_memory(memories: Memories) -> None:
+    richer = "Ilse drinks only peppermint tea after dinner, because coffee keeps her awake and black tea gives her a headache"
+    added = await memories.async_add([said("Ilse drinks peppermint tea"), said(richer)])
+    assert [item.outcome for item in added] == ["added", "merged"]
+    assert [memory.content for memory in memories.of(None)] == [richer]
+
+
 async def test_what_is_superseded_is_history(memories: Memories) -> None:
     [old] = await memories.async_add([said("The bed stands in the bedroom")])
     [new] = await memories.async_add([said("The bed stands in the attic now")], replaces=lambda _new, _old: True)

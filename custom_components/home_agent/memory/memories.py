@@ -55,6 +55,8 @@ FILE = "memories"
 """What the file is called."""
 BOOST = 0.05  # what an access adds to the importance
 ACCESS_DELAY = 60  # seconds until accesses are written
+LEAST = 0.5  # of the question, by weight: a memory that has less of its words is about something else
+LEAST_ALIKE = 0.2  # the same of a memory, for it to be compared with another one: it may say much more
 NEAREST = 100  # by vector; some of them may be somebody else's
 CANDIDATES = 20  # memories that a new one is compared with
 BATCH = 200  # texts that are indexed until a search may run
@@ -282,7 +284,7 @@ class Memories:
                 ranked.append((-score - _WEIGHT_OF_IMPORTANCE * importance, memory.extracted_at, key))
         return [Found(memory=used[key], score=scores[key]) for _, _, key in nsmallest(most, ranked)]
 
-    async def _async_scores(self, text: str, language: str) -> dict[str, float]:
+    async def _async_scores(self, text: str, language: str, least: float = LEAST) -> dict[str, float]:
         """Return how near memories are to a text, by id: by its words, and by its vector with an embedding model."""
         means = self._means
         fillers: Collection[str] = ()
@@ -293,7 +295,7 @@ class Memories:
         scores = await self._async_vectors(text)
         async with self._wording:
             most = len(self._used) + 1
-            named = await self._hass.async_add_executor_job(self._words.find, text, most, fillers, asking)
+            named = await self._hass.async_add_executor_job(self._words.find, text, most, fillers, asking, least)
         for key, share in named:
             scores[key] = max(share, scores.get(key, 0.0))
         return scores
@@ -395,7 +397,7 @@ class Memories:
 
     async def _async_alike(self, memory: Memory) -> list[tuple[Memory, float]]:
         """Return what its owner knows of the same, and how much of it is the same, the most alike first."""
-        scores = await self._async_scores(memory.content, memory.language)
+        scores = await self._async_scores(memory.content, memory.language, LEAST_ALIKE)
         means = self._means
         fillers: Collection[str] = (await means.languages.async_get(memory.language)).fillers if means else ()
         known = [old for key in scores if (old := self._used.get(key)) is not None and old.owner == memory.owner]

@@ -87,11 +87,17 @@ class WordIndex:
                     self._add(word, numbers[number])
 
     def find(
-        self, text: str, limit: int, fillers: Collection[str] = (), asking: Collection[str] = ()
+        self,
+        text: str,
+        limit: int,
+        fillers: Collection[str] = (),
+        asking: Collection[str] = (),
+        least: float = LEAST,
     ) -> list[tuple[str, float]]:
         """Return the ids of the best passages with the share of the question that each covers, the best first.
 
-        `fillers` are folded words that say nothing; those in `asking` say nothing unless a passage has them.
+        `fillers` are folded words that say nothing; those in `asking` say nothing unless a passage has them. What covers less
+        than `least` is left out.
         """
         asked = dict.fromkeys(folded for word in words(text) if (folded := fold(word)) not in fillers)
         covered: dict[int, float] = defaultdict(float)
@@ -104,8 +110,8 @@ class WordIndex:
             whole += weight
             for number, share in forms.items():
                 covered[number] += weight * share
-        least = LEAST * whole
-        ranked = sorted([(-share, number) for number, share in covered.items() if share >= least])[:limit]
+        enough = least * whole
+        ranked = sorted([(-share, number) for number, share in covered.items() if share >= enough])[:limit]
         found = ((self._ids[number], -share / whole) for share, number in ranked)
         return [(key, covered) for key, covered in found if key is not None]
 

@@ -29,7 +29,7 @@ class MemorySettings:
     extraction_min_importance: float = 0.4
     """Least importance of what is extracted."""
     min_words: int = 3
-    """Least number of words longer than 2 characters of what is extracted (decision 34)."""
+    """Least number of words longer than 2 characters of what is extracted."""
     max_memories: int = 1000
     """More are not kept: the least useful of those that were extracted goes first."""
     dedup_threshold: float = 0.85
