@@ -212,3 +212,59 @@ async def test_a_room_in_a_longer_sentence_tells_nothing_either(hass: HomeAssist
     async_expose_entity(hass, ASSISTANT, "light.kitchen_lights", False)
     missing = speech(await say(hass, sentence, context=limited("light.bed_light", read=False)))
     assert hidden == missing
+
+
+NO_COMMANDS = [
+    "who turned on the bed light?",
+    "was the bed light on yesterday?",
+    "should I turn on the bed light?",
+    "I turned on the bed light",
+    "mom has turned on the bed light",
+    "did you turn on the bed light?",
+    "why is the bed light turned on",
+    "turn on the bed light tomorrow at 7",
+    "turn on the bed light at 7 pm",
+    "turn on the bed light at half past seven",
+    "turn on the bed light tonight",
+    "turn on the bed light every morning",
+    "turn on the bed light on Mondays",
+    "turn on the bed light for 10 minutes",
+    "turn on the bed light when I come home",
+    "turn on the bed light unless it is day",
+    "if it is dark turn on the bed light",
+    "don't turn on the bed light",
+    "don’t turn on the bed light",
+    "dont turn on the bed light",
+    "do not turn the bed light on please",
+    "never turn on the bed light",
+    "turn on all the lights except the bed light",
+    "turn on all the lights but the bed light",
+    "turn on all lights apart from the bed light",
+    "turn on only the bed light",
+    "turn on the bed light or the ceiling lights",
+    "he said turn on the bed light",
+    "I forgot to turn on the bed light",
+    "what happens when I turn on the bed light",
+]
+
+
+@pytest.mark.parametrize("said", NO_COMMANDS)
+async def test_what_is_denied_or_asked_or_meant_for_another_time_is_not_done(hass: HomeAssistant, said: str) -> None:
+    before = {state.entity_id: state.state for state in hass.states.async_all("light")}
+    answer = speech(await say(hass, said))
+    assert {state.entity_id: state.state for state in hass.states.async_all("light")} == before
+    assert "Turned" not in answer
+
+
+@pytest.mark.parametrize(
+    "said", ["never unlock the front door", "don't unlock the front door", "was the front door unlocked?"]
+)
+async def test_what_is_denied_is_not_even_asked_about(hass: HomeAssistant, said: str) -> None:
+    assert "Unlock it?" not in speech(await say(hass, said))
+
+
+async def test_what_stands_in_a_name_changes_nothing(hass: HomeAssistant) -> None:
+    er.async_get(hass).async_update_entity("light.bed_light", name="Tomorrow Only")
+    await hass.async_block_till_done()
+    await say(hass, "could you please turn on the tomorrow only light for me")
+    assert state_of(hass, "light.bed_light") == "on"

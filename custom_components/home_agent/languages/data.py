@@ -47,6 +47,14 @@ class AskedWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlteringWords:
+    """What makes a sentence something else than the plain command that it looks like; regular expressions."""
+
+    anywhere: Sequence[str] = ()
+    at_start: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWords:
     """How a language says that something was done; regular expressions, `<name>` stands for one of `parts`."""
 
@@ -129,6 +137,7 @@ class LanguageData:
     remark: str = ""
     """A regular expression for what states something and asks for nothing: "it is dark in the kitchen"."""
     orders: Sequence[str] = ()
+    alters: AlteringWords = AlteringWords()
     undo: UndoWords = UndoWords()
     asks: AskedWords = AskedWords()
     teaches: Sequence[str] = ()
@@ -148,6 +157,7 @@ class LanguageData:
 
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
+    "alters": AlteringWords,
     "undo": UndoWords,
     "asks": AskedWords,
     "claims": ClaimWords,

@@ -92,6 +92,29 @@ def is_remark(text: str, language: str) -> bool:
     return bool(pattern) and len(text) <= MAX_TEXT and re.match(pattern, text.strip().casefold()) is not None
 
 
+def is_altered(text: str, language: str, understood: Iterable[str], *, asks: bool) -> bool:
+    """Return whether a sentence is something else than the plain command, or question (`asks`), that it looks like.
+
+    It may deny, except, set a condition, name another time, ask or report. Names and values that were `understood` do none of
+    that. Never in a language whose data does not say how that is said.
+    """
+    anywhere, at_start = _altering(code_of(language))
+    said = text[:MAX_TEXT].strip().casefold()
+    if not asks and at_start.match(said):
+        return True
+    for value in understood:
+        if value := value.strip().casefold():
+            said = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", " _ ", said)
+    return anywhere.search(said) is not None
+
+
+@cache
+def _altering(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    words = data_of(code).alters
+    anywhere, at_start = ("|".join(listed) or "(?!)" for listed in (words.anywhere, words.at_start))
+    return re.compile(rf"(?<!\w)(?:{anywhere})(?!\w)"), re.compile(rf"(?:{at_start})(?!\w)")
+
+
 def mask_digits(text: str, language: str, *, at_least: int) -> str:
     """Return a text with every run of so many digits, written or spoken, replaced.
 

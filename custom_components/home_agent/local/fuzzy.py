@@ -15,11 +15,12 @@ from homeassistant.helpers import area_registry as ar, intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.exposure import may_know
-from ..languages.phrases import is_remark
+from ..languages.phrases import is_altered, is_remark
 from ..policy.confirmation import NeedsConfirmation
-from ..policy.intents import Recognised, async_handle, mismatch_of, nothing_there
+from ..policy.intents import QUESTIONS, Recognised, async_handle, mismatch_of, nothing_there
 from ..support.bounds import in_slices
 from ..support.errors import ToolError
+from ..turn.turn import Turn
 from .intent_policy import IntentPolicy, Sentence
 from .refusals import async_explain_mismatch, async_name_reason, async_own_words, async_refuse, error_response
 
@@ -51,16 +52,16 @@ async def async_answer_fuzzily(
         return None
     conversation_id = sentence.chat_log.conversation_id
     matcher, found = await _async_interpret(sentence, recogniser)
-    if (found.rejection_code or "").startswith(_REASONS) and found.response:
+    has_reason = (found.rejection_code or "").startswith(_REASONS) and found.response
+    if has_reason and not is_altered(turn.text, turn.language, (), asks=True):
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, found.response)
     frames: list[_Frame] = found.frames
     if known and not found.accepted and known in (found.response or ""):
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, found.response)
     if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
         return None
-    remarks = any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames)
-    # "it is dark in the kitchen" does not ask what the kitchen's player does
-    if (remarks and is_remark(turn.text, turn.language)) or not permission.covers(
+    words = [{slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()} for frame in frames]
+    if _is_something_else(turn, frames, words) or not permission.covers(
         [Recognised(name=frame.intent, slots=frame.slots) for frame in frames]
     ):
         return None
@@ -73,7 +74,6 @@ async def async_answer_fuzzily(
             permission.report(permission.refusal, time.perf_counter())
         return permission.refusal
     before = len(sentence.chat_log.content)
-    words = [{slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()} for frame in frames]
     answer = await _async_act(sentence, permission, list(zip(frames, words, strict=True)))
     if permission.left_out is not None or (isinstance(answer, ToolError) and permission.meets_unknown):
         del sentence.chat_log.content[before:]
@@ -81,6 +81,17 @@ async def async_answer_fuzzily(
     if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
         recogniser.async_remember(conversation_id, found.targets)
     return answer
+
+
+def _is_something_else(turn: Turn, frames: Sequence[_Frame], words: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether a sentence is not what the recogniser takes it for: it leaves out "don't", "tomorrow", "except the bed light"."""
+    understood = [str(value) for each in words for value in each.values()]
+    if is_altered(turn.text, turn.language, understood, asks=all(frame.intent in QUESTIONS for frame in frames)):
+        return True
+    remarks = any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames)
+    return remarks and is_remark(
+        turn.text, turn.language
+    )  # "it is dark in the kitchen" does not ask what its player does
 
 
 async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, Any]:
