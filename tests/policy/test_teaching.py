@@ -511,3 +511,26 @@ async def test_removing_home_agent_leaves_names_and_forgets_who_taught_them(
     await hass.async_block_till_done()
     assert "moon lamp" in aliases(hass)
     assert FILE not in hass_storage
+
+
+@pytest.mark.parametrize(("spared", "asks"), [("light", True), (BED, True), ("teach_name", False)])
+async def test_never_ask_spares_the_question_only_where_it_names_the_tool(
+    hass: HomeAssistant, admin: Context, spared: str, asks: bool
+) -> None:
+    await set_up(hass, options={"never_confirm": [spared]})
+    answer = speech(await say(hass, TEACH, "c1", context=admin))
+    assert answer.endswith("?") is asks
+    assert ("moon lamp" in aliases(hass)) is not asks
+
+
+async def test_never_allow_holds_for_a_proposal_that_is_approved(
+    hass: HomeAssistant, alice: Context, hass_client: ClientSessionGenerator, socket_enabled: None
+) -> None:
+    entry = await set_up(hass)
+    await say(hass, TEACH, "c1", context=alice)
+    hass.config_entries.async_update_entry(entry, options={"never_offer": [BED]})
+    await hass.async_block_till_done()
+    [issue] = proposals(hass)
+    ended = await fix(hass, hass_client, issue, "confirm")
+    assert (ended["type"], ended["reason"]) == ("abort", "failed")
+    assert "moon lamp" not in aliases(hass)
