@@ -1,18 +1,16 @@
 """The memory of a home that is set up, and what is put into it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from homeassistant.core import HomeAssistant
 import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.memory.memories import Memories, memories_of
 from custom_components.home_agent.memory.model import Draft, MemorySource, Scope
 from tests.house import set_up
 
 HOUSE = Scope(owners=frozenset({None}), owner=None)
-
-type Remember = Callable[..., Any]
 
 
 def said(content: str, **fields: Any) -> Draft:
@@ -23,6 +21,11 @@ def said(content: str, **fields: Any) -> Draft:
 def extracted(content: str, **fields: Any) -> Draft:
     """Return what a model thought worth keeping."""
     return Draft(**{"content": content, "source": MemorySource.EXTRACTED, **fields})
+
+
+def asked(entry: MockConfigEntry) -> list[str]:
+    """Return the names of the context providers that a turn asks."""
+    return [provider.name for provider in entry.runtime_data.sources.providers._providers]
 
 
 @pytest.fixture

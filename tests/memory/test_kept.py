@@ -18,7 +18,7 @@ from custom_components.home_agent.memory.model import ALL
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import set_up
 
-from .conftest import HOUSE, extracted, said
+from .conftest import HOUSE, asked, extracted, said
 
 TEA = "Grandma Ilse drinks only peppermint tea"
 KEY = "The spare key hangs on the hook behind the boiler"
@@ -65,7 +65,7 @@ async def test_a_start_does_not_wait_for_them_and_a_first_question_does(hass: Ho
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
     assert memories_of(hass).of(None) == []
-    assert "memories" in entry.runtime_data.sources.providers.names, "nobody knows yet that there are none"
+    assert "memories" in asked(entry), "nobody knows yet that there are none"
     assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
 
 

@@ -11,7 +11,7 @@ from custom_components.home_agent.memory.model import MemoryType
 from tests.house import part_of, say, set_up
 from tests.llm_server import LLMServer, text
 
-from .conftest import extracted, said
+from .conftest import asked, extracted, said
 
 TEA = "Grandma Ilse drinks only peppermint tea"
 ASKED = "Which tea does grandma drink?"
@@ -140,10 +140,9 @@ async def test_no_more_are_told_than_the_setting_says(hass: HomeAssistant, llm_s
 
 async def test_without_memories_nobody_is_asked(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
-    providers = entry.runtime_data.sources.providers
-    assert "memories" not in providers.names
+    assert "memories" not in asked(entry)
     [added] = await memories_of(hass).async_add([said(TEA)])
-    assert "memories" in providers.names
+    assert "memories" in asked(entry)
     assert added.memory is not None
     await memories_of(hass).async_delete([added.memory.id])
-    assert "memories" not in providers.names
+    assert "memories" not in asked(entry)

@@ -23,7 +23,7 @@ def kept(hass: HomeAssistant) -> list[str]:
 
 
 async def keep(hass: HomeAssistant, content: str, owner: str | None = None, *, tainted: bool = False) -> str:
-    metadata = {"tainted": ["ask"]} if tainted else {}
+    metadata: dict[str, JsonValueType] = {"tainted": ["ask"]} if tainted else {}
     draft = Draft(content=content, source=MemorySource.SAID, owner=owner, metadata=metadata)
     [added] = await memories_of(hass).async_add([draft])
     assert added.memory is not None

@@ -99,11 +99,6 @@ class Providers:
         self._providers: Sequence[ContextProvider] = providers
         self._outages = Outages()
 
-    @property
-    def names(self) -> list[str]:
-        """Return who is asked."""
-        return [provider.name for provider in self._providers]
-
     def offer(self, provider: ContextProvider, holds: bool) -> None:
         """Ask a provider as the last one, or no more: one that has nothing at all costs a turn nothing then."""
         others = [known for known in self._providers if known is not provider]
