@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.util.json import JsonValueType
 import pytest
 
 from custom_components.home_agent.memory.memories import memories_of
