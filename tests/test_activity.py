@@ -85,3 +85,34 @@ async def test_reading_is_no_action_and_without_events_nothing_is_told(
     llm_server.plan(turn_off, text("Off."))
     await say(hass, "off")
     assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "message"),
+    [
+        ("en", "The bed light is called moon lamp", "ran Propose a name on Bed Light (conversation {})"),
+        ("de", "Bed Light heißt auch Mondlampe", "hat Name vorschlagen für Bed Light ausgeführt (Gespräch {})"),
+    ],
+)
+async def test_a_name_stands_there_as_well_without_the_name(
+    hass: HomeAssistant,
+    house_with_activity: None,
+    hass_ws_client: WebSocketGenerator,
+    hass_read_only_user: MockUser,
+    language: str,
+    words: str,
+    message: str,
+) -> None:
+    hass.config.language = language
+    hass_read_only_user.mock_policy({"entities": True})
+    await translation.async_load_integrations(hass, {"light", "home_agent"})
+    await set_up(hass)
+    began = dt_util.utcnow()
+    result = await say(hass, words, context=Context(user_id=hass_read_only_user.id), language=language)
+    await async_wait_recording_done(hass)
+    client = await hass_ws_client(hass)
+    await client.send_json_auto_id({"type": "logbook/get_events", "start_time": began.isoformat()})
+    rows = (await client.receive_json())["result"]
+    assert [row["message"] for row in rows if row.get("domain") == "home_agent"] == [
+        message.format(result.conversation_id)
+    ]

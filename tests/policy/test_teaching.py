@@ -16,9 +16,11 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 from custom_components.home_agent.home.taught_names import (
     MAX_DECLINED,
     MAX_PROPOSED_BY_ONE,
+    TAUGHT_NAMES,
     Status,
     taught_names_of,
 )
+from custom_components.home_agent.policy.journal import JOURNALS
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import build_house, say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
@@ -237,7 +239,7 @@ async def test_others_propose_and_an_administrator_approves_after_a_restart(
     assert await hass.config_entries.async_unload(entry.entry_id)
     await hass.async_block_till_done()
     assert [row["status"] for row in hass_storage[FILE]["data"]["names"]] == ["proposed"]
-    hass.data.pop("home_agent_taught_names")
+    hass.data.pop(TAUGHT_NAMES)
     ir.async_delete_issue(hass, DOMAIN, issue)
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
@@ -534,3 +536,20 @@ async def test_never_allow_holds_for_a_proposal_that_is_approved(
     ended = await fix(hass, hass_client, issue, "confirm")
     assert (ended["type"], ended["reason"]) == ("abort", "failed")
     assert "moon lamp" not in aliases(hass)
+
+
+async def test_undo_works_after_a_restart(hass: HomeAssistant, hass_storage: dict[str, Any], admin: Context) -> None:
+    entry = await set_up(hass)
+    before = aliases(hass)
+    await say(hass, TEACH, "c1", context=admin)
+    await say(hass, "yes", "c1", context=admin)
+    assert await hass.config_entries.async_unload(entry.entry_id)
+    await hass.async_block_till_done()
+    for kept in (JOURNALS, TAUGHT_NAMES):  # what is in memory
+        hass.data.pop(kept)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+    [action] = (await act(hass, "list_actions", admin))["actions"]
+    assert [call["action"] for call in action["calls"]] == ["home_agent.add_name"]
+    assert speech(await say(hass, "undo", "c2", context=admin)) == "Bed Light is no longer called “moon lamp”."
+    assert aliases(hass) == before
