@@ -8,13 +8,13 @@ Nothing here takes longer than a few milliseconds, whatever it reads: of a long 
 long sentence as well, and no pattern looks further than that.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 import re
 
 from ..support.text import fold, is_unspaced, likeness, runs, written_digits
-from .data import ENGLISH, ClaimWords, base_of, code_of, data_of
+from .data import ENGLISH, base_of, code_of, data_of
 
 MAX_BEGIN, MAX_END = 6000, 2000  # characters of a text that are read
 MAX_SENTENCE = 400  # characters of one sentence
@@ -291,30 +291,30 @@ def _claims_of(code: str) -> _Claims | None:
     thanks = rf"(?<=\w)[\s,.!;–-]{{1,9}}(?:{'|'.join(words.thanks)})[\s.!]{{0,9}}$"
     still = [word for word in words.denials if word not in words.already]
     return _Claims(
-        said=[re.compile(_filled(pattern, words)) for pattern in words.said],
-        done=re.compile("|".join(_filled(f"(?:{pattern})", words) for pattern in words.done) or "(?!)"),
-        denials=_any_word(words.denials),
-        not_now=_any_word((*still, *words.not_now)),
+        said=[re.compile(filled(pattern, words.parts)) for pattern in words.said],
+        done=re.compile("|".join(filled(f"(?:{pattern})", words.parts) for pattern in words.done) or "(?!)"),
+        denials=any_word(words.denials),
+        not_now=any_word((*still, *words.not_now)),
         states=[(kind, re.compile("|".join(listed))) for kind, listed in words.states.items()],
-        looks_back=re.compile(f"{_any_word(words.earlier).pattern}{starts}"),
+        looks_back=re.compile(f"{any_word(words.earlier).pattern}{starts}"),
         requests=re.compile(words.requests) if words.requests else _NOTHING,
         agreements=re.compile("|".join(words.agreements)) if words.agreements else _NOTHING,
         thanks=re.compile(thanks) if words.thanks else _NOTHING,
     )
 
 
-def _any_word(patterns: Sequence[str]) -> re.Pattern[str]:
+def any_word(patterns: Sequence[str]) -> re.Pattern[str]:
     """Return what finds one of these as a word; in a script without spaces words have no edges."""
     whole = [pattern for pattern in patterns if not is_unspaced(pattern)]
     inside = [pattern for pattern in patterns if is_unspaced(pattern)]
     return re.compile("|".join([*([rf"(?<!\w)(?:{'|'.join(whole)})(?!\w)"] if whole else []), *inside]) or "(?!)")
 
 
-def _filled(pattern: str, words: ClaimWords) -> str:
+def filled(pattern: str, parts: Mapping[str, str | Sequence[str]]) -> str:
     """Return a pattern with the named parts in the places of their names; several alternatives are one group."""
 
     def part(match: re.Match[str]) -> str:
-        named = words.parts[match[1]]
+        named = parts[match[1]]
         return named if isinstance(named, str) else f"(?:{'|'.join(named)})"
 
     return _PART_NAME.sub(part, pattern)

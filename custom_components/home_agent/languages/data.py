@@ -96,6 +96,26 @@ class EventWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryWords:
+    """How a language says what is not worth remembering, and that something has changed; regular expressions."""
+
+    parts: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    low_value: Sequence[str] = ()
+    talk: Sequence[str] = ()
+    done: Sequence[str] = ()
+    states: Sequence[str] = ()
+    lasting: Sequence[str] = ()
+    reasons: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    denials: Sequence[str] = ()
+    questions: Sequence[str] = ()
+    vague: Sequence[str] = ()
+    changes: Sequence[str] = ()
+    negations: Sequence[str] = ()
+    frames: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptWords:
     """Everything that is written into a prompt in one language. Read by the model: the same on every system."""
 
@@ -152,6 +172,7 @@ class LanguageData:
     things: Mapping[str, Sequence[str]] = field(default_factory=dict)
     inflection: Inflection = Inflection()
     events: EventWords = EventWords()
+    memory: MemoryWords = MemoryWords()
     prompt: PromptWords | None = None
 
 
@@ -163,6 +184,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "claims": ClaimWords,
     "inflection": Inflection,
     "events": EventWords,
+    "memory": MemoryWords,
     "prompt": PromptWords,
 }
 LOADED: set[str] = set()

@@ -250,6 +250,8 @@ def _end_of_iban(found: str, behind: str) -> int:
 # The owner's secrets, and how they are taken out of anything that comes from outside (C-31).
 
 MASK = "**masked**"
+HIDDEN = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY, MASK)
+"""All that stands in a text for what was taken out of it."""
 SECRET = re.compile(r"code|pin|pass|secret|token|key|credential|auth", re.IGNORECASE)
 """In the name of a parameter: it holds a secret."""
 CODE = re.compile(
