@@ -50,6 +50,7 @@ from .model import (
     cleaned,
     new_id,
 )
+from .replacing import differs, makes_untrue
 
 FILE = "memories"
 """What the file is called."""
@@ -62,6 +63,7 @@ CANDIDATES = 20  # memories that a new one is compared with
 BATCH = 200  # texts that are indexed until a search may run
 OFF = "off"
 """What the setting `memory` of a profile says where it has none."""
+_ANY_WORD = 0.0  # of a text: whatever has one of its words may be about the same
 _ALIKE = 0.8  # from which likeness on two words are forms of one
 _ASKS = 0.9  # from which a word only asks ("where"): it says nothing of what is asked for
 _WEIGHT_OF_IMPORTANCE = 0.1  # of two memories that are equally near, the more important one is first
@@ -272,6 +274,22 @@ class Memories:
             self._note(item.memory for item in found)
         return found
 
+    async def async_around(self, text: str, scope: Scope, *, limit: int, language: str = "en") -> list[Memory]:
+        """Return the memories of a scope that have a word of a text in them, those with most of it first.
+
+        Nobody is told of them: they do not count as used.
+        """
+        await self.async_load()
+        now, scores = dt_util.utcnow(), await self._async_scores(text, language, _ANY_WORD)
+        known = [
+            memory
+            for key in scores
+            if (memory := self._used.get(key)) is not None
+            and memory.owner in scope.owners
+            and not memory.is_expired(now)
+        ]
+        return sorted(known, key=lambda memory: -scores[memory.id])[:limit]
+
     async def _async_near(self, text: str, scope: Scope, language: str, least: float, most: int) -> list[Found]:
         """Return what is near a text, best first, at most so many."""
         scores = await self._async_scores(text, language)
@@ -375,16 +393,24 @@ class Memories:
             metadata=dict(draft.metadata),
         )
         near = await self._async_alike(memory)
+        named = {old.id for old, _ in near}
+        near += [
+            (old, 0.0)
+            for key in draft.replaces
+            if key not in named and (old := self._used.get(key)) is not None and old.owner == memory.owner
+        ]
         gone = [old for old, _ in near if self._supersedes(draft, memory, old, replaces)]
-        same = next((old for old, alike in near if old not in gone and alike >= self.settings.dedup_threshold), None)
+        least, language = self.settings.dedup_threshold, draft.language
+        alike = (old for old, share in near if old not in gone and share >= least)
+        same = next((old for old in alike if not differs(content, old.content, language)), None)
         if same is not None and not gone:
             return Added(memory=await self._async_put(merged(same, memory)), outcome="merged")
         dropped: tuple[Memory, ...] = ()
         if not gone and len(self._used) >= self.settings.max_memories:
-            if (least := self._least_useful(memory, now)) is None:
+            if (useless := self._least_useful(memory, now)) is None:
                 return Added(memory=None, outcome="refused", reason="full")
-            dropped = (least,)
-            await self._async_drop([least.id])
+            dropped = (useless,)
+            await self._async_drop([useless.id])
         await self._async_put(memory)
         replaced = tuple([await self._async_put(replace(old, replaced_by=memory.id, replaced_at=now)) for old in gone])
         return Added(memory=memory, outcome="added", replaced=replaced, dropped=dropped)
@@ -393,7 +419,7 @@ class Memories:
         """Return whether a new memory makes an old one untrue; text from outside never does that to what somebody said."""
         if new.tainted and old.is_kept:
             return False
-        return replaces is not None and replaces(draft, old)
+        return old.id in draft.replaces or (replaces or makes_untrue)(draft, old)
 
     async def _async_alike(self, memory: Memory) -> list[tuple[Memory, float]]:
         """Return what its owner knows of the same, and how much of it is the same, the most alike first."""

@@ -143,6 +143,8 @@ class Draft:
     """None: as long as its type is kept."""
     source_conversation_id: str | None = None
     metadata: Mapping[str, JsonValueType] = field(default_factory=lambda: _NOTHING)
+    replaces: frozenset[str] = frozenset()
+    """Ids of memories that are known to hold no longer because of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
