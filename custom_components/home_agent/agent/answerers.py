@@ -163,6 +163,10 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
         added, conversation_kept = kept
         whole, persists = len(conversation_kept.messages), conversation_kept.persists
         events.async_history_saved(exchange.hass, turn, added, whole, persists=persists)
+    record = turn.record
+    extractor = exchange.runtime.extractor if answer.origin is Origin.MODEL and exchange.reply is None else None
+    if endpoint and extractor is not None and record.request_id is None and record.fault is None:
+        extractor.async_heard(turn, endpoint, answer.text, record.follow_up)
     history = transcript.history
     if endpoint and answer.origin is Origin.MODEL and history.dropped and turn.profile.history_summary:
         mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote)

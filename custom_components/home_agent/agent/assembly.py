@@ -20,6 +20,7 @@ from ..home.volatility import Volatility
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
 from ..local.sentences import Means
+from ..memory.extraction import Extractor
 from ..memory.memories import memories_of
 from ..policy import channels
 from ..policy.journal import Habits, journal_of
@@ -100,6 +101,18 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         return await tools.async_tools(turn.profile, llm_context_of(turn))
 
     policy = policy_from_options(hass, entry.options, journal, rules, offered)
+    transcripts = hass.data.setdefault(TRANSCRIPTS, Transcripts())
+    extractor = None
+    if remembers.enabled and remembers.extraction:
+        extractor = Extractor(
+            hass=hass,
+            entry=entry,
+            memories=memories,
+            settings=remembers,
+            endpoints=endpoints,
+            transcripts=transcripts,
+            home=home,
+        )
     return RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
@@ -117,7 +130,8 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         knowledge=knowledge,
         documents=documents,
         memories=memories,
-        transcripts=hass.data.setdefault(TRANSCRIPTS, Transcripts()),
+        extractor=extractor,
+        transcripts=transcripts,
         conversations=conversations_of(hass, entry.entry_id),
         sources=Sources(
             home=home,
@@ -144,6 +158,8 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     runtime.knowledge.async_start()
     _offer_memories(entry)
     await runtime.memories.async_start()
+    if runtime.extractor is not None:
+        runtime.extractor.async_start()
     runtime.transcripts.async_renew_instructions()
     channels.async_start(hass, entry, runtime.policy)
     for profile in runtime.profiles.values():

@@ -93,6 +93,13 @@ class Agent:
         finally:
             self.endpoint.async_publish()
 
+    async def async_follow_up(self, text: str) -> ChatRequest:
+        """Return the request that the next message would begin with, and this text as that message. No tool may be called."""
+        messages = [*await self.build(False), {"role": "user", "content": text}]
+        return ChatRequest(
+            messages=messages, tools=self.tools, may_call_tools=False, cache_key=self.turn.profile.subentry_id
+        )
+
     async def _async_step(self, *, correcting: Untrue | None) -> bool:
         """Ask once, and again when the request was too long; return whether tool results wait for an answer.
 

@@ -47,6 +47,8 @@ class ModelTurn:
         """Let the model answer. Raises `LLMError` when it could not be asked at all, for a task whatever goes wrong."""
         agent = self._task() if self.transcript is None else await self.async_prepared(self.transcript)
         await agent.async_run()
+        if self.transcript is not None:
+            self.turn.record.follow_up = agent.async_follow_up
         usage = self.turn.record.usage
         self.chat_log.async_trace({"stats": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}})
         last = self.chat_log.content[-1]

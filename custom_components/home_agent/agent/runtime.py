@@ -11,6 +11,7 @@ from homeassistant.core import HomeAssistant
 from ..client.endpoint import Endpoint
 from ..home.snapshot import Home
 from ..local.sentences import Means
+from ..memory.extraction import Extractor
 from ..memory.memories import Memories
 from ..policy.confirmation import Reply
 from ..policy.journal import ActionJournal
@@ -58,6 +59,8 @@ class RuntimeData:
     knowledge: Knowledge
     documents: UserDocuments
     memories: Memories
+    extractor: Extractor | None
+    """None: nobody is asked what to remember."""
     transcripts: Transcripts
     conversations: Conversations
     sources: Sources

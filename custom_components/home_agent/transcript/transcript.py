@@ -664,6 +664,11 @@ class Transcripts:
         finally:
             transcript.busy = False
 
+    @property
+    def busy(self) -> bool:
+        """Whether anybody is being answered."""
+        return any(one.busy for one in self._transcripts.values())
+
     @callback
     def of_owner(self, owner: Owner) -> tuple[str, Transcript] | None:
         """Return the newest conversation in which they were the last to speak, with its id; None: they do not talk."""

@@ -33,6 +33,7 @@ ACTION_UNDONE = f"{DOMAIN}.action.undone"
 HISTORY_SAVED = f"{DOMAIN}.history.saved"
 VECTOR_DB_QUERIED = f"{DOMAIN}.vector_db.queried"
 INDEX_PROGRESS = f"{DOMAIN}.index.progress"
+MEMORY_EXTRACTED = f"{DOMAIN}.memory.extracted"
 STREAMING_ERROR = f"{DOMAIN}.streaming.error"
 ERROR = f"{DOMAIN}.error"
 
@@ -265,6 +266,12 @@ def async_history_saved(hass: HomeAssistant, turn: Turn, added: int, total: int,
         "persistent": persists,
     }
     _fire(hass, turn, HISTORY_SAVED, data)
+
+
+@callback
+def async_memory_extracted(hass: HomeAssistant, turn: Turn, figures: Mapping[str, object]) -> None:
+    """Say what became of asking a model what to remember of a conversation: counts and ids, also when it failed."""
+    _fire(hass, turn, MEMORY_EXTRACTED, {"user_id": turn.context.user_id, **figures})
 
 
 @callback

@@ -4,7 +4,7 @@ Tools and the policy find the turn they belong to through `current_turn`, becaus
 a conversation's first turn (its prompt freeze) while the turn changes.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -125,6 +125,8 @@ class TurnRecord:
     """What was looked up by vectors: by collection how many documents were near, and how many in all."""
     fault: Exception | None = None
     """What the answer ends with a sentence about: the model broke off, or said nothing."""
+    follow_up: Callable[[str], Awaitable[Any]] | None = None
+    """Returns the request that begins like the last one and has a message more behind the answer (agent/loop.py)."""
     events_in_prompt: bool = False
     """The instructions of this conversation were just made, and hold the events that were asked for."""
 
