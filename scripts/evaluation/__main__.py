@@ -13,7 +13,7 @@ import platform
 import sys
 from typing import Any
 
-from . import claims, meaning
+from . import claims, meaning, memory
 from .dataset import AS_IT_IS, Case, Dataset
 from .embedding import Nearest
 from .groups import group_cases
@@ -37,9 +37,10 @@ def arguments() -> argparse.Namespace:
     """Return what was asked for."""
     parser = argparse.ArgumentParser(
         prog="scripts/eval",
-        description="Measures how well requests find what they mean (retrieval), and whether false answers are noticed (claims).",
+        description="Measures how well requests find what they mean (retrieval), and whether false answers are noticed (claims), "
+        "and what is worth remembering and found again (memory).",
     )
-    parser.add_argument("what", choices=["retrieval", "meaning", "claims"])
+    parser.add_argument("what", choices=["retrieval", "meaning", "claims", "memory"])
     parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for retrieval and meaning")
     parser.add_argument("--quick", action="store_true", help=f"one home of {QUICK}: shows that it works")
     parser.add_argument("--embedding-url", metavar="URL", help="also ask an OpenAI-compatible endpoint for vectors")
@@ -48,7 +49,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
     chosen = parser.parse_args()
-    if chosen.what != "claims" and chosen.data is None:
+    if chosen.what not in ("claims", "memory") and chosen.data is None:
         parser.error(f"{chosen.what} needs --data")
     if chosen.what == "meaning" and not chosen.embedding_url:
         parser.error("meaning needs --embedding-url")
@@ -133,6 +134,17 @@ def main_claims(chosen: argparse.Namespace) -> None:
         chosen.markdown.write_text(insert(chosen.markdown.read_text(), text, "claims"))
 
 
+async def async_memory(chosen: argparse.Namespace) -> None:
+    """Judge what comes with the project for the memory, and report."""
+    retrieval = memory.retrieval_of(chosen.embedding_url, chosen.embedding_model, chosen.embedding_threshold)
+    judged, searched = await memory.async_judge(retrieval), await memory.async_search(retrieval)
+    facts = {key: value for key, value in about(chosen).items() if key != "quick"}
+    print(f"Taken {facts['taken']}, vectors: {facts['embedding']}.\n\n{memory.render(judged, searched)}")
+    if chosen.json:
+        found = {"about": facts, **memory.as_json(judged, searched)}
+        chosen.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
 async def async_meaning(chosen: argparse.Namespace) -> str:
     """Return the table of what vectors find for requests that name nothing."""
     measured = meaning.async_measure(Dataset(chosen.data), chosen.embedding_url, chosen.embedding_model)
@@ -147,6 +159,9 @@ def main() -> None:
         return
     if chosen.what == "claims":
         main_claims(chosen)
+        return
+    if chosen.what == "memory":
+        asyncio.run(async_memory(chosen))
         return
     results, speed = asyncio.run(async_evaluate(chosen))
     facts = about(chosen)
