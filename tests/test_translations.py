@@ -305,6 +305,10 @@ def test_forms_of_a_server() -> None:
     check_step(steps["tools"], {"allowed_tools"})
 
 
+OF_ONE_AGENT = {"always_ask", "never_ask", "profile_id", "description"}
+"""Settings of an agent that have no default for all."""
+
+
 def test_forms_of_the_default_settings() -> None:
     steps = EN["options"]["step"]
     assert steps.keys() == {"init", *PAGES, CHECK, "answer"}
@@ -326,13 +330,15 @@ def test_forms_of_the_default_settings() -> None:
         "never_confirm",
         "throttle_turns",
         "verify_seconds",
+        "delegation_agents",
+        "delegation_depth",
         "emit_events",
         "audit_log",
         "debug_logging",
     }
     of_the_home |= {"allowed_hosts", "allow_private_hosts"}
     patterns = {profile.patterns_of("context_entities")}
-    assert set().union(*settings) == (SETTINGS.keys() - {"always_ask", "never_ask"}) | of_the_home | patterns
+    assert set().union(*settings) == (SETTINGS.keys() - OF_ONE_AGENT) | of_the_home | patterns
     assert steps["safety"]["sections"].keys() == {PATTERNS}
     check_step(steps["safety"]["sections"][PATTERNS], set(SAFETY_FIELDS[PATTERNS]))
     assert all(steps[name]["data"].keys() == steps[name]["data_description"].keys() for name in PAGES)
@@ -345,7 +351,8 @@ def test_forms_of_the_default_settings() -> None:
         pytest.param(EN["config_subentries"]["llm"], CONNECTION_ERRORS | MODEL_ERRORS | {"name_taken"}, id="endpoint"),
         pytest.param(
             EN["config_subentries"]["profile"],
-            SETTINGS_ERRORS | {"name_taken", "name_missing", "custom_prompt_unused"},
+            SETTINGS_ERRORS
+            | {"name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken"},
             id="agent",
         ),
         pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),

@@ -683,6 +683,7 @@ _SEARCH, _CHROMA = "tests/search/test_endpoint_embedder.py", "tests/search/test_
 _OTHERS = "tests/search/knowledge/test_additional_collections.py"
 _LISTS, _FORM, _LLM = "tests/policy/test_rules.py", "tests/flows/test_retrieval.py", "tests/flows/test_llm_subentry.py"
 _SETUP, _MEMORY = "tests/flows/test_first_setup.py", "tests/memory"
+_SETUP, _DELEGATION = "tests/flows/test_first_setup.py", "tests/test_delegation.py"
 SHOWN: dict[str, Mapping[str, str]] = {
     "settings": {
         "name": "tests/flows/test_profile.py::test_assistant_with_nothing_but_a_name_inherits_everything",
@@ -698,6 +699,10 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "continue_minutes": "tests/transcript/test_continue.py::test_not_after_too_long",
         "history_summary": "tests/prompt/test_summary.py::test_without_the_option_nobody_is_asked",
         "mcp_servers": f"{_MCP}/test_server.py::test_one_server_away_leaves_the_other",
+        "profile_id": f"{_DELEGATION}::test_it_is_offered_with_whom_it_reaches",
+        "description": f"{_DELEGATION}::test_it_is_offered_with_whom_it_reaches",
+        "delegate_to": f"{_DELEGATION}::test_it_is_not_offered_where_there_is_nobody_to_ask",
+        "delegation_level": f"{_DELEGATION}::test_the_level_is_inherited",
         "max_calls_per_turn": "tests/test_conversation.py"
         "::test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words",
         "tool_timeout": "tests/policy/test_policy.py::test_a_slow_tool_is_given_up",
@@ -768,6 +773,8 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "never_confirm_patterns": f"{_LISTS}::test_rules_of_the_options",
         "never_offer_patterns": f"{_LISTS}::test_tools_that_are_not_offered",
         "throttle_turns": "tests/policy/test_throttle.py::test_whole_turns_of_a_loop",
+        "delegation_agents": f"{_DELEGATION}::test_an_agent_of_others_only_where_the_owner_adds_it",
+        "delegation_depth": f"{_DELEGATION}::test_nobody_is_asked_who_waits",
         "verify_seconds": "tests/policy/confirmation/test_runs.py::test_a_door_that_does_not_follow_is_told_as_it_is",
     },
     "confirmation": {

@@ -23,14 +23,15 @@ set_up = partial(house.set_up, model_first=False)
 
 OF_THE_HOUSE = {
     *("allowed_entities", "always_confirm", "never_confirm", "throttle_turns", "verify_seconds"),
+    *("delegation_agents", "delegation_depth"),
     *("allowed_hosts", "allow_private_hosts"),
     *("emit_events", "audit_log", "debug_logging"),
 }
 """Settings that no agent has."""
 OWN_TESTS = {"confirmation", "retrieval", "memory"}
 """Topics that hold other things than settings of agents."""
-OF_AN_ASSISTANT = {"always_ask", "never_ask"}
-"""Settings that add to those in the default settings, and are not defaults of all agents."""
+OF_AN_ASSISTANT = {"always_ask", "never_ask", "profile_id", "description"}
+"""Settings that are of one agent, or add to those in the default settings, and are not defaults of all agents."""
 
 
 async def topic(hass: HomeAssistant, entry: MockConfigEntry, step: str) -> Result:
@@ -121,7 +122,9 @@ async def test_wrong_input_is_shown_again(hass: HomeAssistant, step: str, sent: 
 async def test_lists_of_the_house(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"always_confirm": ["cover", "light.bed"]})
     form = await topic(hass, entry, "safety")
-    held = {"always_confirm_patterns": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2}
+    held = {"always_confirm_patterns": ["cover", "light.bed"], "throttle_turns": 10, "verify_seconds": 2} | {
+        "delegation_depth": 1
+    }
     assert shown(form) == held
     assert "conversation" in options(form, "always_confirm_patterns")
     lists = {"always_confirm": ["light.bed ", "cover.*"], "never_confirm": ["lock.shed"], "never_offer": ["ha_query"]}
@@ -135,6 +138,8 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
         "never_offer": ["ha_query"],
         "throttle_turns": 3,
         "verify_seconds": 1,
+        "delegation_agents": [],
+        "delegation_depth": 1,
     }
     assert entry.runtime_data.policy.writes.seconds == 1
     rules = entry.runtime_data.policy.rules
@@ -149,6 +154,8 @@ async def test_lists_of_the_house(hass: HomeAssistant) -> None:
         "never_offer": [],
         "throttle_turns": 10,
         "verify_seconds": 2,
+        "delegation_agents": [],
+        "delegation_depth": 1,
     }
 
 

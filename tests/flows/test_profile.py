@@ -64,6 +64,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     holds = shown(form)
     assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
         *("prompt_additions", "context_entities", "custom_tools", "llm_apis", "mcp_servers", "system_documents"),
+        *("profile_id", "description", "delegate_to"),
         *("always_ask", "never_ask", "never_offer"),
         *map(patterns_of, ("context_entities", "always_ask", "never_ask", "never_offer")),
     }
@@ -322,3 +323,49 @@ async def test_servers_that_were_removed_are_left_out(hass: HomeAssistant, socke
     await send(hass, form, **as_shown(form))
     await hass.async_block_till_done()
     assert dict(entry.subentries["profile-1"].data).get("mcp_servers", []) == []
+
+
+OTHER = ConfigSubentryDataWithId(
+    subentry_type="profile",
+    data={"profile_id": "guest", "delegation_level": "unrestricted"},
+    title="For guests",
+    unique_id=None,
+    subentry_id="profile-2",
+)
+
+
+@pytest.mark.parametrize(("wanted", "error"), [("guest", "taken"), ("Guest", "invalid"), ("a b", "invalid")])
+async def test_an_id_is_a_slug_and_nobody_elses(hass: HomeAssistant, wanted: str, error: str) -> None:
+    entry = await set_up(hass, more=[OTHER])
+    form = await send(hass, await change(hass, entry), name="Home Agent", agents={"profile_id": wanted})
+    assert form["errors"] == {"base": f"profile_id_{error}"}
+    await send(hass, form, name="Home Agent", agents={"profile_id": "porter", "description": " Knows doors. "})
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {"profile_id": "porter", "description": "Knows doors."}
+
+
+async def test_an_id_that_others_know_outlives_a_new_name(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, more=[OTHER])
+    await send(hass, await change(hass, entry), name="HOME agent")
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {}  # the same id follows from it
+    await send(hass, await change(hass, entry), name="Butler")
+    await hass.async_block_till_done()
+    assert dict(entry.subentries["profile-1"].data) == {"profile_id": "home_agent"}
+    form = await change(hass, entry)
+    assert shown(form)["profile_id"] == "home_agent"
+
+
+async def test_agents_that_were_removed_are_left_out(hass: HomeAssistant) -> None:
+    names = ["profile-2", "conversation.home_assistant", "gone"]
+    allowed = {"delegation_agents": ["conversation.home_assistant"]}
+    entry = await set_up(hass, profile={"delegate_to": names}, options=allowed, more=[OTHER])
+    form = await change(hass, entry)
+    assert shown(form)["delegate_to"] == names[:2]
+    assert options(form, "delegate_to") == ["profile-1", *names[:2], "none"]
+    hass.config_entries.async_update_entry(entry, options={})
+    hass.config_entries.async_remove_subentry(entry, "profile-2")
+    await hass.async_block_till_done()
+    form = await change(hass, entry)
+    assert shown(form).get("delegate_to", []) == []
+    assert options(form, "delegate_to") == ["profile-1", "none"]

@@ -88,7 +88,7 @@ async def async_answer(
             return await _async_result(exchange)
         finally:
             transcript.spoke_of(turn.record.outcomes)
-            if turn.record.request_id is not None:
+            if turn.record.request_id is not None and not turn.delegated:
                 confirmations.drop(turn)
             events.async_conversation_finished(hass, turn)
 

@@ -43,6 +43,8 @@ from ..settings.search import RetrievalSettings
 from ..support import issues
 from ..support.const import (
     CONF_ALLOWED_ENTITIES,
+    CONF_DELEGATION_AGENTS,
+    CONF_DELEGATION_DEPTH,
     CONF_PROFILE_DEFAULTS,
     CONF_THROTTLE_TURNS,
     LLM_DEFAULT,
@@ -51,6 +53,7 @@ from ..support.const import (
     SUBENTRY_PROFILE,
 )
 from ..tools.custom.provider import CustomTools
+from ..tools.delegation import DEPTH, Delegation
 from ..tools.documentation import Documentation
 from ..tools.external import ExternalModels
 from ..tools.ha_apis import ApiTools
@@ -84,11 +87,13 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     rules = rules_from_options(entry.options)
     documents = UserDocuments(hass)
     await documents.async_load(profiles.values())
+    agents, depth = entry.options.get(CONF_DELEGATION_AGENTS, ()), entry.options.get(CONF_DELEGATION_DEPTH, DEPTH)
+    delegation = Delegation(hass, profiles, agents, int(depth))
+    others_tools = (delegation, ExternalModels(endpoints), ApiTools(hass), mcp_tools)  # what is here keeps its names
     settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
     own_tools = (NativeTools(home), UndoTools(journal), Documentation(documents), custom_tools)
     memories, remembers = memories_of(hass), MemorySettings.from_options(entry.options)
     name_tools = NameTools(home, languages, remembers)
-    others_tools = (ExternalModels(endpoints), ApiTools(hass), mcp_tools)  # what is here keeps its names
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
     knowledge = Knowledge(hass, entry, vectors, settings, languages, report, remembers.collection)

@@ -8,9 +8,12 @@ from dataclasses import asdict
 import re
 from typing import Any, override
 
+from homeassistant.components.conversation import DOMAIN as CONVERSATION_DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
-from homeassistant.helpers.selector import TextSelector, TextSelectorConfig
+from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.selector import EntitySelector, EntitySelectorConfig, TextSelector, TextSelectorConfig
 import probatio
 
 from ..policy.confirmation import TIMEOUT
@@ -27,6 +30,8 @@ from ..support.const import (
     CONF_AUDIT_LOG,
     CONF_CONFIRM_TIMEOUT,
     CONF_DEBUG_LOGGING,
+    CONF_DELEGATION_AGENTS,
+    CONF_DELEGATION_DEPTH,
     CONF_EMIT_EVENTS,
     CONF_NEVER_CONFIRM,
     CONF_NEVER_OFFER,
@@ -34,7 +39,9 @@ from ..support.const import (
     CONF_PROFILE_DEFAULTS,
     CONF_THROTTLE_TURNS,
     CONF_VERIFY_SECONDS,
+    DOMAIN,
 )
+from ..tools.delegation import DEPTH
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import search
 from .check import CHECK, HomeCheck
@@ -112,15 +119,29 @@ SAFETY: dict[str, Any] = {
     CONF_NEVER_OFFER: [],
     CONF_THROTTLE_TURNS: THROTTLE_TURNS,
     CONF_VERIFY_SECONDS: DEFAULT_SECONDS,
+    CONF_DELEGATION_AGENTS: [],
+    CONF_DELEGATION_DEPTH: DEPTH,
 }
 """What holds where nothing is stored."""
 PATTERNS = "patterns"
 """The section for what stands in a list and is no entity."""
+
+
+def other_agents(hass: HomeAssistant) -> EntitySelector:
+    """Return a picker of conversation agents that are not ours."""
+    ours = [item.entity_id for item in er.async_get(hass).entities.values() if item.platform == DOMAIN]
+    return EntitySelector(
+        EntitySelectorConfig(filter={"domain": CONVERSATION_DOMAIN}, multiple=True, exclude_entities=ours)
+    )
+
+
 SAFETY_FIELDS: dict[str, Fields] = {
     "": {
         **{key: entity_choice for key in SAFETY if key in LISTS},
         CONF_THROTTLE_TURNS: number(1, 600),
         CONF_VERIFY_SECONDS: number(0, 10, unit="s"),
+        CONF_DELEGATION_AGENTS: other_agents,
+        CONF_DELEGATION_DEPTH: number(1, 3),
     },
     PATTERNS: {patterns_of(key): name_choice for key in SAFETY if key in LISTS},
 }
@@ -263,7 +284,11 @@ class HomeAgentOptionsFlow(HomeCheck):
 
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what the model may do in one turn."""
-        return await self._async_defaults_form("tools", fields_of("native_tools") | SECTIONS["tools"], user_input)
+        return await self._async_defaults_form(
+            "tools",
+            fields_of("native_tools") | SECTIONS["tools"] | fields_of("delegate_to", "delegation_level"),
+            user_input,
+        )
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what is shared, what needs a yes, what does not, and what never happens."""

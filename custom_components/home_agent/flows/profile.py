@@ -22,6 +22,7 @@ from homeassistant.helpers.selector import (
 )
 from homeassistant.helpers.template import Template
 from homeassistant.helpers.translation import async_get_cached_translations
+from homeassistant.util import slugify
 from jinja2 import TemplateSyntaxError
 import probatio
 
@@ -29,15 +30,17 @@ from ..agent.runtime import RuntimeData
 from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
 from ..search.user_documents import is_document_name
-from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting, profile_from_data
+from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting, profile_from_data, profile_ids
 from ..support.const import (
     ASSISTANT,
+    CONF_DELEGATION_AGENTS,
     CONF_PROFILE_DEFAULTS,
     DOMAIN,
     LLM_DEFAULT,
     LLM_NONE,
     SUBENTRY_LLM,
     SUBENTRY_MCP_SERVER,
+    SUBENTRY_PROFILE,
 )
 from ..tools.control import HaControl
 from ..tools.external import DEFAULT_DESCRIPTION
@@ -99,6 +102,21 @@ def _second_model(hass: HomeAssistant) -> SelectSelector:
 
 def _mcp_servers(hass: HomeAssistant) -> SelectSelector:
     return dropdown(subentries_of(hass, SUBENTRY_MCP_SERVER), multiple=True)
+
+
+def _delegates(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of agents that a request may be handed to: ours, and those of others that the owner allows.
+
+    `none` stands for none of them where the default settings name some.
+    """
+    agents = [
+        agent
+        for entry in hass.config_entries.async_entries(DOMAIN)
+        for agent in entry.options.get(CONF_DELEGATION_AGENTS, ())
+    ]
+    states = {agent: hass.states.get(agent) for agent in agents}
+    others = {agent: state.name if state is not None else agent for agent, state in states.items()}
+    return dropdown(subentries_of(hass, SUBENTRY_PROFILE) | others | {LLM_NONE: LLM_NONE}, "delegate_to", multiple=True)
 
 
 def _custom_tools(hass: HomeAssistant) -> SelectSelector:
@@ -176,6 +194,7 @@ _FIELDS: Fields = {
     "documents": _documents,
     "llm_apis": _apis,
     "mcp_servers": _mcp_servers,
+    "delegates": _delegates,
     "names": entity_choice,
     CONTEXT_ENTITIES: entity_choice,
     "patterns": ObjectSelector(
@@ -261,6 +280,9 @@ def known(entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     settings = {key: value for key, value in data.items() if key not in ("llm", "external_llm") or value in there}
     if "mcp_servers" in settings:
         settings["mcp_servers"] = [server for server in settings["mcp_servers"] if server in there]
+    if "delegate_to" in settings:
+        there |= {*entry.options.get(CONF_DELEGATION_AGENTS, ())}
+        settings["delegate_to"] = [agent for agent in settings["delegate_to"] if agent in there]
     return settings
 
 
@@ -312,6 +334,9 @@ def tidy(settings: dict[str, Any]) -> dict[str, Any]:
     tidied: dict[str, Any] = {key: int(value) if isinstance(value, float) else value for key, value in joined}
     if rows := tidied.get(CONTEXT_ENTITIES):
         tidied[CONTEXT_ENTITIES] = [_context_entity(row) for row in rows]
+    for key in ("profile_id", "description"):
+        if key in tidied:
+            tidied[key] = tidied[key].strip()
     for key in LISTS:
         if key in tidied:
             tidied[key] = sorted({stripped for name in tidied[key] if (stripped := name.strip())})
@@ -399,6 +424,21 @@ class ProfileFlow(SubentryForms):
         """Change an agent."""
         return await self._async_form("reconfigure", user_input)
 
+    def _check_id(self, own: dict[str, Any], name: str) -> str | None:
+        """Return what is wrong with the id in the own settings of an agent; one that others know outlives a new name."""
+        entry, subentry = self._get_entry(), self.subentry
+        agents = {item.subentry_id: item for item in entry.get_subentries_of_type(SUBENTRY_PROFILE)}
+        known = profile_ids((item.data.get("profile_id", ""), item.title) for item in agents.values())
+        ids = dict(zip(agents, known, strict=True))
+        before = ids.pop(subentry.subentry_id, "") if subentry else ""
+        if subentry and name != subentry.title and "profile_id" not in own and before != slugify(name):
+            own["profile_id"] = before
+        if not (chosen := own.get("profile_id")):
+            return None
+        if chosen != slugify(chosen):
+            return "profile_id_invalid"
+        return "profile_id_taken" if chosen in ids.values() else None
+
     async def _async_form(self, step_id: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
         """Show the form, or store what it sent."""
         entry, subentry = self._get_entry(), self.subentry
@@ -416,6 +456,8 @@ class ProfileFlow(SubentryForms):
             before, own = own, overrides(own, inherits, tidy(lifted(user_input, SECTIONS)), sent)
             if not name or self.name_is_taken(name):
                 errors[CONF_NAME] = "name_taken" if name else "name_missing"
+            if (wrong := self._check_id(own, name)) is not None:
+                errors["base"] = wrong
             if inherited(defaults, own)["use_default_prompt"] and own.get("custom_prompt") not in (
                 None,
                 before.get("custom_prompt"),

@@ -194,7 +194,7 @@ class Memories:
 
     def scope_of(self, turn: Turn) -> Scope | None:
         """Return whose memories a turn may read and write; None: nothing is read, written, offered or asked for."""
-        if self._means is None or not self.settings.enabled or turn.profile.memory == OFF:
+        if self._means is None or not self.settings.enabled or OFF in [asks.profile.memory for asks in turn.lineage]:
             return None
         user_id = turn.owner.user_id
         if self.settings.scope == USER:

@@ -20,7 +20,7 @@ from ..languages.data import data_of
 from ..support import issues
 from ..support.const import DOMAIN, LOGGER
 from ..support.localize import async_has_text, async_text
-from ..turn.turn import Turn, current_turn
+from ..turn.turn import Origin, Turn, current_turn
 from .confirmation import Confirmation, Resolution
 from .confirmed import async_answer_elsewhere
 from .policy import Policy
@@ -72,6 +72,8 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
     if (confirmation := confirmations.of(turn)) is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_expired")
     with_pin = bool(confirmations.pin_for(confirmation))
+    if turn.delegated:  # it ends here; the turn that somebody asked puts the question
+        return await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
     question = await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
     if turn.user is None:  # the owners of the phones that were named may answer
         named = {_service_of(hass, channel) for channel in turn.confirm_via}
@@ -135,8 +137,8 @@ async def _async_phone_answered(
         return
     pin = str(event.data.get("reply_text") or "")
     answer = await async_answer_elsewhere(hass, policy, confirmation, user, yes=yes, pin=pin)
-    if answer is not None and (answer.done or not yes):
-        return
+    if answer is not None and (answer.done or not yes) and answer.origin is not Origin.MODEL:
+        return  # what another agent has answered was waited for
     text = await _async_wrong_pin(hass, policy, confirmation, pin) if answer is None else answer.text
     again = confirmation if policy.confirmations.get(request_id) is not None else None
     await _async_tell(hass, user, text, event.context, again)

@@ -98,6 +98,8 @@ class Call:
     """Why it is asked about, besides what it does: a list of the owner's, words from outside."""
     place: int = 0
     """Which call of its turn it was; calls of one message are planned side by side, but asked and made in their order."""
+    turn: Turn | None = None
+    """The delegated turn that wants it; None: the one that asks."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -192,11 +194,16 @@ class Confirmations:
 
     @callback
     def add(self, turn: Turn, call: Call) -> None:
-        """Note a call without raising; each call is noted once."""
-        if turn.record.request_id is None:
-            turn.record.request_id = ulid_now()
-            self.waiting[turn.record.request_id] = Confirmation(id=turn.record.request_id, turn=turn)
-        calls = self.waiting[turn.record.request_id].calls
+        """Note a call without raising; each call is noted once. What is delegated is asked by the turn that somebody asked."""
+        asking = turn.lineage[-1]
+        if asking.record.request_id not in self.waiting:
+            asking.record.request_id = ulid_now()
+            self.waiting[asking.record.request_id] = Confirmation(id=asking.record.request_id, turn=asking)
+        for between in turn.lineage:
+            between.record.request_id = asking.record.request_id
+        if asking is not turn:
+            call = replace(call, turn=turn)
+        calls = self.waiting[str(asking.record.request_id)].calls
         if all((call.tool.name, call.plan) != (other.tool.name, other.plan) for other in calls):
             calls.append(call)
             calls.sort(key=lambda waiting: waiting.place)

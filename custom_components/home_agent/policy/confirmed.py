@@ -1,6 +1,6 @@
 """What a reply to a confirmation leads to: the confirmed calls run, once and only if they are still the same."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from secrets import token_hex
@@ -16,11 +16,10 @@ from ..client.messages import CONFIRMED
 from ..home.exposure import async_check_permission
 from ..languages.phrases import Kind, read_answer
 from ..support.localize import async_text
-from ..turn.turn import Answer, Turn, Usage, running
+from ..turn.turn import Answer, Origin, Turn, Usage, running
 from .confirmation import Call, Confirmation, Reply, Resolution
 from .policy import Policy
 from .questions import async_result, async_why
-from .tool import HomeAgentTool
 
 
 async def async_answer_reply(
@@ -78,7 +77,8 @@ async def async_run_elsewhere(
     record = replace(
         asked.record, request_id=None, calls=[], calls_started=0, usage=Usage(), started=time.perf_counter()
     )
-    turn = replace(asked, user=owner, parent=None, record=record)
+    # Nobody reads along here: what is delegated now and needs a yes of its own is refused.
+    turn = replace(asked, user=owner, parent=None, direct=False, confirm_via=(), record=record)
     with running(turn):
         return await _async_run(hass, policy, confirmation, turn, answered_by=user)
 
@@ -105,7 +105,7 @@ async def _async_run(
     )  # the words that an action is kept with are those that asked for it
     try:
         offered = {tool.name: tool for tool in await policy.offered(turn)}
-        calls = await _async_still_the_same(hass, policy, confirmation, turn, offered, answered_by)
+        calls = await _async_still_the_same(hass, policy, confirmation, turn, answered_by)
     except HomeAssistantError:
         return Answer(text=await async_text(hass, turn.language, "confirm_changed"), done=False)
     inputs = [
@@ -118,37 +118,52 @@ async def _async_run(
             AssistantContent(agent_id=turn.agent_id, tool_calls=inputs, native=CONFIRMED if known_to_model else None)
         )
     failed = 0
+    answers: list[str] = []
     for call, tool_input in zip(calls, inputs, strict=True):
-        result = await policy.async_call(turn, call.tool, tool_input, confirmed=call.plan)
+        acting = _acting(turn, call)
+        result = await policy.async_call(acting, call.tool, tool_input, confirmed=call.plan)
+        turn.record.acted = turn.record.acted or acting.record.acted
         failed += result.error
+        if call.tool.answers and not result.error:
+            answers.append(str(result.data["result"]))
         if chat_log is not None:
             chat_log.async_add_assistant_content_without_tools(
                 ToolResultContent(
                     agent_id=turn.agent_id, tool_call_id=tool_input.id, tool_name=tool_input.tool_name, result=result
                 )
             )
+    if turn.record.request_id is not None:  # whoever got the request needs a yes of their own
+        return Answer(needs_confirmation=True)
+    if len(answers) == len(calls):
+        return Answer(text="\n\n".join(answers), origin=Origin.MODEL)
     key = "confirm_failed" if failed == len(calls) else "confirm_partly" if failed else "confirm_done"
     return Answer(text=await async_result(hass, turn.language, key, calls), done=not failed)
 
 
+def _acting(turn: Turn, call: Call) -> Turn:
+    """Return the turn in which a confirmed call is made: `turn`, or one of the agent to which it was delegated."""
+    acting = turn
+    for asked in reversed(call.turn.lineage[:-1] if call.turn is not None else ()):
+        acting = replace(asked, user=turn.user, context=turn.context, parent=acting, record=replace(turn.record))
+    return acting
+
+
 async def _async_still_the_same(
-    hass: HomeAssistant,
-    policy: Policy,
-    confirmation: Confirmation,
-    turn: Turn,
-    offered: Mapping[str, HomeAgentTool],
-    answered_by: User | None,
+    hass: HomeAssistant, policy: Policy, confirmation: Confirmation, turn: Turn, answered_by: User | None
 ) -> Sequence[Call]:
     """Return the calls with the tools of now. Raises `HomeAssistantError` when anything is not as it was confirmed."""
     if confirmation.turn.context.user_id is not None and (turn.user is None or not turn.user.is_active):
         raise HomeAssistantError("the user who asked is gone")
     calls: list[Call] = []
     for call in confirmation.calls:
-        tool = call.tool if call.tool.stands_alone else offered.get(call.tool.name)
-        if tool is None:
-            raise HomeAssistantError("the tool is gone")
-        calls.append(replace(call, tool=tool))
+        acting = _acting(turn, call)
+        if not call.tool.stands_alone:
+            offered = {tool.name: tool for tool in await policy.offered(acting)}
+            if call.tool.name not in offered:
+                raise HomeAssistantError("the tool is gone")
+            call = replace(call, tool=offered[call.tool.name])
+        calls.append(call)
         if answered_by is not None:
             await async_check_permission(hass, answered_by, call.plan)
-        await policy.async_check_again(turn, calls[-1])
+        await policy.async_check_again(acting, call)
     return calls

@@ -261,6 +261,7 @@ class ActionJournal:
     def async_add(self, record: WriteRecord) -> None:
         """Take note of a write."""
         turn, plan = record.turn, record.plan
+        asked = turn.lineage[-1]  # what is delegated is undone where it was asked for
         known = list(record.before)
         kept = dict.fromkeys(known[:MAX_ENTITIES])
         now = {entity_id: state for entity_id in kept if (state := self._hass.states.get(entity_id)) is not None}
@@ -270,12 +271,12 @@ class ActionJournal:
             when=dt_util.utcnow(),
             user_id=turn.context.user_id,
             device_id=turn.device_id,
-            conversation_id=turn.conversation_id,
+            conversation_id=asked.conversation_id,
             turn_id=turn.context.id,
             profile=turn.profile.name,
             tool=record.tool_name,
             subject=plan.subject,
-            words=(_without_codes(turn, plan.effects) if any(codes) else turn.text)[:MAX_WORDS],
+            words=(_without_codes(asked, plan.effects) if any(codes) else asked.text)[:MAX_WORDS],
             effects=tuple(
                 effect  # its name stands in the registry
                 if isinstance(effect, NameChange)

@@ -89,6 +89,9 @@ class Verdict(StrEnum):
     REFUSE = "refuse"
 
 
+_STRICTNESS = (Verdict.ALLOW, Verdict.ASK, Verdict.REFUSE)
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A verdict and its reasons, most telling first: what is done (`Plan.reason`), `always_ask`, `tainted`."""
@@ -144,15 +147,15 @@ class Rules:
             listed = _names(home.always_ask, profile.always_ask).first(touched) is not None
         sensitive = plan.action is ActionClass.SENSITIVE
         tainted = sensitive and bool(turn.record.taints)
-        if not (listed or sensitive):
+        if not (listed or sensitive or plan.insists):
             return Decision(Verdict.ALLOW)
-        if not (listed or tainted):
+        if not (listed or tainted or plan.insists):
             spared = _names(home.never_ask, profile.never_ask)
             # a plan that does not say what is sensitive is about more than the entities it names
             if spared.first(tool_name) is not None or spared.cover(plan.sensitive or actions) or spared.cover(actions):
                 return Decision(Verdict.ALLOW)
         why = (
-            *((plan.reasons or (plan.reason or DESTRUCTIVE,)) if sensitive else ()),
+            *((plan.reasons or (plan.reason or DESTRUCTIVE,)) if sensitive or plan.insists else ()),
             *((LISTED,) if listed else ()),
             *((TAINTED,) if tainted else ()),
         )
@@ -237,8 +240,9 @@ class Policy:
         """
         hass, started = self._hass, time.perf_counter()
         name = tool.name if tool is not None else UNKNOWN  # what a model invents may be anything, also what was said
-        turn.record.calls_started += 1
-        place = turn.record.calls_started
+        for asking in turn.lineage:
+            asking.record.calls_started += 1
+        place = turn.lineage[-1].record.calls_started
         events.async_tool_progress(hass, turn, name, "started")
         result: JsonValueType = None
         error: str | None = None
@@ -276,8 +280,9 @@ class Policy:
         self, turn: Turn, tool: HomeAgentTool | None, tool_input: llm.ToolInput, confirmed: Plan | None, place: int
     ) -> JsonValueType:
         """Return the result of a call; raises what stands against it, or what the tool raises."""
-        if turn.record.calls_started > turn.profile.max_calls_per_turn:
-            raise ToolLimitError(LIMIT_REACHED.format(limit=turn.profile.max_calls_per_turn))
+        for asking in turn.lineage:
+            if asking.record.calls_started > asking.profile.max_calls_per_turn:
+                raise ToolLimitError(LIMIT_REACHED.format(limit=asking.profile.max_calls_per_turn))
         if tool is None:
             raise ToolNotFoundError(UNKNOWN_TOOL.format(name=tool_input.tool_name[:MAX_NAME]))
         if isinstance(tool_input.tool_args, BrokenArguments):
@@ -318,8 +323,15 @@ class Policy:
             raise ToolLimitError(TOO_MANY_CODES)
 
     def _decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
-        """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do."""
+        """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do.
+
+        Of what is delegated, the strictest counts of those who delegate and whoever does it.
+        """
         decision = self.rules.decide(turn, tool, plan)
+        for asking in turn.lineage[1:]:
+            above = self.rules.decide(asking, tool, plan)
+            if _STRICTNESS.index(above.action) > _STRICTNESS.index(decision.action):
+                decision = above
         if decision.action is Verdict.REFUSE:
             raise ToolPermissionError(target=decision.subject)
         return decision

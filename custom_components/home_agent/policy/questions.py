@@ -19,7 +19,18 @@ from ..languages.data import ENGLISH
 from ..languages.phrases import MASK
 from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.masking import SECRET
-from ..turn.plan import ADD_NAME, NAMING, PROPOSE_NAME, REMOVE_NAME, TAINTED, WITHDRAW_NAME, Effect, NameChange, Plan
+from ..turn.plan import (
+    ADD_NAME,
+    DELEGATED,
+    NAMING,
+    PROPOSE_NAME,
+    REMOVE_NAME,
+    TAINTED,
+    WITHDRAW_NAME,
+    Effect,
+    NameChange,
+    Plan,
+)
 from ..turn.turn import Turn
 from .confirmation import Call
 
@@ -34,6 +45,7 @@ _WHY = {
     "open_valve": "confirm_why_valve",
     "always_ask": "confirm_why_listed",
     NAMING: "confirm_why_naming",
+    DELEGATED: "confirm_why_delegated",
     TAINTED: "confirm_why_tainted",
 }
 """Why is asked, by the reason; all others cannot be taken back."""
@@ -349,11 +361,13 @@ async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> 
 
 
 async def _async_texts(hass: HomeAssistant, language: str, call: Call) -> str:
-    """Return what is done with texts that are kept, the first of them in quotation marks."""
+    """Return what is done with texts that are kept or handed on, the first of them in quotation marks."""
     texts = [f"“{_cut(text, MAX_TEXT)}”" for text in call.plan.texts[:MAX_TEXTS]]
     if (more := len(call.plan.texts) - MAX_TEXTS) > 0:
         texts.append(await async_text(hass, language, "confirm_more_names", count=str(more)))
-    return await async_text(hass, language, call.tool.asks_key, texts=", ".join(texts))
+    return await async_text(
+        hass, language, call.tool.asks_key, subject=_cut(call.plan.subject or ""), texts=", ".join(texts)
+    )
 
 
 async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, names: str = "") -> str:

@@ -49,9 +49,11 @@ class HomeAgentTool(llm.Tool):
     stands_alone = False
     """Made for one sentence or action; otherwise it has to be among the tools of the profile still, when a yes comes."""
     asks_key: str = ""
-    """The phrase of a question for what it does with the texts of its plan (`Plan.texts`)."""
+    """The phrase of a question for what it does with the texts of its plan (`Plan.texts`), and whom it is about (`Plan.subject`)."""
     fails_in_own_words = False
     """What a write of it raises is said by our code, not by a device or a server: it is no text from outside."""
+    answers = False
+    """Its result is an answer: whoever says yes to a call hears it."""
     timed_out: str = ""
     """What the model is told when the time is up, with `{seconds}`; empty: that nobody knows whether it happened."""
 

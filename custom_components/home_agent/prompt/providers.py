@@ -158,12 +158,13 @@ class KnowledgeProvider:
     def is_asked(self, request: ContextRequest) -> bool:
         """Return whether there is anything to look in for whoever asks."""
         turn = request.turn
-        if (asked_for := turn.profile.documents_for) != "everyone" and (
-            (user := turn.user) is None
-            or asked_for == "nobody"
-            or not (user.is_admin if asked_for == "admins" else user.permissions.access_all_entities(POLICY_READ))
-        ):
-            return False
+        for asking in turn.lineage:
+            if (asked_for := asking.profile.documents_for) != "everyone" and (
+                (user := turn.user) is None
+                or asked_for == "nobody"
+                or not (user.is_admin if asked_for == "admins" else user.permissions.access_all_entities(POLICY_READ))
+            ):
+                return False
         return not self._knowledge.search.is_empty
 
     async def async_block(self, request: ContextRequest) -> Block | None:

@@ -3,10 +3,12 @@
 A subentry and the entry's options store only what was set; an absent key means "inherit" (D-1, C-23).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
+
+from homeassistant.util import slugify
 
 from ..support.const import (
     CONF_ALLOWED_ENTITIES,
@@ -39,6 +41,7 @@ class Section(StrEnum):
     CONTEXT = "context"
     HISTORY = "history"
     TOOLS = "tools"
+    AGENTS = "agents"
     SAFETY = "safety"
     VOICE = "voice"
 
@@ -161,6 +164,15 @@ class Profile:
     offer_tools: bool = _switch(False, Section.TOOLS)
     """Let other programs use our own tools of this assistant, through Home Assistant's MCP server."""
 
+    profile_id: str = _setting("", Section.AGENTS, "text")
+    """What others call it: a slug, unique among the profiles. Empty: it follows from the name (`profile_ids`)."""
+    description: str = _setting("", Section.AGENTS, "lines")
+    """What it is for: other agents that may delegate to it are told."""
+    delegate_to: tuple[str, ...] = _setting((), Section.AGENTS, "delegates")
+    """Whom it may hand requests to: subentry ids of profiles, entity ids of agents that the owner allows. Empty: nobody."""
+    delegation_level: str = _choice(Section.AGENTS, "confirm", "blocked", "unrestricted")
+    """What others need to hand it a request: `confirm`, the user's yes each time; `blocked`, nobody may; `unrestricted`, nothing."""
+
     always_ask: tuple[str, ...] = _setting((), Section.SAFETY, "names")
     """Entity ids, domains, services and tool names that need a yes; wildcards count. The house has such lists as well."""
     never_ask: tuple[str, ...] = _setting((), Section.SAFETY, "names")
@@ -195,6 +207,23 @@ def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], 
         for row in settings.get("context_entities") or ()
     )
     return Profile(subentry_id=subentry_id, name=name, **settings)
+
+
+def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the ids of profiles, each given by the id that its owner chose, "" if none, and its name.
+
+    Who has none gets one from the name, with a number behind it where it is taken; a name that is changed changes it.
+    """
+    listed = list(profiles)
+    used = {own for own, _ in listed if own}
+    found: list[str] = []
+    for own, name in listed:
+        made, number = own or slugify(name), 2
+        while not own and made in used:
+            made, number = f"{slugify(name)}_{number}", number + 1
+        used.add(made)
+        found.append(made)
+    return found
 
 
 class Mode(StrEnum):

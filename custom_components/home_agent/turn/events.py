@@ -57,6 +57,8 @@ def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str,
     if turn is not None:
         async_announce(hass, turn)
         data = {"conversation_id": turn.conversation_id, "profile": turn.profile.name, **data}
+        if turn.parent is not None:
+            data["parent_conversation_id"] = turn.parent.conversation_id
     hass.bus.async_fire(event, dict(data), context=turn.context if turn is not None else None)
 
 

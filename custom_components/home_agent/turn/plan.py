@@ -30,6 +30,8 @@ DESTRUCTIVE = "destructive"
 """Why a call is sensitive; the last one: it stops, deletes, spends, reaches people, or its tool says it can do harm."""
 NAMING = "naming"
 """Why a call is sensitive that gives a thing a name: it counts for everybody in the home, and stays."""
+DELEGATED = "delegated"
+"""Why a call is asked about that hands a request to another agent."""
 TAINTED = "tainted"
 """Why a call has to be asked about besides: text from outside the home has entered the conversation."""
 
@@ -142,11 +144,13 @@ class Plan:
     subject: str | None = None
     """What is touched when it is not entities: the title of a tool, the host of a request."""
     texts: tuple[str, ...] = ()
-    """What is touched when it is texts that are kept: they are named in the question, and nowhere else."""
+    """What is touched when it is texts that are kept or handed on: they are named in the question, and nowhere else."""
     version: str = ""
     """What the tool was when it planned, where somebody else can change it: a yes is for that, and for nothing else."""
     already: tuple[str, ...] = field(default=(), compare=False)
     """Of what needs a yes: entities that are already what it would make of them. They are not asked about."""
+    insists: bool = False
+    """It needs the user's yes whatever the lists of the owner spare."""
     outside: bool = False
     """The result is text from outside the house: from then on the conversation is tainted."""
 

@@ -178,12 +178,16 @@ class Turn:
     """Where else a confirmation may be asked for: `repairs`, `mobile_app`, notify actions."""
     parent: Turn | None = field(default=None, repr=False)
     """The turn whose tool, script or automation asks; what this one takes and brings in counts for that one as well."""
+    delegated: bool = False
+    """The parent's model hands its request to this profile: what the parent may not do, nobody does for it."""
     record: TurnRecord = field(default_factory=TurnRecord, repr=False)
 
     owner: Owner = field(init=False)
     """Whose the conversation of the turn is."""
     answerable: bool = field(init=False)
     """Whether anybody can be asked for a confirmation."""
+    lineage: tuple[Turn, ...] = field(init=False, repr=False)
+    """The turn itself and, where it is delegated, those that delegate, up to the one that somebody asked."""
 
     def __post_init__(self) -> None:
         """Say what follows from the rest."""
@@ -192,7 +196,12 @@ class Turn:
         owner = Owner(profile_id=self.profile.subentry_id, user_id=user_id, device_id=device_id)
         speaks = self.user is not None or self.device_id is not None or self.satellite_id is not None
         object.__setattr__(self, "owner", owner)  # of a frozen class of our own
-        object.__setattr__(self, "answerable", bool(self.confirm_via) or (self.direct and speaks))
+        answerable = bool(self.confirm_via) or (self.direct and speaks)
+        lineage: tuple[Turn, ...] = (self,)
+        if self.delegated and self.parent is not None:
+            answerable, lineage = self.parent.answerable, (self, *self.parent.lineage)
+        object.__setattr__(self, "answerable", answerable)
+        object.__setattr__(self, "lineage", lineage)
 
 
 current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
@@ -201,7 +210,10 @@ current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
 
 @contextmanager
 def running(turn: Turn) -> Generator[None]:
-    """Be the current turn; in the end its tokens and where its words came from count for its parent as well."""
+    """Be the current turn; in the end its tokens and where its words came from count for its parent as well.
+
+    So does what was done, where the parent delegates.
+    """
     token = current_turn.set(turn)
     try:
         yield
@@ -210,6 +222,9 @@ def running(turn: Turn) -> Generator[None]:
         if turn.parent is not None:
             turn.parent.record.usage += turn.record.usage
             turn.parent.record.taints |= turn.record.taints
+            if turn.delegated:  # what is claimed of it is judged there
+                turn.parent.record.acted = turn.parent.record.acted or turn.record.acted
+                turn.parent.record.outcomes.update(turn.record.outcomes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,10 +245,12 @@ class Answer:
 
 @dataclass(slots=True)
 class TurnRequest:
-    """What `home_agent.process` asks besides Home Assistant's own input, and the turn it wants to see afterwards."""
+    """What `home_agent.process`, or whoever delegates, asks besides Home Assistant's own input, and the turn it wants to see afterwards."""
 
     context_entities: Sequence[ContextEntity] | None = None
     confirm_via: tuple[str, ...] = ()
+    delegated_by: Turn | None = None
+    """The turn whose model hands over the request."""
     turn: Turn | None = None
 
 
@@ -253,7 +270,7 @@ async def async_open_turn(
     request = current_request.get()
     if request is None or request.turn is not None:
         request = TurnRequest()
-    parent = current_turn.get(None)
+    parent = request.delegated_by or current_turn.get(None)
     from_device = user_input.device_id is not None or user_input.satellite_id is not None
     request.turn = Turn(
         profile=profile,
@@ -272,6 +289,7 @@ async def async_open_turn(
         direct=parent is None,
         confirm_via=request.confirm_via,
         parent=parent,
+        delegated=request.delegated_by is not None,
     )
     return request.turn
 

@@ -1,0 +1,138 @@
+"""A sample of the attempts, made by an agent that another one hands its requests to: nothing more gets through."""
+
+from collections.abc import Awaitable, Callable, Generator
+from inspect import signature
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from homeassistant.config_entries import ConfigSubentryDataWithId
+from homeassistant.core import Context, HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from tests.house import say, speech
+from tests.llm_server import Reply, text, tool_call
+
+from . import test_confirmation, test_injection, test_targets
+from .conftest import SetUp
+from .world import DOOR, GARAGE, UNLOCK, Witness
+
+REQUEST = "What was asked."
+ASK = tool_call("delegate_to_service", {"target_service_id": "worker", "user_request": REQUEST})
+
+type Attempt = Callable[..., Awaitable[None]]
+
+
+@pytest.fixture
+def behind(start: SetUp, witness: Witness) -> Generator[SetUp]:
+    """Return what sets both agents up; from then on, what a test plans for the model is done by the second one."""
+    plan = witness.server.plan
+
+    async def start_both(*, profile: dict[str, Any] | None = None, **fields: Any) -> MockConfigEntry:
+        worker = ConfigSubentryDataWithId(
+            subentry_type="profile",
+            data={"local_first": False, "delegation_level": "unrestricted", **(profile or {})},
+            title="Worker",
+            unique_id=None,
+            subentry_id="profile-2",
+        )
+        witness.server.respond(lambda body: text("Done."))
+        return await start(profile={**(profile or {}), "delegate_to": ["profile-2"]}, more=[worker], **fields)
+
+    def hand_on(*replies: Reply) -> None:
+        plan(ASK, *replies)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(witness.server, "plan", hand_on)
+        yield start_both
+
+
+def attempts(tried: Attempt, **given: Any) -> list[Any]:
+    """Return an attempt with each of some values."""
+    [(name, values)] = given.items()
+    listed = values.items() if isinstance(values, dict) else ((str(value), value) for value in values)
+    return [pytest.param(tried, {name: value}, id=f"{tried.__name__}-{key}".replace(" ", "_")) for key, value in listed]
+
+
+ATTEMPTS = [
+    *attempts(test_confirmation.test_a_model_that_confirms_itself, more=test_confirmation.SELF),
+    *attempts(test_confirmation.test_words_of_the_model, words=test_confirmation.WORDS),
+    *attempts(test_confirmation.test_a_tool_that_confirms, name=test_confirmation.TOOLS),
+    *attempts(
+        test_confirmation.test_somebody_elses_yes, attempt={item.__name__: item for item in test_confirmation.OTHERS}
+    ),
+    *attempts(test_confirmation.test_permission_taken_away, policy=[{}, {"entities": {"all": {"read": True}}}]),
+    *attempts(test_confirmation.test_another_house_after_the_question, change=test_confirmation.CHANGES),
+    pytest.param(test_confirmation.test_many_calls_in_one_message, {}, id="many calls"),
+    pytest.param(test_confirmation.test_other_arguments_after_the_question, {}, id="other arguments"),
+    pytest.param(test_confirmation.test_more_doors_after_the_question, {}, id="more doors"),
+    pytest.param(test_confirmation.test_user_deactivated, {}, id="user deactivated"),
+    pytest.param(test_confirmation.test_a_late_yes, {"later": 121, "timer": True}, id="late yes"),
+    *attempts(test_targets.test_target, target=test_targets.NAMED),
+    *(
+        pytest.param(test_targets.test_doors_without_a_yes, {"arguments": arguments, "who": who}, id=f"{name}-{who}")
+        for name, arguments in test_targets.ACTIONS.items()
+        for who in ("a person", "nobody")
+    ),
+    *(
+        pytest.param(test_injection.test_in_the_house, {"spread": spread}, id=spread.__name__)
+        for spread in (test_injection.in_a_name, test_injection.in_a_state, test_injection.in_an_alias)
+    ),
+]
+
+
+@pytest.mark.parametrize(("attempt", "given"), ATTEMPTS)
+async def test_behind_another_agent(
+    hass: HomeAssistant,
+    witness: Witness,
+    behind: SetUp,
+    alice: Context,
+    person: Callable[..., Context],
+    freezer: FrozenDateTimeFactory,
+    attempt: Attempt,
+    given: dict[str, Any],
+) -> None:
+    fixtures = {"hass": hass, "witness": witness, "start": behind, "alice": alice, "person": person, "freezer": freezer}
+    wanted = signature(attempt).parameters
+    await attempt(**{name: value for name, value in (fixtures | given).items() if name in wanted})
+    assert any(REQUEST in request.last_user for request in witness.server.requests), "nothing was handed on"
+
+
+@pytest.mark.parametrize("rule", ["never_offer", "always_ask"])
+@pytest.mark.parametrize("entity_id", [DOOR, GARAGE])
+async def test_the_rules_of_the_first_agent(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context, rule: str, entity_id: str
+) -> None:
+    """It asks an agent that may do everything, and nobody says yes."""
+    worker = ConfigSubentryDataWithId(
+        subentry_type="profile",
+        data={"local_first": False, "delegation_level": "unrestricted", "never_ask": ["lock", "cover"]},
+        title="Worker",
+        unique_id=None,
+        subentry_id="profile-2",
+    )
+    await start(
+        profile={"delegate_to": ["profile-2"], rule: [entity_id], "never_ask": ["lock", "cover"]}, more=[worker]
+    )
+    witness.server.respond(lambda body: text("Done."))
+    action = "turn_off" if entity_id == DOOR else "turn_on"
+    witness.server.plan(ASK, tool_call("ha_control", {"action": action, "entity_id": entity_id}))
+    await say(hass, "open it", context=alice)
+
+
+async def test_a_yes_to_the_request_is_none_to_what_it_leads_to(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    worker = ConfigSubentryDataWithId(
+        subentry_type="profile",
+        data={"local_first": False},
+        title="Worker",
+        unique_id=None,
+        subentry_id="profile-2",
+    )
+    await start(profile={"delegate_to": ["profile-2"]}, more=[worker])
+    witness.server.plan(ASK)
+    result = await say(hass, "let me in", context=alice)
+    assert "Let Worker do this" in speech(result)
+    witness.server.plan(tool_call("ha_control", UNLOCK))
+    assert "Unlock it?" in speech(await say(hass, "yes", result.conversation_id, context=alice))
