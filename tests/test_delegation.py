@@ -16,7 +16,7 @@ from custom_components.home_agent.settings.profile import profile_ids
 from custom_components.home_agent.tools import delegation
 from custom_components.home_agent.turn import events
 from tests.house import build_house, say, set_up, speech, state_of
-from tests.llm_server import LLMServer, Reply, server_error, text, tool_call
+from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
 from tests.policy.confirmation.test_phones import PHONE, add_phone, press
 
 DOOR = "lock.front_door"
@@ -271,7 +271,9 @@ async def test_what_was_done_there_is_undone_here(hass: HomeAssistant, llm_serve
     )
     result = await say(hass, "turn on the bed light", context=alice)
     assert speech(result) == "Bed Light is on."  # and nobody says that nothing was done
-    assert state_of(hass, LIGHT["entity_id"]) == "on"
+    state = hass.states.get(LIGHT["entity_id"])
+    assert state is not None
+    assert (state.state, state.context.user_id) == ("on", alice.user_id)
     await say(hass, "undo that", result.conversation_id, context=alice)
     assert state_of(hass, LIGHT["entity_id"]) == "off"
 
@@ -330,6 +332,25 @@ async def test_calls_there_count_here(hass: HomeAssistant, llm_server: LLMServer
     results = [item["content"] for item in llm_server.requests[3].body["messages"] if item["role"] == "tool"]
     assert [json.loads(item.partition("\n")[0])["success"] for item in results] == [True, False]
     assert "The limit of 2 tool calls" in results[1]
+
+
+async def test_the_throttle_holds(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await two(hass, llm_server, options={"throttle_turns": 1})
+    llm_server.plan(text("Hello."))
+    await say(hass, "hello", agent_id="conversation.expert")
+    llm_server.plan(ask(), text("Not now."))
+    assert speech(await say(hass, "ask the expert")) == "Not now."
+    assert envelope(llm_server)["error"].startswith("The agent 'expert' could not do it: ")
+    assert models(llm_server) == ["model-2", "scripted", "scripted"]
+
+
+async def test_who_is_slow_is_given_up(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
+    await two(hass, llm_server, first={"tool_timeout": 1})
+    llm_server.plan(ask(), silence(), text("The expert is slow."))
+    assert speech(await say(hass, "ask the expert", context=alice)) == "The expert is slow."
+    assert envelope(llm_server)["error"] == delegation.DelegateToService.timed_out.format(seconds=1)
+    llm_server.plan(text("I am here."))
+    assert speech(await say(hass, "and you?", context=alice, agent_id="conversation.expert")) == "I am here."
 
 
 async def test_neither_history_is_mixed(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:

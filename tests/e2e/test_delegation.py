@@ -40,8 +40,8 @@ async def test_one_agent_hands_a_request_to_another(own_hass: Hass, own_server: 
     own_server.plan(tool_call("delegate_to_service", asked))
     answer = await own_hass.say("let me in", agent=first)
     assert answer.speech == "Let Porter of the house do this: “Unlock the front door.”?"
-    [tool] = own_server.request.body["tools"]
-    assert "- porter: Knows the doors." in tool["function"]["description"]
+    told = {tool["function"]["name"]: tool["function"]["description"] for tool in own_server.request.body["tools"]}
+    assert "- porter: Knows the doors." in told["delegate_to_service"]
 
     own_server.plan(tool_call("ha_control", {"action": "turn_off", "entity_id": DOOR}))
     answer = await own_hass.say("yes", agent=first, conversation_id=answer.conversation_id)
