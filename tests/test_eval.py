@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scripts.evaluation import claims
+from scripts.evaluation import claims, memory
 from scripts.evaluation.dataset import Case
 from scripts.evaluation.groups import group_cases
 from scripts.evaluation.measure import NOWHERE, Answer, shares
@@ -102,3 +102,22 @@ def test_false_answers_are_noticed_and_true_ones_left_alone(tmp_path: Path) -> N
     assert whole["turns"] == len(chosen)
     assert whole["caught"] >= claims.LEAST_CAUGHT, found["misjudged"]
     assert whole["doubted"] <= claims.MOST_DOUBTED, found["misjudged"]
+
+
+@pytest.mark.one_release
+def test_what_memory_makes_of_sentences_is_measured(tmp_path: Path) -> None:
+    chosen = [case for part in memory.PARTS for case in memory.cases(part)]
+    assert len(chosen) >= 300
+    assert {case["language"] for case in chosen} == {"en", "de", "ru"}
+    figures = tmp_path / "figures.json"
+    done = subprocess.run(
+        [str(PYTHON), "-m", "scripts.evaluation", "memory", "--json", str(figures)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(figures.read_text())
+    worth = found["tables"]["worth"]
+    assert (worth["seen"]["precision"], worth["seen"]["recall"]) >= (memory.LEAST, memory.LEAST)
+    assert worth["unseen"]["recall"] >= memory.LEAST
+    assert found["tables"]["replaces"]["seen"]["precision"] >= memory.LEAST
+    assert {"de", "en"} <= found["search"].keys()

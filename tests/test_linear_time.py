@@ -48,6 +48,8 @@ from custom_components.home_agent.flows import (
 from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, states, targets
 from custom_components.home_agent.languages import claims, data, phrases, vocabulary
 from custom_components.home_agent.local import refusals
+from custom_components.home_agent.memory import extraction, filters, replacing
+from custom_components.home_agent.memory.model import Draft, MemorySource
 from custom_components.home_agent.policy import audit, journal, questions
 from custom_components.home_agent.policy.pins import Pins
 from custom_components.home_agent.prompt import history_text, providers, template
@@ -55,6 +57,7 @@ from custom_components.home_agent.search import index, lexical, passages, reques
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.search.passage_search import WordIndex
 from custom_components.home_agent.settings import endpoint, search
+from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.speech import SpeechFilter, speakable_text
 from custom_components.home_agent.support import encoding, http, masking, text as compared
@@ -115,6 +118,7 @@ KINDS: Mapping[str, str] = {
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FEW = ("en", "de", "ja")
+REMEMBERED = ("en", "de", "ru")
 LANGUAGES = sorted(data.language_codes())
 PINS = Pins({"unlock": "2468", "alarm_disarm": "97531"})
 SUBJECT: Any = SimpleNamespace(attribute=lambda _name: None)
@@ -340,6 +344,28 @@ PLACES: Mapping[str, Place] = {
     "undo": Place(times=len(FEW), read=in_languages(phrases.asked_of), words="please undo that "),
     "PINs": Place(read=lambda text: PINS.conceal(text, "en"), words="2 four six 8 2468 "),
     "PINs of one length": Place(read=lambda text: phrases.mask_digits(text, "en", at_least=4), words="one 2 three "),
+    "memory: what is worth it": Place(
+        times=len(REMEMBERED),
+        read=in_languages(
+            lambda text, code: filters.rejected_because(
+                Draft(content=text, source=MemorySource.EXTRACTED), MemorySettings(), code
+            ),
+            REMEMBERED,
+        ),
+        words="The light is on at 21.5 °C, we discussed it. ",
+        modules=("memory.filters",),
+    ),
+    "memory: what a model wants remembered": Place(
+        read=extraction.candidates_of, words='<think>a ```json [{"content":"a",},', modules=("memory.extraction",)
+    ),
+    "memory: what holds no longer": Place(
+        times=2 * len(REMEMBERED),
+        read=in_languages(
+            lambda text, code: (replacing.replaces(text, text, code), replacing.differs(text, text, code)), REMEMBERED
+        ),
+        words="Oma Inge is now at 7:30 and 12 ",
+        modules=("memory.replacing",),
+    ),
     "masking": Place(
         read=masking.mask,
         words="Tel. 030/1234567 4111 1111 1111 1111 DE89370400440532013000 Musterstraße 12, 12345 Berlin a@b.de ",

@@ -26,8 +26,6 @@ from .model import MAX_CONTENT, Draft
 MEANINGFUL = 2  # characters; longer words count
 _SPACED = re.compile(r"\s+")
 _ASKS = ("?", "？", "؟", "⸮", "՞")
-_PART = re.compile(r"[^,;.!?:–—]+")
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _MEASURED = re.compile(
     r"(?<![\w.,])-?\d+(?:[.,]\d+)? ?(?:°|º|℃|%|kwh?\b|w\b|watts?\b|lux\b|lx\b|ppm\b|hpa\b|degrees\b|grad\b|percent\b|prozent\b|µg|db\b)"
 )

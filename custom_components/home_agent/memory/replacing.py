@@ -20,6 +20,7 @@ from .model import Draft, Memory
 
 _ALIKE = 0.8  # from which likeness on two words are forms of one
 _BOTH = 2  # words that two memories have in common when they are about the same
+_MOST = 60  # words that are compared
 _SHORT = 2  # letters of a word that says little: "am"
 _CLOCK = re.compile(r"\b\d{1,2}[:.]\d{2}\b")
 _DIGITS = re.compile(r"(?<![\d:.])\d+(?![\d:]|\.\d)")
@@ -73,7 +74,7 @@ def differs(one: str, other: str, language: str) -> bool:
     words of each other in another order ("fish but no meat"). One that only says more is the richer one.
     """
     code = code_of(language)
-    texts = [[fold(run) for run in runs(plain(text))] for text in (one, other)]
+    texts = [[word for run in runs(plain(text))[:_MOST] if (word := fold(run))] for text in (one, other)]
     numbers = [{word for word in words if word[0].isdigit()} for words in texts]
     if numbers[0] != numbers[1] and numbers[0] and numbers[1]:
         return True
@@ -141,8 +142,8 @@ def _said(text: str, code: str) -> _Said:
     }
     if _dates(code).search(said):
         found.add("date")
-    words = tuple(dict.fromkeys(word for word in listed if not word.isdigit()))
-    before_first = [fold(run) for run in runs(said[: first.start()])] if first else []
+    words = tuple(dict.fromkeys(word for word in listed[:_MOST] if not word.isdigit()))
+    before_first = [word for run in runs(said[: first.start()]) if (word := fold(run))] if first else []
     begins = first is not None and not [word for word in before_first if word not in fillers]
     return _Said(words, frozenset(found), first is not None, begins and bool(data.memory.changes))
 
