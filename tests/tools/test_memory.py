@@ -92,6 +92,15 @@ async def test_what_is_stored_says_what_became_of_it(
     assert contents(hass) == {f"{COFFEE} and with milk"}
 
 
+async def test_what_makes_something_untrue_says_what_it_replaced(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    old = "Anna eats meat twice a week"
+    await keep(hass, old)
+    answer = await ask(hass, llm_server, "store_memory", {"content": "Anna no longer eats meat"})
+    assert (answer["result"]["outcome"], answer["result"]["replaced"]) == ("replaced", [old])
+    assert contents(hass) == {"Anna no longer eats meat"}
+
+
 async def test_a_short_wish_is_kept(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, options={"memory": {"min_words": 10}})
     answer = await ask(hass, llm_server, "store_memory", {"content": "I am vegan"})
