@@ -283,7 +283,11 @@ async def test_an_answer_over_the_limit_of_the_agent_ends_in_a_sentence_that_say
 async def test_a_model_that_repeats_itself_is_stopped_and_says_so(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server)
     llm_server.plan(endless(delta(content="Well. "), *[delta(content="I'm here to help. ")] * 300))
-    answer = speech(await say(hass, "hello"))
+    first = await say(hass, "hello")
+    answer = speech(first)
     assert answer.startswith("Well. I'm here to help.")
     assert answer.endswith("if it keeps happening, a larger model helps.")
     assert len(answer) < 1500
+    llm_server.plan(text("Good evening."))
+    assert speech(await say(hass, "good evening", first.conversation_id)) == "Good evening."
+    assert b"here to help" not in llm_server.request.raw  # a model that reads it again goes on with it

@@ -13,6 +13,7 @@ from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.flows import check as check_page
 from custom_components.home_agent.flows.check import MAX_NAMED, counted, findings_of
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
@@ -154,6 +155,16 @@ async def test_the_model_is_asked_and_a_failure_is_told(hass: HomeAssistant, llm
     llm_server.plan(unauthorized())
     answer = await send(hass, answer, sentence="write another poem about lamps")
     assert "refused its API key" in answer["description_placeholders"]["answer"]
+
+
+async def test_a_model_that_does_not_come_to_an_end_is_not_waited_for(
+    hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_page, "MAX_WAIT", 1)
+    entry = await set_up(hass, llm_server)
+    llm_server.plan(text("One two three four. " * 50, pause=0.1))
+    answer = await send(hass, await check(hass, entry), sentence="tell me a story about lamps")
+    assert answer["description_placeholders"]["answer"].startswith("There was no answer after 1 seconds")
 
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "Which lights are on?"), ("de", "Welche Lichter sind an?")])

@@ -4,10 +4,10 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 import pytest
-from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_capture_events
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import say, set_up, speech
+from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text
 from tests.local.conftest import MakeContext
 
@@ -104,3 +104,24 @@ async def test_nothing_is_named_that_the_user_may_not_know(hass: HomeAssistant, 
     context = limited("media_player.kitchen", read=False)
     result = await say(hass, "turn off everything in the kitchen", context=context)
     assert "Kitchen Lights" not in speech(result)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "added"),
+    [
+        ("Schließe das Hall Window und setze Brot auf die Einkaufsliste", False),
+        ("Bitte öffne das Hall Window und setze Brot auf die Einkaufsliste", False),
+        ("Setze Brot auf die Einkaufsliste", True),
+        ("Setze Schließfach mieten auf die Einkaufsliste", True),
+    ],
+)
+async def test_a_command_is_no_item_of_a_list(hass: HomeAssistant, sentence: str, added: bool) -> None:
+    entry = MockConfigEntry(domain="shopping_list")
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+    async_expose_entity(hass, ASSISTANT, "todo.shopping_list", True)
+    await set_up(hass)
+    result = await say(hass, sentence, language="de")
+    assert (result.response.error_code is None) is added, speech(result)
+    assert (state_of(hass, "todo.shopping_list") == "1") is added

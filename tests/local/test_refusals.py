@@ -249,3 +249,20 @@ async def test_intent_that_nobody_handles_is_not_understood(hass: HomeAssistant)
     result = await say(hass, "brew coffee")
     assert result.response.error_code is NOT_UNDERSTOOD
     assert len(log_of(hass, result)) == 3
+
+
+@pytest.mark.usefixtures("home_agent")
+@pytest.mark.parametrize(
+    ("language", "said", "answer"),
+    [
+        ("en", "Thank you!", "You're welcome."),
+        ("en", "thanks a lot", "You're welcome."),
+        ("de", "Danke schön.", "Gern geschehen."),
+        ("de", "thanks", "Gern geschehen."),
+        ("fr", "Merci", "Je vous en prie."),
+    ],
+)
+async def test_thanks_are_no_sentence_that_was_not_understood(
+    hass: HomeAssistant, language: str, said: str, answer: str
+) -> None:
+    assert speech(await say(hass, said, language=language)) == answer

@@ -384,3 +384,19 @@ async def test_facts_of_many(hass: HomeAssistant) -> None:
 
 async def test_facts_of_what_is_no_entity(hass: HomeAssistant) -> None:
     assert await async_facts(hass, "en", [call(subject="example.org")]) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "asked"),
+    [
+        ("de", "Front Door wird verriegelt. Entriegeln?"),
+        ("en", "Front Door is locking. Unlock it?"),
+        ("es", "Front Door: bloqueando. ¿Desbloquear?"),
+    ],
+)
+async def test_what_is_on_its_way_is_told_so(
+    hass: HomeAssistant, make_turn: MakeTurn, language: str, asked: str
+) -> None:
+    hass.states.async_set("lock.front", "locking", {"friendly_name": "Front Door"})
+    waiting = call(("lock", "unlock", ("lock.front",)))
+    assert await async_question(hass, make_turn(language=language), [waiting], with_pin=False) == asked

@@ -36,6 +36,7 @@ from ..transcript.summary import async_sum_up
 from ..transcript.transcript import History, begin_round, keep_round
 from ..turn import events
 from ..turn.turn import Answer, Origin, Turn, async_open_turn, current_turn, running
+from .loop import LOOPED
 from .model_turn import ModelTurn
 from .runtime import Exchange, RuntimeData
 
@@ -132,6 +133,9 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
     text = answer.text
     if answer.is_in_chat_log and (fault := turn.record.fault) is not None:
         events.async_error(hass, turn, fault, events.component_of(fault))
+        said.failed = (
+            isinstance(fault, HomeAgentError) and fault.translation_key == LOOPED
+        )  # a model that reads it again goes on with it
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
     if not answer.is_in_chat_log:
         response = answer.response or intent.IntentResponse(language=turn.language)

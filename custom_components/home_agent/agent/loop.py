@@ -37,6 +37,8 @@ MORE_REQUESTS = 2
 
 TASK_PATIENCE = 300.0  # seconds for which a task waits for a model that is being loaded: nobody listens
 
+LOOPED = "answer_repeats"
+"""What is said of an answer that was ended because it said the same over and over."""
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 
 type Delta = conversation.AssistantContentDeltaDict
@@ -207,7 +209,7 @@ class Agent:
                 yield await self._async_broken_off(err, reply, said=said)
             return
         self.endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), self.turn.record)
-        ended = {TOO_LONG: "answer_too_long", REPEATS: "answer_repeats"}.get(reply.finish_reason or "")
+        ended = {TOO_LONG: "answer_too_long", REPEATS: LOOPED}.get(reply.finish_reason or "")
         if not called and (ended or not said):
             key = ended or "answer_empty"
             fault = LLMResponseError(key)

@@ -1,6 +1,7 @@
 """The check of the home, a page of the default settings and the end of set-up: what the agent finds, its voice assistant, a sentence."""
 
 from abc import abstractmethod
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ KEEP = "keep"
 NEW = "new"
 """Choices beside the voice assistants that there are: leave them as they are, add one."""
 MAX_NAMED = 5
+MAX_WAIT = 120  # seconds for an answer: a form that turns for longer looks broken
 BUILT_IN = "conversation.home_assistant"
 """Home Assistant's own agent, which a voice assistant has until somebody chooses another."""
 PLACELESS = frozenset(
@@ -210,9 +212,12 @@ class HomeCheck(OptionsFlow):
         """Return what the agent answers, or why it does not."""
         language = self.hass.config.language
         try:
-            result = await conversation.async_converse(
-                self.hass, sentence, None, Context(), language=language, agent_id=agent_id
-            )
+            async with asyncio.timeout(MAX_WAIT):
+                result = await conversation.async_converse(
+                    self.hass, sentence, None, Context(), language=language, agent_id=agent_id
+                )
+        except TimeoutError:
+            return await async_text(self.hass, language, "check_no_answer", seconds=str(MAX_WAIT))
         except HomeAssistantError as err:
             return await async_error_text(self.hass, language, err)
         return str(result.response.speech.get("plain", {}).get("speech", ""))

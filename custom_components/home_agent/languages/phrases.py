@@ -248,6 +248,13 @@ def asked_of(text: str, language: str) -> Asked | None:
     return next(filter(None, found), None)
 
 
+def is_thanks(text: str, language: str) -> bool:
+    """Return whether a text thanks and does nothing else; in English as well, and never where it is not known how."""
+    said = text[:MAX_UNDO].strip(" .!?,").casefold()
+    codes = dict.fromkeys((code_of(language), ENGLISH))
+    return any(re.fullmatch(pattern, said) for code in codes for pattern in data_of(code).claims.thanks)
+
+
 def taught_in(text: str, language: str) -> Iterator[tuple[str, str]]:
     """Yield which thing may be given which name by the whole text, as both were written; nothing where it is a question.
 

@@ -17,6 +17,7 @@ from homeassistant.helpers import intent
 
 from ..home.exposure import may_know
 from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot
+from ..languages.phrases import is_order
 from ..languages.vocabulary import Kinds, Language
 from ..policy.intents import Recognised
 from ..support.text import fold, runs
@@ -78,6 +79,8 @@ class Coverage:
         if not found:
             return None
         slots = [each.slots for each in intents]
+        if swallowed := self._command_in(slots):
+            return LeftOut(words=swallowed)
         said = self._said_without(slots)
         places = self._places(said, slots)
         is_named = any(each.get("name") not in (None, "all") for each in slots)
@@ -142,6 +145,18 @@ class Coverage:
         """Return those of these entities that the user may know of."""
         entities, user = self.home.entities, self.turn.user
         return [entities[item] for item in dict.fromkeys(entity_ids) if item in entities and may_know(user, item)]
+
+    def _command_in(self, slots: Iterable[Mapping[str, Any]]) -> str:
+        """Return a free text that is a command itself: "close the garage and put bread" is no item for "on the list"."""
+        text, language = self.turn.text.casefold(), self.turn.language
+        for each in slots:
+            for slot, value in each.items():
+                if slot in _WHERE or not isinstance(value, str) or not is_order(value, language):
+                    continue
+                before, found, _ = text.partition(value.casefold())
+                if found and not is_order(before, language):
+                    return value
+        return ""
 
     def _said_without(self, slots: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return the words of the sentence without those that may be about anything."""

@@ -19,7 +19,7 @@ from homeassistant.helpers import intent
 from homeassistant.util.hass_dict import HassKey
 
 from ..home.snapshot import Home
-from ..languages.phrases import Asked, Kind, read_answer
+from ..languages.phrases import Asked, Kind, is_thanks, read_answer
 from ..languages.vocabulary import Languages
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import Recognised, async_handle, mismatch_of, nothing_there
@@ -276,6 +276,10 @@ async def _async_last_resort(
     if explains and read_answer(sentence.turn.text, sentence.turn.language).kind in (Kind.YES, Kind.NO):
         response = intent.IntentResponse(language=sentence.turn.language)
         response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "confirm_nothing"))
+        return response
+    if is_thanks(sentence.turn.text, sentence.turn.language):
+        response = intent.IntentResponse(language=sentence.turn.language)
+        response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "local_welcome"))
         return response
     if permission.mismatch is not None:
         return await async_explain_mismatch(sentence, permission.mismatch)

@@ -36,6 +36,8 @@ from .confirmation import Call
 
 _CODE = "services.unlock.fields.code.name"
 """What Home Assistant calls the code of a lock."""
+_ON_THE_WAY = frozenset({"locking", "unlocking", "opening", "closing", "arming", "disarming", "pending"})
+"""States that Home Assistant's words tell with a verb of their own in some languages."""
 _STATELESS = frozenset({"button", "input_button", "scene", TODO_DOMAIN})
 """Domains whose states say nothing to anybody: a number of items, a moment."""
 _WHY = {
@@ -215,7 +217,11 @@ async def _async_states(
         await async_text(
             hass,
             language,
-            "confirm_already" if state.entity_id in already else "confirm_is",
+            "confirm_already"
+            if state.entity_id in already
+            else "confirm_becomes"
+            if state.state in _ON_THE_WAY
+            else "confirm_is",
             name=_name(state),
             state=await _async_state(hass, language, state),
         )
