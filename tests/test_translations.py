@@ -35,6 +35,7 @@ from custom_components.home_agent.flows.options import (
 )
 from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.settings.endpoint import PRESETS
+from custom_components.home_agent.settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support import errors, issues
 from custom_components.home_agent.support.const import CONF_PINS, DOMAIN
@@ -387,6 +388,7 @@ def test_choices() -> None:
     texts = EN["selector"]
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
+    assert texts["extraction_llm"]["options"].keys() == {EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL}
     assert texts["custom_tools"]["options"].keys() == {"none"}
     for group in (
         *profile.SECTIONS.values(),

@@ -7,9 +7,10 @@ from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
 from custom_components.home_agent.memory.memories import memories_of
-from tests.flows.forms import arranged, shown
+from tests.flows.forms import arranged, options, shown
 from tests.flows.test_options import send, topic
 from tests.house import set_up
+from tests.llm_server import LLMServer
 
 
 async def test_sent_back_untouched_it_sets_nothing(hass: HomeAssistant) -> None:
@@ -33,6 +34,11 @@ async def test_a_section_that_was_not_sent_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"memory": {"max_memories": 50}})
     await send(hass, await topic(hass, entry, "memory"), enabled=False, scope="house", top_k=5, min_importance=0.3)
     assert dict(entry.options) == {"memory": {"enabled": False, "max_memories": 50}}
+
+
+async def test_models_to_choose_from(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server)
+    assert options(await topic(hass, entry, "memory"), "extraction_llm") == ["profile", "external", "llm-1"]
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,19 @@ from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
 from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.selector import EntitySelector, EntitySelectorConfig, TextSelector, TextSelectorConfig
+from homeassistant.helpers.selector import (
+    EntitySelector,
+    EntitySelectorConfig,
+    SelectSelector,
+    TextSelector,
+    TextSelectorConfig,
+)
 import probatio
 
 from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
-from ..settings.memory import CONF_MEMORY, HOUSE, USER, MemorySettings
+from ..settings.memory import CONF_MEMORY, EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, HOUSE, USER, MemorySettings
 from ..settings.profile import LISTS
 from ..settings.search import CONF_RETRIEVAL, RetrievalSettings, is_collection_name
 from ..support.const import (
@@ -40,6 +46,7 @@ from ..support.const import (
     CONF_THROTTLE_TURNS,
     CONF_VERIFY_SECONDS,
     DOMAIN,
+    SUBENTRY_LLM,
 )
 from ..tools.delegation import DEPTH
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
@@ -62,6 +69,7 @@ from .profile import (
     overrides,
     patterns_of,
     split,
+    subentries_of,
     tidy,
 )
 
@@ -151,15 +159,29 @@ NETWORK: Fields = {
     CONF_ALLOW_PRIVATE_HOSTS: SWITCH,
 }
 
+
+def _extraction_model(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of who extracts: a model that the agent has anyway, or one by name."""
+    own = {EXTRACT_WITH_PROFILE: EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL: EXTRACT_WITH_EXTERNAL}
+    return dropdown(own | subentries_of(hass, SUBENTRY_LLM), "extraction_llm")
+
+
 _SHARE = number(0, 1, step=0.05)
 _DAYS = number(0, 3650, unit="d")
 LIMITS = "limits"
+EXTRACTING = "extracting"
 MEMORY_FIELDS: dict[str, Fields] = {
     "": {
         "enabled": SWITCH,
         "scope": dropdown((HOUSE, USER), "memory_scope"),
         "top_k": number(1, 20),
         "min_importance": _SHARE,
+    },
+    EXTRACTING: {
+        "extraction": SWITCH,
+        "extraction_llm": _extraction_model,
+        "extraction_min_importance": _SHARE,
+        "min_words": number(1, 20),
     },
     LIMITS: {
         "max_memories": number(10, 20_000),
@@ -272,7 +294,7 @@ class HomeAgentOptionsFlow(HomeCheck):
                 return await self._async_store(others | ({CONF_MEMORY: stored} if stored else {}))
         values = asdict(MemorySettings.from_options({CONF_MEMORY: stored}))
         schema = markers(self.hass, MEMORY_FIELDS[""], values)
-        for name in (LIMITS,):
+        for name in (EXTRACTING, LIMITS):
             within = probatio.Schema(markers(self.hass, MEMORY_FIELDS[name], values))
             schema[probatio.Optional(name)] = section(within, {"collapsed": True})
         return self.async_show_form(
