@@ -306,7 +306,7 @@ def test_forms_of_a_server() -> None:
     check_step(steps["tools"], {"allowed_tools"})
 
 
-OF_ONE_AGENT = {"always_ask", "never_ask", "profile_id", "description"}
+OF_ONE_AGENT = {"always_ask", "never_ask", "profile_id", "description", *SECTIONS["commands"]}
 """Settings of an agent that have no default for all."""
 
 
@@ -353,7 +353,8 @@ def test_forms_of_the_default_settings() -> None:
         pytest.param(
             EN["config_subentries"]["profile"],
             SETTINGS_ERRORS
-            | {"name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken"},
+            | {"name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken"}
+            | {"command_invalid", "command_taken"},
             id="agent",
         ),
         pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),

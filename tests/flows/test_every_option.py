@@ -684,6 +684,7 @@ _OTHERS = "tests/search/knowledge/test_additional_collections.py"
 _LISTS, _FORM, _LLM = "tests/policy/test_rules.py", "tests/flows/test_retrieval.py", "tests/flows/test_llm_subentry.py"
 _SETUP, _MEMORY = "tests/flows/test_first_setup.py", "tests/memory"
 _SETUP, _DELEGATION = "tests/flows/test_first_setup.py", "tests/test_delegation.py"
+_COMMANDS = "tests/test_commands.py"
 SHOWN: dict[str, Mapping[str, str]] = {
     "settings": {
         "name": "tests/flows/test_profile.py::test_assistant_with_nothing_but_a_name_inherits_everything",
@@ -698,6 +699,9 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "continue_conversation": "tests/transcript/test_continue.py::test_the_same_person",
         "continue_minutes": "tests/transcript/test_continue.py::test_not_after_too_long",
         "history_summary": "tests/prompt/test_summary.py::test_without_the_option_nobody_is_asked",
+        "slash_commands": f"{_COMMANDS}::test_the_rest_goes_to_the_agent_of_the_command_with_a_history_of_its_own",
+        "command_asks": f"{_COMMANDS}::test_an_agent_that_is_asked_about_hears_nothing_before_a_yes",
+        "command_description": f"{_COMMANDS}::test_help_lists_the_commands",
         "mcp_servers": f"{_MCP}/test_server.py::test_one_server_away_leaves_the_other",
         "profile_id": f"{_DELEGATION}::test_it_is_offered_with_whom_it_reaches",
         "description": f"{_DELEGATION}::test_it_is_offered_with_whom_it_reaches",

@@ -30,7 +30,15 @@ OF_THE_HOUSE = {
 """Settings that no agent has."""
 OWN_TESTS = {"confirmation", "retrieval", "memory"}
 """Topics that hold other things than settings of agents."""
-OF_AN_ASSISTANT = {"always_ask", "never_ask", "profile_id", "description"}
+OF_AN_ASSISTANT = {
+    "always_ask",
+    "never_ask",
+    "profile_id",
+    "description",
+    "slash_commands",
+    "command_asks",
+    "command_description",
+}
 """Settings that are of one agent, or add to those in the default settings, and are not defaults of all agents."""
 
 

@@ -65,6 +65,7 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
         *("prompt_additions", "context_entities", "custom_tools", "llm_apis", "mcp_servers", "system_documents"),
         *("profile_id", "description", "delegate_to"),
+        *("slash_commands", "command_description"),
         *("always_ask", "never_ask", "never_offer"),
         *map(patterns_of, ("context_entities", "always_ask", "never_ask", "never_offer")),
     }

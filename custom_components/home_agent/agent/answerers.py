@@ -1,10 +1,15 @@
-"""Who may answer a message, in this order: a pending confirmation, undo, the home's own sentences, the model.
+"""Who may answer a message, in this order: a pending confirmation, a slash command, undo, the home's own sentences, the model.
+
+One whose command belongs to another agent is handed on before that.
 
 Each returns an `Answer`, or None to leave the message to the next. The first answer becomes Home Assistant's
 result in one place, errors as sentences included, and is kept in one place afterwards.
 """
 
+import asyncio
+from contextvars import Context
 from dataclasses import replace
+from functools import partial
 import time
 
 from homeassistant.components import conversation
@@ -17,7 +22,7 @@ from homeassistant.components.conversation import (
 )
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import intent
+from homeassistant.helpers import chat_session, entity_registry as er, intent
 
 from ..client.endpoint import Endpoint, mask_for
 from ..languages.phrases import Asked, asked_of, is_order
@@ -27,15 +32,16 @@ from ..policy.channels import async_put
 from ..policy.confirmed import async_answer_reply
 from ..settings.profile import AUTO, Mode, Profile
 from ..speech import speakable_text
-from ..support.const import LOGGER
+from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import shown
-from ..support.errors import HomeAgentError, LLMError, where_of
+from ..support.errors import HomeAgentError, LLMError, ToolError, where_of
 from ..support.localize import async_error_text
 from ..support.masking import Mask
 from ..transcript.summary import async_sum_up
 from ..transcript.transcript import History, begin_round, keep_round
 from ..turn import events
-from ..turn.turn import Answer, Origin, Turn, async_open_turn, current_turn, running
+from ..turn.turn import Answer, Origin, TurnRequest, async_open_turn, current_request, current_turn, running
+from .commands import talk_of
 from .loop import LOOPED
 from .model_turn import ModelTurn
 from .runtime import Exchange, RuntimeData
@@ -58,6 +64,19 @@ async def async_answer(
 
     Raises `ConversationBusy` while another message of the conversation is answered.
     """
+    request, command = current_request.get(), None
+    if request is not None and request.turn is None and request.handed_on_by is not None:
+        profile = runtime.commands.limited(profile, request.handed_on_by)
+        chat_log.delta_listener = request.delta_listener
+    elif (runtime.commands.talks or user_input.text.lstrip()[:1] == "/") and current_turn.get(None) is None:
+        command = runtime.commands.route(runtime.policy.confirmations, user_input, chat_log.conversation_id, profile)
+        if command is not None and (to := command.profile) is not None and command.text:
+            if to.subentry_id == profile.subentry_id:
+                user_input, command = _as_said(user_input, chat_log, command.text), None
+            elif _agent_of(hass, to) is None:
+                command = None
+            elif not (command.name and to.command_asks):
+                return await _async_hand_on(hass, runtime, profile, to, command.text, user_input, chat_log)
     turn = await async_open_turn(hass, user_input, profile, chat_log.conversation_id)
     confirmations = runtime.policy.confirmations
     with runtime.transcripts.turn(turn.conversation_id, profile.subentry_id) as transcript, running(turn):
@@ -74,7 +93,7 @@ async def async_answer(
         if is_heard and len(turn.text) <= MAX_MESSAGE:
             turn, reply = confirmations.read(turn)
             current_turn.set(turn)  # no tool hears a PIN
-            user_input = _without_pin(user_input, chat_log, turn)
+            user_input = _as_said(user_input, chat_log, turn.text)
         exchange = Exchange(
             hass=hass,
             runtime=runtime,
@@ -83,6 +102,7 @@ async def async_answer(
             endpoint=endpoint,
             user_input=user_input,
             chat_log=chat_log,
+            command=command and runtime.commands.find(turn.text),
             reply=reply,
         )
         try:
@@ -94,15 +114,91 @@ async def async_answer(
             events.async_conversation_finished(hass, turn)
 
 
-def _without_pin(user_input: ConversationInput, chat_log: ChatLog, turn: Turn) -> ConversationInput:
-    """Replace what was said by the text of the turn, in the chat log as well."""
-    if turn.text == user_input.text:
+def _as_said(user_input: ConversationInput, chat_log: ChatLog, text: str) -> ConversationInput:
+    """Replace what was said by a text, in the chat log as well."""
+    if text == user_input.text:
         return user_input
     for position, content in reversed([*enumerate(chat_log.content)]):
         if isinstance(content, UserContent):
-            chat_log.content[position] = replace(content, content=turn.text)
+            chat_log.content[position] = replace(content, content=text)
             break
-    return replace(user_input, text=turn.text)
+    return replace(user_input, text=text)
+
+
+def _agent_of(hass: HomeAssistant, profile: Profile) -> str | None:
+    """Return the conversation entity of a profile, None where the administrator has disabled it."""
+    entity_id = er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, profile.subentry_id)
+    return entity_id if entity_id is not None and hass.states.get(entity_id) is not None else None
+
+
+async def _async_hand_on(
+    hass: HomeAssistant,
+    runtime: RuntimeData,
+    profile: Profile,
+    to: Profile,
+    text: str,
+    user_input: ConversationInput,
+    chat_log: ChatLog,
+) -> ConversationResult:
+    """Let another agent answer, in the conversation that it has with whoever speaks here; nothing of it stays in this one."""
+    while isinstance(chat_log.content[-1], UserContent):
+        chat_log.content.pop()
+    request = current_request.get()
+    if request is None or request.turn is not None:
+        request = TurnRequest()
+    request.handed_on_by, request.delta_listener = profile, chat_log.delta_listener
+    talk, session = talk_of(user_input, chat_log.conversation_id, profile), chat_session.current_session.get()
+    known = runtime.commands.talks.get(talk, {}).get(to.subentry_id)
+    try:
+        result = await _async_said_to(hass, to, text, user_input, known, request)
+    finally:
+        chat_session.current_session.set(session)
+    runtime.commands.remember(talk, to.subentry_id, result.conversation_id)
+    return replace(result, conversation_id=chat_log.conversation_id)
+
+
+async def _async_said_to(
+    hass: HomeAssistant,
+    to: Profile,
+    text: str,
+    user_input: ConversationInput,
+    conversation_id: str | None,
+    request: TurnRequest,
+) -> ConversationResult:
+    """Say something to an agent as whoever speaks would. Raises `ToolError` when it is not there any more."""
+    agent_id = _agent_of(hass, to)
+    if agent_id is None:
+        raise ToolError("profile_not_found", profile=to.name, profiles="")
+    token = current_request.set(request)
+    try:
+        return await conversation.async_converse(
+            hass,
+            text,
+            conversation_id,
+            user_input.context,
+            language=user_input.language,
+            agent_id=agent_id,
+            device_id=user_input.device_id,
+            satellite_id=user_input.satellite_id,
+            extra_system_prompt=user_input.extra_system_prompt,
+        )
+    finally:
+        current_request.reset(token)
+
+
+async def _async_say(exchange: Exchange, to: Profile, text: str) -> str:
+    """Return what another agent answers once its question has its yes, in the conversation that it has with whoever asked.
+
+    Apart from the running turn: a person said this, and can be asked again.
+    """
+    turn, commands = exchange.turn, exchange.runtime.commands
+    talk = talk_of(exchange.user_input, turn.conversation_id, turn.profile)
+    known = commands.talks.get(talk, {}).get(to.subentry_id)
+    request = TurnRequest(confirm_via=turn.confirm_via, handed_on_by=turn.profile)
+    said = _async_said_to(exchange.hass, to, text, exchange.user_input, known, request)
+    result = await asyncio.create_task(said, context=Context())
+    commands.remember(talk, to.subentry_id, result.conversation_id)
+    return str(result.response.speech["plain"]["speech"])
 
 
 async def _async_result(exchange: Exchange) -> ConversationResult:
@@ -199,6 +295,10 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
     answer = None
     if exchange.reply is not None:
         answer = await async_answer_reply(hass, runtime.policy, turn, chat_log, exchange.reply)
+    if answer is None and (command := exchange.command) is not None:
+        answer = await runtime.commands.async_answer(
+            hass, turn, runtime.policy.confirmations, command, partial(_async_say, exchange)
+        )
     asked = asked_of(turn.text, turn.language) if answer is None else None
     if asked is Asked.UNDO:
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)

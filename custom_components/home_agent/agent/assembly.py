@@ -63,6 +63,7 @@ from ..tools.registry import NativeTools, Tools, llm_context_of
 from ..transcript.conversations import conversations_of
 from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
+from .commands import Commands
 from .offered import async_offer
 from .runtime import HomeAgentConfigEntry, RuntimeData
 
@@ -123,6 +124,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         profiles=profiles,
         home=home,
         policy=policy,
+        commands=Commands(profiles.values()),
         means=Means(policy=policy, home=home, languages=languages, journal=journal, names=name_tools),
         tools=tools,
         own_tools=Tools(*own_tools, offers=rules.offers),

@@ -31,6 +31,7 @@ from ..tools.registry import Tools
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import Transcript, Transcripts
 from ..turn.turn import Turn
+from .commands import Command, Commands
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
 
@@ -48,6 +49,7 @@ class RuntimeData:
     tools: Tools
     own_tools: Tools
     """Those of `tools` that are ours or the owner's; they can be lent to other programs."""
+    commands: Commands
     means: Means
     """What the home answers with by itself."""
     throttle: Throttle
@@ -102,5 +104,7 @@ class Exchange:
     user_input: ConversationInput
     """As Home Assistant hands it over, without a PIN."""
     chat_log: ChatLog
+    command: Command | None = None
+    """Set where the words are one that is answered here."""
     reply: Reply | None = None
     """Set where the words answer a pending confirmation."""

@@ -19,6 +19,8 @@ from homeassistant.helpers.selector import (
     ObjectSelectorConfig,
     ObjectSelectorField,
     SelectSelector,
+    TextSelector,
+    TextSelectorConfig,
 )
 from homeassistant.helpers.template import Template
 from homeassistant.helpers.translation import async_get_cached_translations
@@ -26,6 +28,7 @@ from homeassistant.util import slugify
 from jinja2 import TemplateSyntaxError
 import probatio
 
+from ..agent.commands import command_name
 from ..agent.runtime import RuntimeData
 from ..prompt.system_prompt import default_prompt
 from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
@@ -63,6 +66,7 @@ from .forms import (
 )
 
 CONTEXT_ENTITIES = "context_entities"
+SLASH_COMMANDS = "slash_commands"
 PICKED = {*LISTS, CONTEXT_ENTITIES}
 """Lists of entities, patterns and more."""
 
@@ -191,6 +195,7 @@ _FIELDS: Fields = {
     "endpoint": _model,
     "second_model": _second_model,
     "custom_tools": _custom_tools,
+    "commands": TextSelector(TextSelectorConfig(multiple=True)),
     "documents": _documents,
     "llm_apis": _apis,
     "mcp_servers": _mcp_servers,
@@ -337,6 +342,8 @@ def tidy(settings: dict[str, Any]) -> dict[str, Any]:
     for key in ("profile_id", "description"):
         if key in tidied:
             tidied[key] = tidied[key].strip()
+    if commands := tidied.get(SLASH_COMMANDS):
+        tidied[SLASH_COMMANDS] = list(dict.fromkeys(command_name(item) or item.strip() for item in commands))
     for key in LISTS:
         if key in tidied:
             tidied[key] = sorted({stripped for name in tidied[key] if (stripped := name.strip())})
@@ -363,6 +370,9 @@ def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding 
             return "entity_pattern", {"pattern": row["entity_id"]}
     if finding := check_lists(settings):
         return finding
+    for name in settings[SLASH_COMMANDS]:
+        if command_name(name) is None:
+            return "command_invalid", {"item": name}
     for name in settings["system_documents"]:
         if not is_document_name(name):
             return "document_name", {"item": name}
@@ -439,6 +449,15 @@ class ProfileFlow(SubentryForms):
             return "profile_id_invalid"
         return "profile_id_taken" if chosen in ids.values() else None
 
+    def _taken(self, own: Mapping[str, Any]) -> dict[str, str]:
+        """Return a command that another agent has, and that agent; nothing where there is none."""
+        commands = {command_name(item) for item in own.get(SLASH_COMMANDS, ())}
+        for other in self._get_entry().get_subentries_of_type(self._subentry_type):
+            theirs = {command_name(item) for item in other.data.get(SLASH_COMMANDS, ())}
+            if (self.subentry is None or other.subentry_id != self.subentry.subentry_id) and commands & theirs:
+                return {"item": f"/{min(filter(None, commands & theirs))}", "profile": other.title}
+        return {}
+
     async def _async_form(self, step_id: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
         """Show the form, or store what it sent."""
         entry, subentry = self._get_entry(), self.subentry
@@ -463,6 +482,8 @@ class ProfileFlow(SubentryForms):
                 before.get("custom_prompt"),
             ):
                 errors["base"] = "custom_prompt_unused"
+            if taken := self._taken(own):
+                errors["base"], placeholders = "command_taken", taken
             if finding := await async_check_settings(self.hass, inherited(defaults, own)):
                 errors["base"], placeholders = finding
             if not errors:

@@ -334,6 +334,24 @@ class Confirmations:
             self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
         return text, None
 
+    @callback
+    def is_answered(self, place: Place, asked: tuple[str | None, ...], text: str, language: str) -> bool:
+        """Return whether words that were said elsewhere answer the question of a conversation.
+
+        Only those of whoever was asked do; if they are words of their own, the question is dropped.
+        """
+        waiting, late = self.at(place), self.late.get(place)
+        confirmation = waiting or (late[0] if late is not None and late[1] > dt_util.utcnow() else None)
+        if confirmation is None or confirmation.asked != asked or not any(asked):
+            return False
+        about, name = self._one_thing(confirmation)
+        kind = read_answer(text, language, with_pin=bool(self.pin_for(confirmation)), about=about, name=name).kind
+        if waiting is None:
+            return kind is Kind.YES
+        if kind is Kind.OTHER:
+            self.end(waiting, Resolution.CANCELLED, waiting.turn.context.user_id)
+        return kind is not Kind.OTHER
+
     def without_pin(self, text: str, language: str) -> str:
         """Return what was said without the digits that could be a PIN, by their number and not by their value."""
         if not self.pins.are_set:

@@ -112,6 +112,8 @@ async def _async_run(
         llm.ToolInput(tool_name=call.tool.name, tool_args=call.arguments, id=f"yes{token_hex(3)}", external=True)
         for call in calls
     ]
+    if any(call.tool.is_elsewhere for call in calls):
+        chat_log = None  # what is said there stays there
     if chat_log is not None:
         known_to_model = all(type(offered.get(call.tool.name)) is type(call.tool) for call in calls)
         chat_log.async_add_assistant_content_without_tools(

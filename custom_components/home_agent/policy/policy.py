@@ -247,7 +247,7 @@ class Policy:
         result: JsonValueType = None
         error: str | None = None
         error_type: str | None = None
-        limit = asyncio.timeout(turn.profile.tool_timeout)
+        limit = asyncio.timeout(None if tool is not None and tool.is_elsewhere else turn.profile.tool_timeout)
         try:
             async with limit:
                 result = await self._async_run(turn, tool, tool_input, confirmed, place)

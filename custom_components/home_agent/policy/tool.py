@@ -54,6 +54,8 @@ class HomeAgentTool(llm.Tool):
     """What a write of it raises is said by our code, not by a device or a server: it is no text from outside."""
     answers = False
     """Its result is an answer: whoever says yes to a call hears it."""
+    is_elsewhere = False
+    """What it does belongs to another conversation: it takes as long as an answer takes, and the call is not kept in this one."""
     timed_out: str = ""
     """What the model is told when the time is up, with `{seconds}`; empty: that nobody knows whether it happened."""
 

@@ -42,6 +42,8 @@ class Section(StrEnum):
     HISTORY = "history"
     TOOLS = "tools"
     AGENTS = "agents"
+    COMMANDS = "commands"
+    """Of an agent alone: there are no defaults for these."""
     SAFETY = "safety"
     VOICE = "voice"
 
@@ -172,6 +174,12 @@ class Profile:
     """Whom it may hand requests to: subentry ids of profiles, entity ids of agents that the owner allows. Empty: nobody."""
     delegation_level: str = _choice(Section.AGENTS, "confirm", "blocked", "unrestricted")
     """What others need to hand it a request: `confirm`, the user's yes each time; `blocked`, nobody may; `unrestricted`, nothing."""
+    slash_commands: tuple[str, ...] = _setting((), Section.COMMANDS, "commands")
+    """What a text may begin with to reach this agent from any other (agent/commands.py), without the slash."""
+    command_asks: bool = _switch(False, Section.COMMANDS)
+    """Whether a request that comes by a command needs a yes before the agent hears it."""
+    command_description: str = _setting("", Section.COMMANDS, "text")
+    """What people are told of its commands."""
 
     always_ask: tuple[str, ...] = _setting((), Section.SAFETY, "names")
     """Entity ids, domains, services and tool names that need a yes; wildcards count. The house has such lists as well."""

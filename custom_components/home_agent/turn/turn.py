@@ -15,7 +15,7 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from homeassistant.auth.models import User
-from homeassistant.components.conversation import ConversationInput
+from homeassistant.components.conversation import ChatLog, ConversationInput
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er, intent
 from homeassistant.util import dt as dt_util
@@ -251,6 +251,10 @@ class TurnRequest:
     confirm_via: tuple[str, ...] = ()
     delegated_by: Turn | None = None
     """The turn whose model hands over the request."""
+    handed_on_by: Profile | None = None
+    """The agent that heard a command; the one that it goes to keeps to what protects the home there."""
+    delta_listener: Callable[[ChatLog, dict[str, Any]], None] | None = None
+    """Who reads along there."""
     turn: Turn | None = None
 
 

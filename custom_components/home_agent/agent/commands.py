@@ -1,0 +1,193 @@
+"""Slash commands: a text that begins with one goes to the agent that has it, in a conversation of its own (S0-57 to S0-59).
+
+`/help` is ours. A command counts only where somebody says it: what a tool, script or automation of a running turn says to an
+agent is plain text, or a model could reach any agent.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+import re
+from typing import Any, override
+
+from homeassistant.components.conversation import ConversationInput
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import chat_session, llm
+from homeassistant.util.json import JsonValueType
+import probatio
+
+from ..policy.confirmation import Call, Confirmations, NobodyConfirms
+from ..policy.policy import LISTED
+from ..policy.tool import HomeAgentTool
+from ..settings.profile import SETTINGS, Profile
+from ..support.const import LOGGER
+from ..support.localize import async_text
+from ..turn.plan import DESTRUCTIVE, ActionClass, Plan
+from ..turn.turn import Answer, Turn
+
+HELP = "help"
+_COMMAND = re.compile(r"[^\W_][\w-]{0,31}")
+
+type Talk = tuple[str, str, tuple[str | None, ...]]
+"""A conversation with an agent, and who speaks in it: a user, else a device."""
+type Say = Callable[[Profile, str], Awaitable[str]]
+"""Says something to an agent, and returns the answer."""
+
+
+def command_name(text: str) -> str | None:
+    """Return a command as it is kept, without its slash and in small letters; None for what can be none."""
+    name = text.strip().removeprefix("/").casefold()
+    return name if _COMMAND.fullmatch(name) and name != HELP else None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that was said, and what stands behind it."""
+
+    name: str
+    profile: Profile | None
+    """Whom it goes to; None: `/help`."""
+    text: str
+
+
+class SlashCommand(HomeAgentTool):
+    """Hands a request to an agent that wants a question before it is reached. Made for one request."""
+
+    name = "slash_command"
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    parameters = probatio.Schema({probatio.Required("text"): str})
+    asks_key = "confirm_command"
+    stands_alone = True
+    answers = True
+    is_elsewhere = True
+
+    def __init__(self, command: Command, to: Profile, say: Say) -> None:
+        """Take what is asked about, and how it is said to whom."""
+        self._command = command
+        self._to = to
+        self._say = say
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return that it needs a yes; what the agent does is planned there."""
+        said = f"/{self._command.name} {self._command.text}"
+        return Plan(action=ActionClass.SENSITIVE, subject=self._to.name, reason=DESTRUCTIVE, texts=(said,))
+
+    @override
+    async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
+        """Return the agent's answer."""
+        return await self._say(self._to, args["text"])
+
+
+class Commands:
+    """The commands of all agents, and the conversations that began with one; owned by the entry."""
+
+    def __init__(self, profiles: Iterable[Profile]) -> None:
+        """Take them, longest first; one that two agents have is the first one's."""
+        self._by_name: dict[str, Profile] = {}
+        for profile in profiles:
+            for name in filter(None, map(command_name, profile.slash_commands)):
+                if self._by_name.setdefault(name, profile) is not profile:
+                    LOGGER.warning("The command /%s of %s is that of another agent", name, profile.name)
+        self._longest_first = sorted((*self._by_name, HELP), key=len, reverse=True)
+        self._limited: dict[tuple[str, str], Profile] = {}
+        self.talks: dict[Talk, dict[str, str]] = {}
+        """By where commands were said: the conversations that they began, by the profile's subentry id, newest last."""
+
+    def find(self, text: str) -> Command | None:
+        """Return the command with which a text begins, None where it begins with none."""
+        said = text.strip()
+        for name in self._longest_first if said.startswith("/") else ():
+            if said[1 : len(name) + 1].casefold() == name and not said[len(name) + 1 :][:1].strip():
+                return Command(name, self._by_name.get(name), said[len(name) + 1 :].strip())
+        return None
+
+    def route(
+        self, confirmations: Confirmations, user_input: ConversationInput, conversation_id: str, profile: Profile
+    ) -> Command | None:
+        """Return whom a text goes to besides the agent that heard it, and which part of it; None: to nobody else.
+
+        That is the agent of a command, or one that was reached by a command before and waits for a yes. Any other words drop
+        the question that whoever speaks was asked last.
+        """
+        talk = talk_of(user_input, conversation_id, profile)
+        heard = user_input.text, user_input.language
+        for profile_id, theirs in reversed([*self.talks.get(talk, {}).items()]):
+            if confirmations.is_answered((theirs, profile_id), talk[2], *heard):
+                target = next((item for item in self._by_name.values() if item.subentry_id == profile_id), None)
+                return Command("", target, user_input.text) if target is not None else None
+        if (command := self.find(user_input.text)) is not None:
+            confirmations.is_answered((conversation_id, profile.subentry_id), talk[2], *heard)
+        return command
+
+    @callback
+    def remember(self, talk: Talk, profile_id: str, conversation_id: str | None) -> None:
+        """Go on with a conversation when its command is said again, as long as the one in which it was said lasts."""
+        if conversation_id is None:
+            return
+        if talk not in self.talks and (session := chat_session.current_session.get()) is not None:
+            session.async_on_cleanup(partial(self._forget, talk))
+        theirs = self.talks.setdefault(talk, {})
+        theirs.pop(profile_id, None)
+        theirs[profile_id] = conversation_id
+
+    @callback
+    def _forget(self, talk: Talk) -> None:
+        self.talks.pop(talk, None)
+
+    def limited(self, profile: Profile, by: Profile) -> Profile:
+        """Return a profile with what protects the home in the one where its command was said."""
+        key = (by.subentry_id, profile.subentry_id)
+        if key not in self._limited:
+            guards = SETTINGS["documents_for"].options
+            self._limited[key] = replace(
+                profile,
+                always_ask=tuple(dict.fromkeys((*profile.always_ask, *by.always_ask))),
+                never_ask=tuple(name for name in profile.never_ask if name in by.never_ask),
+                never_offer=tuple(dict.fromkeys((*profile.never_offer, *by.never_offer))),
+                documents_for=max(profile.documents_for, by.documents_for, key=guards.index),
+                memory="off" if "off" in (profile.memory, by.memory) else "on",
+            )
+        return self._limited[key]
+
+    async def async_answer(
+        self, hass: HomeAssistant, turn: Turn, confirmations: Confirmations, command: Command, say: Say
+    ) -> Answer:
+        """Return what is said to a command itself: the list, an explanation, or the question before it goes on.
+
+        Raises `NobodyConfirms` where nobody can be asked.
+        """
+        profile = command.profile
+        if profile is None:
+            return Answer(text=await self._async_help(hass, turn.language))
+        if not command.text:
+            placeholders = {"command": f"/{command.name}", "profile": profile.name}
+            text = await async_text(hass, turn.language, "command_alone", **placeholders)
+            return Answer(text=f"{text} {profile.command_description}".strip())
+        tool = SlashCommand(command, profile, say)
+        plan = await tool.plan(hass, {}, turn)
+        if not turn.answerable:
+            raise NobodyConfirms(target=f"/{command.name}")
+        confirmations.add(turn, Call(tool=tool, arguments={"text": command.text}, plan=plan, why=(LISTED,)))
+        return Answer(needs_confirmation=True)
+
+    async def _async_help(self, hass: HomeAssistant, language: str) -> str:
+        """Return all commands by agent, in the order of the agents."""
+        of_profile: dict[str, list[str]] = {}
+        profiles = {profile.subentry_id: profile for profile in self._by_name.values()}
+        for name, profile in self._by_name.items():
+            of_profile.setdefault(profile.subentry_id, []).append(f"/{name}")
+        lines = [await async_text(hass, language, "command_help")]
+        for profile_id, names in of_profile.items():
+            profile = profiles[profile_id]
+            about = f"{profile.name}. {profile.command_description}".strip()
+            lines.append(f"- {', '.join(names)}: {about}")
+        lines.append(f"- /{HELP}: {await async_text(hass, language, 'command_help_itself')}")
+        return "\n".join(lines)
+
+
+def talk_of(user_input: ConversationInput, conversation_id: str, profile: Profile) -> Talk:
+    """Return where something is said, and by whom."""
+    user_id = user_input.context.user_id
+    speaker = (user_id,) if user_id else (user_input.device_id, user_input.satellite_id)
+    return conversation_id, profile.subentry_id, speaker
