@@ -74,7 +74,7 @@ ATTR_EXPIRES_AT = "expires_at"
 ATTR_HISTORY = "history"
 ATTR_QUERY = "query"
 ATTR_CONFIRM = "confirm"
-HOUSE = "house"
+HOME = "home"
 """The owner of what belongs to nobody in particular."""
 MAX_TEXT = 200_000  # characters; what is longer is a file
 MAX_TITLE = 200  # characters
@@ -616,7 +616,7 @@ async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
     owner: str | None = call.context.user_id
     if ATTR_OWNER in call.data or scope is None:
         owner = await _async_owner(call, scope)
-    elif owner is None:  # a voice device: nobody's but the house's
+    elif owner is None:  # a voice device: nobody's but the home's
         owner = scope.owner
     return {"deleted": await memories.async_clear(owner)}
 
@@ -636,7 +636,7 @@ async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
 async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Memories, Scope | None]:
     """Return the memories, and whose an action may read and write; None: everybody's, for administrators and automations.
 
-    Others have their own and the house's. What a model has started, a script or a tool, has what its turn has. Raises while
+    Others have their own and the home's. What a model has started, a script or a tool, has what its turn has. Raises while
     memory is off, unless the action is for what is left `also_off`.
     """
     memories = _runtime(call.hass).memories
@@ -660,13 +660,13 @@ def _writes_for(memories: Memories, user_id: str | None) -> str | None:
 
 
 async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
-    """Return whose memories are asked for: the house's (None), those of a user, or `ALL` that may be asked for.
+    """Return whose memories are asked for: the home's (None), those of a user, or `ALL` that may be asked for.
 
     Raises for somebody whose memories are not for whoever calls, or who does not exist.
     """
     if (wanted := call.data.get(ATTR_OWNER)) is None:
         return ALL
-    owner = None if wanted == HOUSE else wanted
+    owner = None if wanted == HOME else wanted
     if scope is not None and owner not in scope.owners:
         raise _invalid("memory_of_others")
     if scope is None and owner is not None and await call.hass.auth.async_get_user(owner) is None:
@@ -696,7 +696,7 @@ def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
         ATTR_MEMORY_ID: memory.id,
         ATTR_CONTENT: memory.content,
         ATTR_TYPE: memory.type.value,
-        ATTR_OWNER: memory.owner or HOUSE,
+        ATTR_OWNER: memory.owner or HOME,
         "owner_name": names.get(memory.owner, "") if memory.owner else "",
         "source": memory.source.value,
         ATTR_IMPORTANCE: round(memory.importance, 2),

@@ -53,7 +53,7 @@ async def test_forgetting_several_waits_for_a_yes_and_actions_answer_in_tables(
     done = await own_hass.say("yes", agent=agent, conversation_id=asked.conversation_id)
     assert done.kind != "error"
     [row] = (await own_hass.call_for_response("home_agent.list_memories"))["memories"]
-    assert (row["content"], row["owner"], row["source"]) == (coffee, "house", "service")
+    assert (row["content"], row["owner"], row["source"]) == (coffee, "home", "service")
     found = await own_hass.call_for_response("home_agent.search_memories", query="coffee")
     assert [item["memory_id"] for item in found["memories"]] == [row["memory_id"]]
     assert await own_hass.call_for_response("home_agent.clear_memories", confirm=True) == {"deleted": 1}

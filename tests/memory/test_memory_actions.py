@@ -102,7 +102,7 @@ async def test_a_list_is_a_table(hass: HomeAssistant, anna: Context, ben: Contex
     everything = await call(hass, "list_memories", limit=2)
     assert everything["count"] == 3
     assert contents(everything) == [NUTS, COFFEE]
-    assert contents(await call(hass, "list_memories", owner="house")) == [KEY]
+    assert contents(await call(hass, "list_memories", owner="home")) == [KEY]
 
 
 async def test_what_was_replaced_is_history(hass: HomeAssistant) -> None:
@@ -244,7 +244,7 @@ async def test_nothing_is_cleared_without_a_word(
     assert len(memories_of(hass).of(None)) == 3
     assert await call(hass, "clear_memories", anna, confirm=True) == {"deleted": 1}
     assert {memory.content for memory in memories_of(hass).of(None)} == {KEY, NUTS}
-    assert await call(hass, "clear_memories", anna, confirm=True, owner="house") == {"deleted": 1}
+    assert await call(hass, "clear_memories", anna, confirm=True, owner="home") == {"deleted": 1}
     assert await call(hass, "clear_memories", admin, confirm=True) == {"deleted": 1}
     assert memories_of(hass).of(None, with_history=True) == []
 

@@ -78,7 +78,7 @@ async def test_nothing_while_it_is_off(
     assert (stored["content"], stored["accesses"]) == (TEA, 0)
 
 
-@pytest.mark.parametrize("scope", ["house", "user"])
+@pytest.mark.parametrize("scope", ["home", "user"])
 async def test_memories_of_one_user_reach_nobody_else(hass: HomeAssistant, llm_server: LLMServer, scope: str) -> None:
     await set_up(hass, llm_server, options={"memory": {"scope": scope}})
     anna, leo = (MockUser(name=name).add_to_hass(hass) for name in ("Anna", "Leo"))

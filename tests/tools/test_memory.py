@@ -183,7 +183,7 @@ async def test_recalled_by_what_it_is_about(hass: HomeAssistant, llm_server: LLM
             "content": COFFEE,
             "type": "preference",
             "since": coffee.extracted_at.date().isoformat(),
-            "of": "house",
+            "of": "home",
         }
     ]
     assert [memory.accesses for memory in known(hass)] == [1, 0]

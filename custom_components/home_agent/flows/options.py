@@ -25,7 +25,7 @@ import probatio
 from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
-from ..settings.memory import CONF_MEMORY, EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, HOUSE, USER, MemorySettings
+from ..settings.memory import CONF_MEMORY, EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, HOME, USER, MemorySettings
 from ..settings.profile import LISTS
 from ..settings.search import CONF_RETRIEVAL, RetrievalSettings, is_collection_name
 from ..support.const import (
@@ -173,7 +173,7 @@ EXTRACTING = "extracting"
 MEMORY_FIELDS: dict[str, Fields] = {
     "": {
         "enabled": SWITCH,
-        "scope": dropdown((HOUSE, USER), "memory_scope"),
+        "scope": dropdown((HOME, USER), "memory_scope"),
         "top_k": number(1, 20),
         "min_importance": _SHARE,
     },

@@ -216,7 +216,7 @@ class Memories:
         return {
             **{kind.value: count for kind, count in self.counts.items()},
             **{source.value: sum(memory.source is source for memory in used) for source in MemorySource},
-            "of_the_house": sum(memory.owner is None for memory in used),
+            "of_the_home": sum(memory.owner is None for memory in used),
             "owners": len({memory.owner for memory in used} - {None}),
             "history": len(self._all) - len(self._used),
         }
@@ -235,7 +235,7 @@ class Memories:
     ) -> list[Memory]:
         """Return the memories of a scope (None: of all), oldest first; what has expired is left out.
 
-        `owner` narrows them to one: the id of a user, or None for the house.
+        `owner` narrows them to one: the id of a user, or None for the home.
         """
         now = dt_util.utcnow()
         return [

@@ -50,7 +50,7 @@ class Memory:
     content: str
     """One paragraph of at most `MAX_CONTENT` characters."""
     owner: str | None
-    """The id of a user; None: it is the house's."""
+    """The id of a user; None: it is the home's."""
     source: MemorySource
     importance: float
     """0 to 1."""
@@ -152,7 +152,7 @@ class Scope:
     """Whose memories one turn or one action may read, and whose it writes."""
 
     owners: frozenset[str | None]
-    """Whose are read; None is the house."""
+    """Whose are read; None is the home."""
     owner: str | None
     """Whose what is written becomes."""
     is_known: bool = True

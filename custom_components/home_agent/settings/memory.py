@@ -7,7 +7,7 @@ from typing import Any, Self
 CONF_MEMORY = "memory"
 """Key of the settings within the options."""
 EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL = "profile", "external"
-HOUSE, USER = "house", "user"
+HOME, USER = "home", "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +20,8 @@ class MemorySettings:
     """Whether a model is asked after an answer what of it is worth keeping: it takes its time, and nobody asked to store that."""
     extraction_llm: str = EXTRACT_WITH_PROFILE
     """`profile`: the model that answered; `external`: the agent's external model; else the subentry id of a model."""
-    scope: str = HOUSE
-    """`house`: what is stored belongs to all; `user`: to the user who said it."""
+    scope: str = HOME
+    """`home`: what is stored belongs to all; `user`: to the user who said it."""
     top_k: int = 5
     """How many memories are told with a question at most."""
     min_importance: float = 0.3

@@ -328,7 +328,7 @@ def _row(memory: Memory, *, whose: bool) -> JsonObjectType:
         "type": memory.type.value,
         "since": memory.extracted_at.date().isoformat(),
     }
-    return row | ({"of": "user" if memory.owner else "house"} if whose else {})
+    return row | ({"of": "user" if memory.owner else "home"} if whose else {})
 
 
 def _named(known: Mapping[str, Memory], text: str) -> Memory:
