@@ -13,6 +13,7 @@ from homeassistant.util.yaml import parse_yaml
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.home.domains import DOMAINS
+from custom_components.home_agent.memory.extraction import Figures
 from custom_components.home_agent.policy import confirmation, policy
 from custom_components.home_agent.policy.write import WriteRecord
 from custom_components.home_agent.settings.profile import Profile
@@ -131,6 +132,7 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
     token = current_turn.set(turn)
     events.async_vector_db_queried(hass, {"home_entities": 1}, ["light.kitchen"], 0.0)
     current_turn.reset(token)
+    events.async_memory_extracted(hass, turn, Figures().as_event())
     events.async_streaming_error(hass, turn, HomeAssistantError())
     events.async_error(hass, turn, HomeAssistantError(), "conversation")
     common = names(section("API_REFERENCE.md", "Events").partition("###")[0])

@@ -32,7 +32,7 @@ async def test_only_what_differs_is_stored_and_it_holds(hass: HomeAssistant) -> 
 
 async def test_a_section_that_was_not_sent_stays(hass: HomeAssistant) -> None:
     entry = await set_up(hass, options={"memory": {"max_memories": 50}})
-    await send(hass, await topic(hass, entry, "memory"), enabled=False, scope="house", top_k=5, min_importance=0.3)
+    await send(hass, await topic(hass, entry, "memory"), enabled=False, scope="home", top_k=5, min_importance=0.3)
     assert dict(entry.options) == {"memory": {"enabled": False, "max_memories": 50}}
 
 

@@ -70,6 +70,7 @@ SPOKEN_OF = 5  # entities that were found for a request and count as what the co
 DEFAULT_ANSWER_TOKENS = 1024
 DOCUMENTS_SHARE = 3  # of the window, documents in the instructions get one share
 FIXED_STEP = 200  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
+NEARLY = 2 * FIXED_STEP  # by how much the room may differ for which states were written down
 DEFAULT_PROMPT_TOKENS = 550
 SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
 MIN_PROMPT_TOKENS = 512
@@ -381,7 +382,7 @@ class RequestBuilder:
                 ):
                     room = self._prompt - self._map.tokens - self._budget.kept - self._budget.found_later
                     key = (self._turn.profile.subentry_id, room, self._map.full)
-                    baseline = self._view.baselines.get(key)
+                    baseline = self._view.baselines.get(key) or self._nearly(key)
                 if baseline is None:
                     self._view.baselines[key] = baseline = await self._view.async_baseline(
                         self._hass,
@@ -407,6 +408,14 @@ class RequestBuilder:
         filled_in = max(0, math.ceil((said - self._expected - SPARE_TOKENS) / FIXED_STEP)) * FIXED_STEP
         told = self._transcript.baseline.tokens if self._has_baseline and self._transcript.baseline else 0
         self._room = self._prompt - self._map.tokens - told - filled_in
+
+    def _nearly(self, key: tuple[str, int, bool]) -> Baseline | None:
+        """Return a baseline that was made for nearly as much room and fits: where a device is offered another tool, it stays."""
+        profile_id, room, full = key
+        for (own, other, whole), baseline in self._view.baselines.items():
+            if (own, whole) == (profile_id, full) and abs(other - room) <= NEARLY and baseline.tokens <= room:
+                return baseline
+        return None
 
     async def _async_add_part(self, budget: Budget, sure: int = 0) -> None:
         """Decide which rounds are sent, and tell what the model does not know from them.

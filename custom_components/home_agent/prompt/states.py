@@ -88,7 +88,7 @@ class View:
     """By entity id, attributes and detail: a new conversation sends the same states again, described only once."""
     introductions: dict[str, str] = field(default_factory=dict)
     """By entity id."""
-    baselines: dict[tuple[object, ...], Baseline] = field(default_factory=dict)
+    baselines: dict[tuple[str, int, bool], Baseline] = field(default_factory=dict)
     """By profile, budget and home map."""
     modes: dict[tuple[object, ...], Mode] = field(default_factory=dict)
     """By profile and budget: what `auto` comes to."""

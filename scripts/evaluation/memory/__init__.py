@@ -215,7 +215,7 @@ def render(judged: Sequence[Judged], searched: Sequence[Searched]) -> str:
     """Return the tables as Markdown."""
     lines: list[str] = []
     for kind, rows in tables(judged).items():
-        lines += [f"**{kind}**", "", "| | cases | precision | recall | right noes |", "| --- | --: | --: | --: | --: |"]
+        lines += [f"**{kind}**", "", "| | cases | precision | recall | left out |", "| --- | --: | --: | --: | --: |"]
         lines += [
             f"| {name} | {row.cases} | {row.precision} | {row.recall} | {row.left_out} |" for name, row in rows.items()
         ]
