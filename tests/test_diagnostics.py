@@ -168,7 +168,7 @@ async def test_memories_are_only_counted(hass: HomeAssistant, llm_server: LLMSer
         "said": 1,
         "service": 0,
         "extracted": 1,
-        "of_the_house": 1,
+        "of_the_home": 1,
         "owners": 1,
         "history": 0,
     }

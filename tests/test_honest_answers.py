@@ -132,7 +132,7 @@ async def test_reading_does_not_make_a_claim_true(hass: HomeAssistant, llm_serve
 
 
 async def test_model_without_tools_may_say_what_it_wants(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    await set_up(hass, llm_server, profile={"native_tools": False})
+    await set_up(hass, llm_server, profile={"native_tools": False, "memory": "off"})
     llm_server.plan(text(CLAIM))
     assert speech(await say(hass, "turn on the bed light")) == CLAIM
 

@@ -30,6 +30,7 @@ import pytest
 from yarl import URL
 
 from custom_components.home_agent import ai_task
+from custom_components.home_agent.agent.commands import command_name
 from custom_components.home_agent.client import chat_completions, discovery, messages
 from custom_components.home_agent.client.error_map import ErrorMap
 from custom_components.home_agent.client.model import Reply, TokenEstimator
@@ -639,6 +640,7 @@ PLACES: Mapping[str, Place] = {
     "hosts": Place(
         read=lambda text: (http.is_at_home(text), http.http_url(text), http.normalized(text)), words="a.local."
     ),
+    "slash commands": Place(read=command_name, words="/kids-2_", modules=("agent.commands",)),
     "fields of forms": Place(
         read=lambda text: (
             endpoint_form.KEEP_ALIVE.fullmatch(text),

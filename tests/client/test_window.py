@@ -185,7 +185,7 @@ async def test_the_owners_word_asks_nobody(hass: HomeAssistant, llm_server: LLMS
 
 async def test_how_a_model_counts_is_kept_across_restarts(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server)
-    llm_server.plan(text("One.", usage={"prompt_tokens": 2000, "completion_tokens": 2, "total_tokens": 2002}))
+    llm_server.plan(text("One.", usage={"prompt_tokens": 3000, "completion_tokens": 2, "total_tokens": 3002}))
     await say(hass, "hello")
     (endpoint,) = entry.runtime_data.endpoints.values()
     factor = endpoint.client.estimator.factor

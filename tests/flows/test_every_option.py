@@ -150,7 +150,9 @@ class World:
         """Return the instructions of a conversation that goes on after a restart of the integration."""
         call = tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
         _, said, _ = await self.ask("Bed light on, please", call, text("It is on."))
-        await self.ask("Thank you so much for that", text("You are welcome. " * 30), said=said)
+        await self.ask(
+            "Thank you so much for that", text(" ".join(f"You are welcome, {n}." for n in range(30))), said=said
+        )
         await self.hass.config_entries.async_reload(self.entry.entry_id)
         for when in (6, 0):
             async_fire_time_changed(self.hass, dt_util.utcnow() + timedelta(minutes=when))

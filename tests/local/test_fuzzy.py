@@ -266,5 +266,8 @@ async def test_what_is_denied_is_not_even_asked_about(hass: HomeAssistant, said:
 async def test_what_stands_in_a_name_changes_nothing(hass: HomeAssistant) -> None:
     er.async_get(hass).async_update_entity("light.bed_light", name="Tomorrow Only")
     await hass.async_block_till_done()
-    await say(hass, "could you please turn on the tomorrow only light for me")
+    state = hass.states.get("light.bed_light")
+    assert state is not None
+    assert "Tomorrow Only" in state.name
+    await say(hass, f"could you please turn on the {state.name.lower()} for me")
     assert state_of(hass, "light.bed_light") == "on"
