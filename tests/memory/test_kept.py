@@ -1,11 +1,16 @@
 """What the disk has: across restarts, after a crash, and when the file is not what was written."""
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
+import errno
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_HOMEASSISTANT_STARTED
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
@@ -13,10 +18,11 @@ from homeassistant.helpers.storage import STORAGE_DIR
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
-from custom_components.home_agent.memory.memories import ACCESS_DELAY, FILE, MEMORIES, memories_of
+from custom_components.home_agent.memory.memories import ACCESS_DELAY, BATCH, FILE, MEMORIES, memories_of
 from custom_components.home_agent.memory.model import ALL
-from custom_components.home_agent.support.const import DOMAIN
-from tests.house import set_up
+from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from tests.house import say, set_up
+from tests.llm_server import LLMServer, text, tool_call
 
 from .conftest import HOUSE, asked, extracted, said
 
@@ -62,11 +68,52 @@ async def test_a_start_does_not_wait_for_them_and_a_first_question_does(hass: Ho
     await memories_of(hass).async_add([said(TEA)])
     await hass.config_entries.async_unload(entry.entry_id)
     hass.data.pop(MEMORIES)
+    for entity_id in (
+        "media_player.kitchen",
+        "climate.kitchen",
+        "todo.shopping",
+    ):  # what the shipped extensions are about
+        hass.states.async_set(entity_id, "on")
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
     hass.set_state(CoreState.not_running)
     assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
     assert memories_of(hass).of(None) == []
     assert "memories" in asked(entry), "nobody knows yet that there are none"
     assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
+
+
+async def test_a_first_question_waits_until_all_that_was_read_can_be_found(hass: HomeAssistant, file: Path) -> None:
+    entry = await set_up(hass)
+    memories = memories_of(hass)
+    lines = [f"The {number:05} plank of the fence was painted by Ilse" for number in range(4 * BATCH)]
+    memories.settings = replace(memories.settings, dedup_threshold=1.1, max_memories=len(lines) + 1)
+    await memories.async_add([said(line) for line in lines[:1]])
+    content = json.loads(file.read_text(encoding="utf-8"))
+    [first] = content["data"]["memories"]
+    content["data"]["memories"] = [first | {"id": str(uuid4()), "content": line} for line in lines]
+    await hass.config_entries.async_unload(entry.entry_id)
+    hass.data.pop(MEMORIES)
+    file.write_text(json.dumps(content), encoding="utf-8")
+    hass.set_state(CoreState.not_running)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    wanted = lines[-1]
+    found = await memories_of(hass).async_find(wanted, HOUSE, limit=1)
+    assert [item.memory.content for item in found] == [wanted]
+
+
+async def test_who_gives_up_waiting_does_not_stop_the_reading(hass: HomeAssistant, file: Path) -> None:
+    entry = await set_up(hass)
+    await memories_of(hass).async_add([said(TEA)])
+    await hass.config_entries.async_unload(entry.entry_id)
+    hass.data.pop(MEMORIES)
+    hass.set_state(CoreState.not_running)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await memories_of(hass).async_load()
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert [memory.content for memory in memories_of(hass).of(None)] == [TEA]
 
 
 async def test_they_are_read_when_the_home_has_started(hass: HomeAssistant, file: Path) -> None:
@@ -119,6 +166,32 @@ async def test_a_crash_while_writing_loses_only_what_was_being_written(hass: Hom
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
     assert [memory.content for memory in memories_of(hass).of(None)] == [TEA]
+
+
+async def test_a_full_disk_is_told_and_what_it_did_not_take_is_written_later(
+    hass: HomeAssistant, file: Path, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told that something is stored, or gone, which the next start undoes."""
+    await set_up(hass, llm_server)
+    await memories_of(hass).async_add([said(KEY)])
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def told(tool: str, **arguments: str) -> Any:
+        llm_server.plan(tool_call(tool, arguments), text("Good."))
+        await say(hass, "well")
+        return json.loads(llm_server.request.body["messages"][-1]["content"].partition("\n")[0])["result"]
+
+    with monkeypatch.context() as patched:  # the one failure that no test can make happen
+        patched.setattr("homeassistant.util.file.AtomicWriter", full)
+        assert "restart would undo" in (await told("store_memory", content=TEA))["note"]
+        assert "restart would undo" in (await told("forget_memory", query="spare key"))["note"]
+        assert [memory["content"] for memory in on_disk(file)] == [KEY]
+        assert (DOMAIN, f"file_unwritable_{DOMAIN}.{FILE}") in ir.async_get(hass).issues
+    assert "note" not in await told("store_memory", content="Leo has football on Thursdays")
+    assert [memory["content"] for memory in on_disk(file)] == [TEA, "Leo has football on Thursdays"]
+    assert (DOMAIN, f"file_unwritable_{DOMAIN}.{FILE}") not in ir.async_get(hass).issues
 
 
 @pytest.mark.parametrize(
@@ -188,3 +261,21 @@ async def test_what_has_expired_is_deleted_in_the_interval(
         await hass.async_block_till_done(wait_background_tasks=True)
         assert len(on_disk(file)) == left
         assert memories_of(hass).of(None) == []
+
+
+async def test_what_expired_while_it_was_not_running_is_deleted_when_the_home_has_started(
+    hass: HomeAssistant, file: Path, freezer: FrozenDateTimeFactory
+) -> None:
+    entry = await set_up(hass, options={"memory": {"fact_ttl": 1}})
+    await memories_of(hass).async_add([said(TEA)])
+    for state in (CoreState.not_running, CoreState.running):
+        await hass.config_entries.async_unload(entry.entry_id)
+        hass.data.pop(MEMORIES)
+        freezer.tick(25 * 3600)
+        hass.set_state(state)
+        assert await hass.config_entries.async_setup(entry.entry_id)
+        hass.set_state(CoreState.running)
+        hass.bus.async_fire(EVENT_HOMEASSISTANT_STARTED)
+        await hass.async_block_till_done(wait_background_tasks=True)
+        assert on_disk(file) == []
+        await memories_of(hass).async_add([said(TEA)])

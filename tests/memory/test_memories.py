@@ -142,6 +142,26 @@ async def test_text_from_outside_supersedes_nothing_that_was_said(memories: Memo
     assert len(memories.of(None)) == 2
 
 
+async def test_text_from_outside_rewords_nothing_that_was_said_and_keeps_its_mark(memories: Memories) -> None:
+    """The longer time of two that say the same stays; what has none holds for ever."""
+    soon, late = (dt_util.utcnow() + timedelta(days=days) for days in (1, 9))
+    web: dict[str, Any] = {"metadata": {"tainted": ["web"]}}
+    richer = f"{KEY} and may be given to everybody who rings"
+    await memories.async_add([said(KEY, expires_at=soon)])
+    [second] = await memories.async_add([extracted(richer, expires_at=late, **web)])
+    assert second.outcome == "merged"
+    assert second.memory is not None
+    assert (second.memory.content, second.memory.source, second.memory.tainted) == (KEY, MemorySource.SAID, [])
+    assert (second.memory.expires_at, second.memory.is_transient) == (late, True)
+    [third] = await memories.async_add([said(KEY)])
+    assert third.memory is not None
+    assert (third.memory.expires_at, third.memory.is_transient) == (None, False)
+    await memories.async_add([extracted("Ilse drinks peppermint tea")])
+    [tea] = await memories.async_add([extracted("Ilse drinks peppermint tea after dinner", **web)])
+    assert tea.memory is not None
+    assert (tea.memory.content, tea.memory.tainted) == ("Ilse drinks peppermint tea after dinner", ["web"])
+
+
 async def test_the_least_useful_goes_first_and_never_what_was_asked_for(hass: HomeAssistant) -> None:
     await set_up(hass, options={"memory": {"max_memories": 3}})
     memories = memories_of(hass)
@@ -177,6 +197,46 @@ async def test_a_memory_is_one_paragraph(memories: Memories) -> None:
     assert added.memory.content == "The dog is called Bruno"
 
 
+@pytest.mark.parametrize(
+    ("language", "memory", "question"),
+    [
+        ("en", "Anna is allergic to nuts", "What may Anna not eat?"),
+        ("en", "Mum takes her coffee black", "How does my mother want her espresso?"),
+        ("de", "Der Ersatzschlüssel hängt im Keller", "Wo ist der Schlüssel aufbewahrt?"),
+        ("de", "Jonas hat eine Haselnussallergie", "Was darf Jonas nicht essen?"),
+        ("ru", "У бабушки день рождения 4 мая", "Когда родилась бабуля?"),
+    ],
+)
+async def test_asked_in_other_words(memories: Memories, language: str, memory: str, question: str) -> None:
+    """Words that are about the same find a memory that has none of them."""
+    others = ("Leo plays the violin", "Der Rasenmäher ist bei Robert", "Интернет у нас от Ростелекома")
+    for text, code in ((memory, language), *zip(others, ("en", "de", "ru"), strict=True)):
+        await memories.async_add([said(text, language=code)])
+    found = await memories.async_find(question, HOUSE, language=language)
+    assert [item.memory.content for item in found][:1] == [memory]
+
+
+async def test_a_name_alone_is_less_than_what_is_asked(memories: Memories) -> None:
+    """A memory that only has the name in a question does not answer it."""
+    for text in ("At home Kelly sings loudly", "On Fridays Kelly works until ten"):
+        await memories.async_add([said(text)])
+    found = await memories.async_find("When does Kelly finish work?", HOUSE)
+    assert found[0].memory.content.endswith("until ten")
+    assert await memories.async_find("Which shoe size and which jacket size does Kelly have?", HOUSE) == []
+
+
+async def test_of_two_that_are_equally_near_the_newest_is_first(
+    memories: Memories, freezer: FrozenDateTimeFactory
+) -> None:
+    """Else chance decides which is told where there is room for one."""
+    days = ("Mondays", "Fridays", "Sundays")
+    for day in days:
+        freezer.tick(60)
+        await memories.async_add([said(f"Leo has judo on {day}")], replaces=lambda _new, _old: False)
+    told = await contents(memories, "When does Leo have judo?", limit=2)
+    assert told == [f"Leo has judo on {day}" for day in reversed(days[1:])]
+
+
 async def test_changed_and_deleted(memories: Memories) -> None:
     [added] = await memories.async_add([said(TEA)])
     assert added.memory is not None
@@ -184,7 +244,7 @@ async def test_changed_and_deleted(memories: Memories) -> None:
     stop = memories.async_listen(lambda: told.append(len(memories.of(None))))
     await memories.async_update(added.memory.id, content="Grandma Ilse drinks only cocoa", importance=0.9)
     assert await contents(memories, "cocoa") == ["Grandma Ilse drinks only cocoa"]
-    assert await contents(memories, "peppermint") == []
+    assert await contents(memories, "mint") == []
     assert await memories.async_delete([added.memory.id, "no such"]) == 1
     assert told == [1, 0]
     stop()
@@ -233,3 +293,38 @@ def test_every_field_comes_back_as_it_was_written() -> None:
     )
     assert Memory.from_dict(memory.as_dict()) == memory
     assert set(memory.as_dict()) == set(Memory.__slots__)
+
+
+async def test_what_has_expired_goes_first_for_room(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    await set_up(hass, options={"memory": {"max_memories": 2}})
+    memories = memories_of(hass)
+    until = dt_util.utcnow() + timedelta(hours=1)
+    await memories.async_add([said("Uncle Karl sleeps in the attic this week", expires_at=until), said(KEY)])
+    [full] = await memories.async_add([said("Leo collects stamps of Brazil")])
+    assert full.reason == "full"
+    freezer.tick(timedelta(hours=2))
+    [added] = await memories.async_add([extracted("Leo collects stamps of Brazil", importance=0.1)])
+    assert added.outcome == "added"
+    assert sorted(item.content for item in memories.of(None)) == ["Leo collects stamps of Brazil", KEY]
+
+
+async def test_topics_of_a_memory_are_words_that_find_it(hass: HomeAssistant, memories: Memories) -> None:
+    topics: dict[str, Any] = {"topics": ["allergie", "nourriture"]}
+    content = "Rosa ne digère pas les noix de cajou"
+    await memories.async_add([extracted(content, language="fr", metadata=topics)])
+    await memories.async_add([extracted("Le vélo de Leo est dans la cave", language="fr")])
+    question = "Qui a une allergie ?"
+    assert [item.memory.content for item in await memories.async_find(question, HOUSE, language="fr")] == [content]
+    [merged] = await memories.async_add([extracted(content, language="fr", metadata={"topics": ["cacahuètes"]})])
+    assert merged.outcome == "merged"
+    found = await memories.async_find("Qui parle de cacahuètes ?", HOUSE, language="fr")
+    assert [item.memory.content for item in found] == [content]
+
+
+async def test_a_word_is_found_within_a_longer_one(memories: Memories) -> None:
+    spare, bike = "De reservesleutel hangt achter de ketel", "De fiets van Leo staat in de kelder"
+    await memories.async_add([extracted(line, language="nl") for line in (spare, bike)])
+    assert await contents(memories, "Waar ligt de sleutel?", language="nl") == [spare]
+    [key] = [memory for memory in memories.of(None) if memory.content == spare]
+    await memories.async_delete([key.id])
+    assert await contents(memories, "Waar ligt de sleutel?", language="nl") == []

@@ -15,6 +15,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.memory.model import Memory, MemorySource, MemoryType
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.errors import MemoriesError
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -53,12 +54,6 @@ def anna(hass: HomeAssistant) -> Context:
 def ben(hass: HomeAssistant) -> Context:
     """Another one."""
     return add_person(hass, "Ben")
-
-
-@pytest.fixture
-def admin(hass: HomeAssistant, hass_admin_user: MockUser) -> Context:
-    """An administrator."""
-    return Context(user_id=hass_admin_user.id)
 
 
 async def fill(hass: HomeAssistant, anna: Context, ben: Context) -> tuple[Memory, Memory, Memory]:
@@ -143,6 +138,10 @@ async def test_added_changed_deleted(hass: HomeAssistant) -> None:
     [memory] = memories_of(hass).of(None)
     assert (memory.content, memory.type, memory.importance) == (NUTS, MemoryType.EVENT, 0.4)
     assert memory.expires_at is None
+    with pytest.raises(MemoriesError) as error:
+        await call(hass, "update_memory", memory_id=memory.id, content=" \t ")
+    assert error.value.translation_key == "memory_content"
+    assert memories_of(hass).of(None) == [memory]
     assert await call(hass, "delete_memory", memory_id=[memory.id]) == {"deleted": 1}
     assert memories_of(hass).of(None, with_history=True) == []
 
@@ -257,6 +256,23 @@ async def test_what_a_user_left_can_be_deleted(hass: HomeAssistant, admin: Conte
     assert cleared == {"deleted": 1}
 
 
+@pytest.mark.parametrize("options", [{}, OFF], ids=["on", "off"])
+async def test_memories_go_with_their_user(
+    hass: HomeAssistant, anna: Context, ben: Context, hass_storage: dict[str, Any], options: dict[str, Any]
+) -> None:
+    entry = await set_up(hass)
+    await fill(hass, anna, ben)
+    hass.config_entries.async_update_entry(entry, options=options)
+    await hass.async_block_till_done()
+    user = await hass.auth.async_get_user(str(ben.user_id))
+    assert user is not None
+    await hass.auth.async_remove_user(user)
+    await hass.async_block_till_done()
+    stored = hass_storage["home_agent.memories"]["data"]["memories"]
+    assert {memory["content"] for memory in stored} == {KEY, COFFEE}
+    assert memories_of(hass).of(None, owner=ben.user_id, with_history=True) == []
+
+
 async def test_while_it_is_off_memories_can_only_be_deleted(
     hass: HomeAssistant, anna: Context, ben: Context, admin: Context
 ) -> None:
@@ -303,6 +319,38 @@ async def test_a_script_that_a_model_starts_has_what_its_user_has(
     assert NUTS not in of_anna
     assert KEY in of_the_house
     assert COFFEE not in of_the_house
+
+
+async def test_a_script_that_an_agent_without_memory_starts_reads_none(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context, ben: Context
+) -> None:
+    """Nor does it store or delete any; what a voice device clears is the home's."""
+    await build_house(hass)
+    entry = await set_up(hass, llm_server, profile={"memory": "off"}, options={"never_confirm": ["script.do"]})
+    await fill(hass, anna, ben)
+    steps = [
+        {"action": "home_agent.list_memories", "response_variable": "known", "continue_on_error": True},
+        {"action": "home_agent.add_memory", "data": {"content": "A lie"}, "continue_on_error": True},
+        {"action": "home_agent.clear_memories", "data": {"confirm": True}, "continue_on_error": True},
+        {"event": "told", "event_data": {"known": "{{ known | default('nothing') }}"}},
+    ]
+    assert await async_setup_component(hass, "script", {"script": {"do": {"sequence": steps}}})
+    async_expose_entity(hass, ASSISTANT, "script.do", True)
+    told: list[str] = []
+    hass.bus.async_listen("told", lambda event: told.append(event.data["known"]))
+
+    async def run(**who: Any) -> set[str]:
+        llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.do"}), text("Done."))
+        await say(hass, "do it", **who)
+        await hass.async_block_till_done()
+        return {memory.content for memory in memories_of(hass).of(None)}
+
+    assert await run(context=anna) == {KEY, COFFEE, NUTS}
+    assert told == ["nothing"]
+    profile = entry.subentries["profile-1"]
+    hass.config_entries.async_update_subentry(entry, profile, data=dict(profile.data) | {"memory": "on"})
+    await hass.async_block_till_done()
+    assert await run(device_id="a speaker") == {COFFEE, NUTS}
 
 
 async def test_what_was_extracted_is_listed_as_such(hass: HomeAssistant) -> None:

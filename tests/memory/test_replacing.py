@@ -1,5 +1,8 @@
 """A new memory supersedes what it makes untrue, and nothing else."""
 
+import json
+from pathlib import Path
+
 from homeassistant.core import HomeAssistant
 import pytest
 
@@ -63,6 +66,13 @@ async def test_what_is_untrue_is_kept_as_history_and_not_used(hass: HomeAssistan
         ("en", "Spare fuses are in the left kitchen drawer", "Spare batteries are in the left kitchen drawer"),
         ("en", "Ella eats fish but no meat", "Ella eats meat but no fish"),
         ("en", "The bus leaves from the church at 7:25", "The bus leaves from the church at 7:45"),
+        ("en", "The bus to Bonn leaves at seven", "The bus from Bonn leaves at seven"),
+        ("en", "Grandma takes the tablets at 8:00", "Grandma takes the tablets at 20:00"),
+        ("de", "Opa Heinz hat am 22. März Geburtstag", "Opa Heinz hat am 22.11. Geburtstag"),
+        ("en", "The spare key is in the letterbox", "The spare key is on the letterbox"),
+        ("de", "Den Rasenmäher haben wir von Robert geliehen", "Den Rasenmäher haben wir Robert geliehen"),
+        ("de", "Der Zug nach Kassel fährt um sechs", "Der Zug aus Kassel fährt um sechs"),
+        ("ru", "Автобус до Твери уходит утром", "Автобус из Твери уходит утром"),
         ("de", "Die Biotonne kommt montags", "Die Papiertonne kommt montags"),
         ("de", "Tante Ulla mag Fisch zum Abendbrot", "Tante Ulla mag keinen Fisch zum Abendbrot"),
         ("ru", "Оля не пьёт кофе после обеда", "Юля не пьёт кофе после обеда"),
@@ -75,8 +85,46 @@ async def test_what_is_alike_and_not_the_same_stays_apart(
     assert [item.outcome for item in added] == ["added", "added"]
 
 
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("en", "The bins go out every Tuesday", "The bins go out on Tuesday"),
+        ("en", "Ben goes to swimming with Leo on Fridays", "Ben goes swimming with Leo on Fridays"),
+        ("de", "Der Ersatzschlüssel hängt im Keller", "Der Ersatzschlüssel hängt in dem Keller"),
+        ("de", "Oma kommt zum Essen", "Oma kommt am Sonntag zum Essen"),
+        ("de", "Opa Heinz hat am 22. März Geburtstag", "Opa Heinz hat am 22.3. Geburtstag"),
+    ],
+)
+async def test_another_preposition_in_one_alone_is_no_other_fact(
+    hass: HomeAssistant, memories: Memories, language: str, one: str, other: str
+) -> None:
+    added = await memories.async_add([said(one, language=language), said(other, language=language)])
+    assert [item.outcome for item in added] == ["added", "merged"]
+
+
 async def test_the_richer_text_of_the_same_stays(hass: HomeAssistant, memories: Memories) -> None:
     longer = "The spare key of the shed hangs behind the boiler"
     added = await memories.async_add([said("The spare key hangs behind the boiler"), said(longer)])
     assert [item.outcome for item in added] == ["added", "merged"]
     assert [memory.content for memory in memories.of(None)] == [longer]
+
+
+EVERYDAY = json.loads((Path(__file__).parent / "everyday.json").read_text("utf-8"))["replaces"]
+MISJUDGED = {
+    "Wir haben das Internet zu Fibra gewechselt",
+    "Тима ложится спать в девять",
+    "Ключ от погреба теперь лежит в обувнице",
+}
+"""New sentences that words alone are not enough for: known, and few."""
+
+
+@pytest.mark.parametrize("language", EVERYDAY)
+def test_another_value_replaces_where_there_is_one_at_a_time(language: str) -> None:
+    missed = {new for old, new in EVERYDAY[language]["replaces"] if not replaces(new, old, language)}
+    assert missed <= MISJUDGED
+
+
+@pytest.mark.parametrize("language", EVERYDAY)
+def test_independent_facts_stay_beside_each_other(language: str) -> None:
+    wrong = {new for old, new in EVERYDAY[language]["beside"] if replaces(new, old, language)}
+    assert wrong <= MISJUDGED

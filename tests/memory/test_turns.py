@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.memory.model import MemoryType
 from tests.house import part_of, say, set_up
-from tests.llm_server import LLMServer, text
+from tests.llm_server import LLMServer, text, tool_call
 
 from .conftest import asked, extracted, said
 
@@ -59,6 +59,23 @@ async def test_an_agent_without_memory_is_told_nothing(hass: HomeAssistant, llm_
     await say(hass, ASKED)
     assert "peppermint" not in llm_server.request.raw.decode()
     assert memories_of(hass).of(None)[0].accesses == 0
+
+
+@pytest.mark.parametrize("scope", ["home", "user"])
+async def test_an_agent_of_the_home_alone(hass: HomeAssistant, llm_server: LLMServer, scope: str) -> None:
+    """It is told of nobody's own memories, and what it keeps is the home's, whoever says it."""
+    await set_up(hass, llm_server, profile={"memory": "home"}, options={"memory": {"scope": scope}})
+    user = MockUser(name="Anna").add_to_hass(hass)
+    await memories_of(hass).async_add([said(TEA), said("Anna drinks only oolong tea", owner=user.id)])
+    store = tool_call("store_memory", {"content": "The tea pot is in the attic"})
+    llm_server.plan(text("Peppermint."), store, text("Kept."))
+    await say(hass, "Which tea is there?", context=Context(user_id=user.id))
+    await say(hass, "Remember where the tea pot is", context=Context(user_id=user.id))
+    assert part_of(llm_server.requests[0].body["messages"][-1])["memories"] == [TEA]
+    assert "oolong" not in llm_server.request.raw.decode()
+    assert {memory.content: memory.owner for memory in memories_of(hass).of(None)}[
+        "The tea pot is in the attic"
+    ] is None
 
 
 async def test_nothing_while_it_is_off(
@@ -136,6 +153,20 @@ async def test_no_more_are_told_than_the_setting_says(hass: HomeAssistant, llm_s
     llm_server.plan(text("All."))
     await say(hass, "Who is allergic to hazelnuts?")
     assert [len(found) for found in told(llm_server)] == [2]
+
+
+async def test_fewer_are_told_of_more_than_a_question_tells_apart(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server)
+    people = ("Otto", "Mia", "Leo", "Rosa", "Bruno", "Emma")
+    await memories_of(hass).async_add([said(f"{name} is allergic to hazelnuts") for name in people[:5]])
+    llm_server.plan(*(text("All.") for _ in range(3)))
+    await say(hass, "Who is allergic to hazelnuts?")
+    await memories_of(hass).async_add([said(f"{people[5]} is allergic to hazelnuts")])
+    await say(hass, "Who is allergic to hazelnuts?")
+    await say(hass, "Is Emma allergic to hazelnuts?")
+    every, some, named = told(llm_server)
+    assert (len(every), len(some)) == (5, 3)
+    assert named[0] == "Emma is allergic to hazelnuts"
 
 
 async def test_without_memories_nobody_is_asked(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -3,12 +3,14 @@
 from typing import Any
 
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import ServiceValidationError
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.memories import MEMORIES, memories_of
 from custom_components.home_agent.memory.model import ALL
 from custom_components.home_agent.settings.search import RetrievalSettings
+from custom_components.home_agent.support.const import DOMAIN
 from tests.embedding_server import EmbeddingServer
 from tests.house import set_up
 from tests.search.chroma import ChromaServer
@@ -59,6 +61,34 @@ async def test_copies_follow(hass: HomeAssistant, embedding_server: EmbeddingSer
     assert COLLECTION not in await collections(entry)
 
 
+async def test_while_memory_is_off_no_model_is_given_any(
+    hass: HomeAssistant, embedding_server: EmbeddingServer, hass_storage: dict[str, Any]
+) -> None:
+    """What is deleted goes from the store as well; nothing else happens, and what is on the disk is not read for nothing."""
+    options = {"retrieval": retrieval(embedding_server)}
+    entry = await set_up(hass, options=options)
+    await remember(hass, TEA, "The spare key hangs behind the boiler")
+    first, second = memories_of(hass).of(None)
+    other = {"retrieval": retrieval(embedding_server, embedding_model="another"), "memory": {"enabled": False}}
+    hass.config_entries.async_update_entry(entry, options=other)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    embedding_server.requests.clear()
+    hass.data.pop(MEMORIES)  # as after a restart
+    await hass.config_entries.async_reload(entry.entry_id)
+    with pytest.raises(ServiceValidationError):
+        await hass.services.async_call(DOMAIN, "list_memories", {}, blocking=True, return_response=True)
+    assert not memories_of(hass).of(None)
+    await hass.services.async_call(DOMAIN, "delete_memory", {"memory_id": first.id}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert embedding_server.requests == []
+    assert (await collections(entry))[COLLECTION] == 1
+    assert memories_of(hass).of(None) == [second]
+    await hass.services.async_call(DOMAIN, "clear_memories", {"confirm": True}, blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert not (await collections(entry)).get(COLLECTION)
+    assert embedding_server.requests == []
+
+
 async def test_another_name_of_the_collection_takes_them_along(
     hass: HomeAssistant, embedding_server: EmbeddingServer
 ) -> None:
@@ -80,11 +110,14 @@ async def test_without_a_model_copies_leave(hass: HomeAssistant, embedding_serve
     assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
 
 
-async def test_a_model_that_is_away_costs_nothing_but_itself(
-    hass: HomeAssistant, embedding_server: EmbeddingServer
+@pytest.mark.parametrize("away", ["model", "store"])
+async def test_a_model_or_a_store_that_is_away_costs_nothing_but_itself(
+    hass: HomeAssistant, embedding_server: EmbeddingServer, away: str
 ) -> None:
-    await set_up(hass, options={"retrieval": retrieval(embedding_server)})
-    await embedding_server.stop()
+    nowhere = {"store": "chroma", "chroma_host": "127.0.0.1", "chroma_port": 1}
+    await set_up(hass, options={"retrieval": retrieval(embedding_server, **(nowhere if away == "store" else {}))})
+    if away == "model":
+        await embedding_server.stop()
     await remember(hass, TEA)
     assert [found.memory.content for found in await memories_of(hass).async_find("peppermint tea", HOUSE)] == [TEA]
 

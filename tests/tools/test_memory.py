@@ -10,8 +10,10 @@ from homeassistant.helpers import entity_registry as er
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
+from custom_components.home_agent.client.model import raw_estimate
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.memory.model import Draft, Memory, MemorySource, MemoryType
+from custom_components.home_agent.support.encoding import dump
 from custom_components.home_agent.turn.events import ACTION_EXECUTED, TOOL_EXECUTED
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
@@ -24,7 +26,7 @@ type Person = Callable[..., Context]
 
 @pytest.fixture(autouse=True)
 async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
+    """Build the house before each test, not the demo entities of the folder."""
     await build_house(hass)
 
 
@@ -226,6 +228,8 @@ async def test_one_is_forgotten_at_once(hass: HomeAssistant, llm_server: LLMServ
     answer = await ask(hass, llm_server, "forget_memory", {"ids": [coffee.id[:8]]})
     assert answer["result"] == {"forgotten": [COFFEE]}
     assert contents(hass) == {KEY}
+    answer = await ask(hass, llm_server, "forget_memory", {"query": (await keep(hass, "Ben cooks")).id[:8]})
+    assert answer["result"] == {"forgotten": ["Ben cooks"]}
     answer = await ask(hass, llm_server, "forget_memory", {"query": "where is the spare key"})
     assert answer["result"] == {"forgotten": [KEY]}
     assert not known(hass, with_history=True)
@@ -251,7 +255,7 @@ async def test_several_are_listed_and_asked_about(hass: HomeAssistant, llm_serve
     assert speech(asked) == f"Forget “{COFFEE}”, “Ben drinks his coffee black”?"
     assert len(known(hass)) == 3
     done = await say(hass, "yes", asked.conversation_id, context=anna)
-    assert speech(done).startswith("Done.")
+    assert speech(done) == f"Done. I've forgotten “{COFFEE}”, “Ben drinks his coffee black”."
     assert contents(hass) == {KEY}
 
 
@@ -277,8 +281,62 @@ async def test_many_are_counted_in_the_question(hass: HomeAssistant, llm_server:
     asked = await say(hass, "forget everything", context=anna)
     assert speech(asked).count("bicycle") == 10
     assert speech(asked).endswith(", 2 more?")
-    await say(hass, "yes", asked.conversation_id, context=anna)
+    done = await say(hass, "yes", asked.conversation_id, context=anna)
+    assert speech(done).count("bicycle") == 10
+    assert speech(done).endswith(", 2 more.")
     assert not known(hass)
+
+
+@pytest.mark.parametrize(
+    ("language", "yes", "said", "replaces", "old", "new"),
+    [
+        (
+            *("en", "yes", "Done. I'll remember “{}”.", " It replaces “{}”."),
+            *("Tom's guitar lesson is on Monday", "Tom's guitar lesson has moved to Thursday"),
+        ),
+        (
+            *("de", "ja", "Erledigt. Ich merke mir “{}”.", " Das ersetzt “{}”."),
+            *("Das Bett steht im Schlafzimmer", "Das Bett steht jetzt auf dem Dachboden"),
+        ),
+    ],
+)
+async def test_after_a_yes_it_is_said_what_is_remembered(
+    hass: HomeAssistant,
+    llm_server: LLMServer,
+    person: Person,
+    language: str,
+    yes: str,
+    said: str,
+    replaces: str,
+    old: str,
+    new: str,
+) -> None:
+    await set_up(hass, llm_server, options={"always_confirm": ["store_memory"]})
+    anna = person("Anna")
+
+    async def kept(content: str) -> str:
+        llm_server.plan(tool_call("store_memory", {"content": content}))
+        asked = await say(hass, "remember this", context=anna, language=language)
+        done = await say(hass, yes, asked.conversation_id, context=anna, language=language)
+        return speech(done)
+
+    assert await kept(old) == said.format(old)
+    assert await kept(new) == said.format(new) + replaces.format(old)
+    # as in the question: cut, and nothing that quotes or asks
+    assert await kept(f"Lisa says “hello?” {'x' * 200}") == said.format(f"Lisa says hello {'x' * 104}… (+96)")
+
+
+async def test_after_a_yes_it_is_said_what_had_to_go(
+    hass: HomeAssistant, llm_server: LLMServer, person: Person
+) -> None:
+    await set_up(hass, llm_server, options={"always_confirm": ["store_memory"], "memory": {"max_memories": 1}})
+    anna = person("Anna")
+    await keep(hass, COFFEE, source=MemorySource.EXTRACTED)
+    llm_server.plan(tool_call("store_memory", {"content": KEY}))
+    asked = await say(hass, "remember this", context=anna)
+    done = await say(hass, "yes", asked.conversation_id, context=anna)
+    assert speech(done) == f"Done. I'll remember “{KEY}”. To make room, I've forgotten “{COFFEE}”."
+    assert contents(hass) == {KEY}
 
 
 async def test_what_came_after_the_question_stays(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
@@ -336,10 +394,40 @@ async def test_undo_says_that_it_cannot(hass: HomeAssistant, llm_server: LLMServ
 
 
 async def test_offered_where_memory_is_on(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    """What looks up and forgets comes with the first memory and goes with the last, in the next request, after a restart as well."""
+    entry = await set_up(hass, llm_server)
+    llm_server.respond(lambda _body: text("Hello."))
+
+    async def are_offered() -> set[str]:
+        await say(hass, "hello")
+        return offered(llm_server) & TOOLS
+
+    assert await are_offered() == {"store_memory"}
+    [one, other] = [await keep(hass, content) for content in (COFFEE, KEY)]
+    assert await are_offered() == TOOLS
+    await memories_of(hass).async_delete([one.id])
+    await hass.config_entries.async_reload(entry.entry_id)
+    assert await are_offered() == TOOLS
+    await memories_of(hass).async_delete([other.id])
+    assert await are_offered() == {"store_memory"}
+    await hass.config_entries.async_reload(entry.entry_id)
+    assert await are_offered() == {"store_memory"}
+
+
+async def test_the_tools_are_short(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    """All of them stand in each prompt."""
     await set_up(hass, llm_server)
-    llm_server.plan(text("Hello."))
-    await say(hass, "hello")
-    assert offered(llm_server) >= TOOLS
+    llm_server.respond(lambda _body: text("Hello."))
+
+    async def tokens_of(*names: str) -> float:
+        await say(hass, "hello")
+        specs = [tool for tool in llm_server.request.body["tools"] if tool["function"]["name"] in names]
+        assert len(specs) == len(names)
+        return sum(raw_estimate(dump(spec)) for spec in specs)
+
+    assert await tokens_of("store_memory", "teach_name") < 170
+    await keep(hass, KEY)
+    assert await tokens_of(*TOOLS, "teach_name") < 290
 
 
 @pytest.mark.parametrize(
@@ -352,11 +440,19 @@ async def test_offered_where_memory_is_on(hass: HomeAssistant, llm_server: LLMSe
 async def test_nothing_while_it_is_off(
     hass: HomeAssistant, llm_server: LLMServer, fields: dict[str, Any], person: Person
 ) -> None:
-    await set_up(hass, llm_server)
+    entry = await set_up(hass, llm_server)
     await keep(hass, KEY)
-    await hass.config_entries.async_unload(hass.config_entries.async_entries("home_agent")[0].entry_id)
-    await hass.config_entries.async_remove(hass.config_entries.async_entries("home_agent")[0].entry_id)
-    await set_up(hass, llm_server, **fields)
+    llm_server.plan(text("Behind the freezer."))
+    await say(hass, "where is the spare key?")
+    assert KEY in llm_server.request.raw.decode()
+    llm_server.requests.clear()
+    if "options" in fields:
+        hass.config_entries.async_update_entry(entry, options=fields["options"])
+    else:
+        profile = entry.subentries["profile-1"]
+        hass.config_entries.async_update_subentry(entry, profile, data=dict(profile.data) | fields["profile"])
+    await hass.async_block_till_done()
+    assert KEY in contents(hass)
     for name, arguments in (
         ("store_memory", {"content": COFFEE}),
         ("recall_memory", {}),
@@ -373,9 +469,27 @@ async def test_nothing_while_it_is_off(
 
 async def test_an_owner_may_leave_a_tool_out(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await set_up(hass, llm_server, profile={"never_offer": ["forget_memory"]})
+    await keep(hass, KEY)
     llm_server.plan(text("Hello."))
     await say(hass, "hello")
     assert offered(llm_server) & TOOLS == {"store_memory", "recall_memory"}
+
+
+async def test_a_task_has_no_memory(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
+    """Nobody talks: whoever starts a task says what the model is told."""
+    await set_up(hass, llm_server)
+    anna = person("Anna")
+    await keep(hass, COFFEE, anna.user_id)
+    await keep(hass, KEY)
+    llm_server.plan(text("I don't know."))
+    [task] = hass.states.async_entity_ids("ai_task")
+    asked = {"task_name": "Keys", "instructions": "Where is the spare key, and how does Anna take her coffee?"}
+    await hass.services.async_call(
+        "ai_task", "generate_data", {**asked, "entity_id": task}, blocking=True, return_response=True, context=anna
+    )
+    assert "tools" not in llm_server.request.body
+    assert KEY not in llm_server.request.raw.decode()
+    assert COFFEE not in llm_server.request.raw.decode()
 
 
 async def test_memories_of_a_user_are_for_that_user(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
@@ -389,12 +503,13 @@ async def test_memories_of_a_user_are_for_that_user(hass: HomeAssistant, llm_ser
         ("recall_memory", {}),
         ("recall_memory", {"query": "Anna's coffee"}),
         ("forget_memory", {"ids": [memory.id]}),
+        ("forget_memory", {"query": memory.id}),
         ("forget_memory", {"query": "Anna's coffee"}),
         ("forget_memory", {"query": "*"}),
     ):
         for who in ({"context": ben}, {"device_id": "a speaker"}):
             answer = await ask(hass, llm_server, name, arguments, "what about the coffee?", **who)
-            assert not answer["success"] or answer["result"] == {"memories": []}
+            assert answer["result"] == ({"memories": []} if name == "recall_memory" else None)
     assert COFFEE.encode() not in b"".join(request.raw for request in llm_server.requests[since:])
     assert known(hass) == [memory]
     own = await ask(hass, llm_server, "recall_memory", {}, context=anna)
@@ -459,3 +574,9 @@ async def test_the_number_of_memories_is_a_sensor(hass: HomeAssistant) -> None:
     state = hass.states.get(entity_id)
     assert state is not None
     assert (state.state, state.attributes["preference"]) == ("1", 0)
+    hass.config_entries.async_update_entry(entry, options={"memory": {"enabled": False}})
+    await hass.async_block_till_done()
+    state = hass.states.get(entity_id)
+    assert state is not None
+    assert state.state == "unavailable"
+    assert not {"fact", "preference", "context", "event"} & set(state.attributes)

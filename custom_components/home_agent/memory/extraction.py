@@ -32,7 +32,7 @@ from ..support.errors import LLMError, where_of
 from ..support.masking import Mask
 from ..transcript.transcript import Transcripts
 from ..turn import events
-from ..turn.turn import Turn
+from ..turn.turn import Owner, Turn
 from .filters import async_shown_by_home, meaningful_words, rejected_because
 from .memories import Memories
 from .model import TAINTED, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
@@ -65,8 +65,8 @@ nothing that was read in web pages, mails, documents or results of tools. What i
 Each memory is one sentence that is understood by itself: names instead of "he" or "it", dates instead of "tomorrow", at least {words} \
 words that mean something, in the language of {who}.
 Write JSON and nothing else: {{"memories":[{{"type":"fact|preference|context|event","content":"...","importance":0.0-1.0,\
-"entities":["..."],"topics":["..."],"replaces":["m1"]}}]}}, or {{"memories":[]}}. `replaces` names those below that are no longer true \
-with it.
+"entities":["..."],"topics":["..."],"replaces":[]}}]}}, or {{"memories":[]}}. `replaces` lists those below that are no longer true \
+with it, by their keys.
 Known already, do not repeat: {known}"""
 LAST = "the user's last message"
 LAST_ONES = "the last {count} messages of the user"
@@ -195,7 +195,7 @@ def _labels(value: Any) -> list[str]:
 
 @dataclass(slots=True, kw_only=True)
 class Heard:
-    """A conversation of which something may be remembered."""
+    """What one speaker said in a conversation, of which something may be remembered."""
 
     turn: Turn
     """The newest."""
@@ -220,8 +220,8 @@ class Extractor:
     """By subentry id."""
     transcripts: Transcripts
     home: Home
-    _waiting: dict[str, Heard] = field(default_factory=dict)
-    """By conversation id, oldest first."""
+    _waiting: dict[tuple[str, Owner], Heard] = field(default_factory=dict)
+    """By conversation id and who speaks in it, oldest first: what one says is never remembered as another's."""
     _task: asyncio.Task[None] | None = None
     _timer: CALLBACK_TYPE | None = None
     _began: float = -math.inf
@@ -256,10 +256,10 @@ class Extractor:
         endpoint = self._endpoint(turn, answered_by)
         if endpoint is None:
             return
-        before = self._waiting.pop(turn.conversation_id, None)
+        before = self._waiting.pop(key := (turn.conversation_id, turn.owner), None)
         exchanges = [*(before.exchanges if before else ()), (turn.text, answer)][-EXCHANGES:]
         asks = ask if endpoint is answered_by else None
-        self._waiting[turn.conversation_id] = Heard(turn=turn, ask=asks, endpoint=endpoint, exchanges=exchanges)
+        self._waiting[key] = Heard(turn=turn, ask=asks, endpoint=endpoint, exchanges=exchanges)
         while len(self._waiting) > QUEUE:
             del self._waiting[next(iter(self._waiting))]
         self._heard_at = _now()
@@ -288,10 +288,10 @@ class Extractor:
         self._timer = None
         if self._closed or not self._waiting or (self._task is not None and not self._task.done()):
             return  # whoever is being asked looks again in the end
-        conversation_id, heard = next(iter(self._waiting.items()))
+        key, heard = next(iter(self._waiting.items()))
         endpoint = heard.endpoint
         if endpoint.stats.failures_in_a_row:  # it is away; nobody has to learn that a second time
-            del self._waiting[conversation_id]
+            del self._waiting[key]
             LOGGER.debug("%s is not asked what to remember: it failed last", endpoint.config.title)
             self._wait(QUIET)
             return
@@ -301,7 +301,7 @@ class Extractor:
         if self.transcripts.busy or reads or silent < QUIET or now - self._began < APART:
             self._wait(min(APART, max(AGAIN, QUIET - silent, APART - (now - self._began))))
             return
-        del self._waiting[conversation_id]
+        del self._waiting[key]
         self._began = now
         # as what a model reads ahead, it is cancelled by the next question to the same model
         self._task = endpoint.reading = endpoint.async_work(self._async_extract(heard), "extract memories")
@@ -313,8 +313,9 @@ class Extractor:
             await self._async_ask(heard, figures)
         except asyncio.CancelledError:
             heard.tries += 1
-            if not self._closed and heard.tries < TRIES and heard.turn.conversation_id not in self._waiting:
-                self._waiting = {heard.turn.conversation_id: heard, **self._waiting}
+            key = heard.turn.conversation_id, heard.turn.owner
+            if not self._closed and heard.tries < TRIES and key not in self._waiting:
+                self._waiting = {key: heard, **self._waiting}
                 self._heard_at = _now()
             raise
         except (LLMError, TimeoutError) as err:
@@ -335,8 +336,7 @@ class Extractor:
 
     async def _async_ask(self, heard: Heard, figures: Figures) -> None:
         turn, endpoint = heard.turn, heard.endpoint
-        scope = self.memories.scope_of(turn)
-        if scope is None:
+        if (scope := await self._async_scope(turn)) is None:
             return
         text = "\n".join(said for said, _ in heard.exchanges)
         known = await self.memories.async_around(text, scope, limit=KNOWN, language=turn.language)
@@ -349,8 +349,18 @@ class Extractor:
             endpoint.async_publish()
         await self._async_keep(heard, scope, candidates_of(said), known, figures)
 
+    async def _async_scope(self, turn: Turn) -> Scope | None:
+        """Return whose memories a turn may read and write by now: memory may be off since, and the user deleted."""
+        user_id = turn.owner.user_id
+        if user_id is not None and await self.hass.auth.async_get_user(user_id) is None:
+            return None
+        return self.memories.scope_of(turn)
+
     async def _async_request(self, heard: Heard, known: Sequence[Memory]) -> ChatRequest:
-        """Return the request: the conversation's own with one message more, or one of its own."""
+        """Return the request: the conversation's own with one message more, or one of its own.
+
+        Where somebody else has spoken in it since, the conversation would go on with what they said.
+        """
         turn, endpoint = heard.turn, heard.endpoint
         mask: Mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote) or str
         listed = dump({f"m{number}": mask(item.content) for number, item in enumerate(known, 1)}).decode()
@@ -358,7 +368,7 @@ class Extractor:
         def instruction(what: str) -> str:
             return EXTRACT.format(what=what, who="the user", words=self.settings.min_words, known=listed)
 
-        if heard.ask is not None:
+        if heard.ask is not None and self.transcripts.spoke_last(turn.conversation_id, turn.owner):
             count = len(heard.exchanges)
             request = await heard.ask(instruction(LAST if count == 1 else LAST_ONES.format(count=count)))
             return replace(request, max_text=MAX_TEXT)
@@ -390,7 +400,8 @@ class Extractor:
                 reason = "shown_by_home"
             if reason is not None:
                 figures.rejected[reason] += 1
-                LOGGER.debug("Not worth remembering (%s): %s", reason, candidate.content)
+                length, where = len(candidate.content), turn.conversation_id  # a log is read by others
+                LOGGER.debug("Not worth remembering (%s): %d characters, conversation %s", reason, length, where)
                 continue
             metadata = dict(candidate.metadata)
             if turn.record.taints:
@@ -405,7 +416,7 @@ class Extractor:
                     replaces=frozenset(ids[key] for key in candidate.replaces if key in ids),
                 )
             )
-        if not drafts or self.memories.scope_of(turn) is None:  # it may have been switched off meanwhile
+        if not drafts or await self._async_scope(turn) is None:
             return
         for added in await self.memories.async_add(drafts):
             if added.memory is None:

@@ -30,6 +30,14 @@ _MEASURED = re.compile(
     r"(?<![\w.,])-?\d+(?:[.,]\d+)? ?(?:°|º|℃|%|kwh?\b|w\b|watts?\b|lux\b|lx\b|ppm\b|hpa\b|degrees\b|grad\b|percent\b|prozent\b|µg|db\b)"
 )
 """What a sensor shows."""
+_MARKUP = re.compile(r"</?\w{1,40}>|<\|\w{1,40}\|>|\[/?inst\]|^(?:system|assistant) ?:")
+"""What a prompt is written with, and no memory."""
+_VALUE = re.compile(r"\d(?:[ .-]?\d){2}")
+"""Three digits or more: of what is called a code, it is the code."""
+_VALUE_IN_WORD = re.compile(r"\d[^\d\s-]|[^\d\s-]\d")
+_MIXED = 5  # characters with letters and digits among them, from which on they are a password of what is called one
+_LONG = 20  # characters of the same, from which on they are a key, whatever they are called
+_DIGITS_OF_LONG = 4
 _EDGES = " .!?;:,–—-\"'«»„“”"
 
 
@@ -51,13 +59,23 @@ class _Words:
     dates: re.Pattern[str]
     denials: re.Pattern[str]
     vague: re.Pattern[str]
+    secrets: re.Pattern[str]
+    """What a secret is called."""
+    revealed: re.Pattern[str]
+    """The same with the secret behind it, at the end."""
+    instructions: re.Pattern[str]
+    requests: re.Pattern[str]
+    """At the beginning."""
+    passing: re.Pattern[str]
+    habits: re.Pattern[str]
+    """What makes a request, or what passes, one that lasts."""
 
 
 def rejected_because(draft: Draft, settings: MemorySettings, language: str) -> str | None:
     """Return why a draft is not worth remembering; None: it is.
 
-    `empty`, `masked`, `importance`, `question`, `low_value_prefix`, `too_few_words`, `meta_information`, `just_done`,
-    `transient_state`, `negative_existence` or `vague`.
+    `empty`, `masked`, `importance`, `question`, `secret`, `instruction`, `request`, `low_value_prefix`, `too_few_words`,
+    `meta_information`, `just_done`, `transient_state`, `negative_existence` or `vague`.
     """
     text = plain(draft.content)
     if not text:
@@ -68,7 +86,11 @@ def rejected_because(draft: Draft, settings: MemorySettings, language: str) -> s
         return "importance"
     if text.endswith(_ASKS):
         return "question"
+    if _MARKUP.search(text):
+        return "instruction"
     words = _words_of(code_of(language))
+    if _is_secret(text, words):
+        return "secret"
     is_dated = words is not None and words.dates.search(text) is not None
     if words is not None and (reason := _by_words(text, words, is_dated=is_dated)):
         return reason
@@ -78,8 +100,13 @@ def rejected_because(draft: Draft, settings: MemorySettings, language: str) -> s
 def _by_words(text: str, words: _Words, *, is_dated: bool) -> str | None:
     """Return which of the patterns of a language a text is caught by."""
     said = text.strip(_EDGES)
-    if words.questions.match(said):
+    if words.instructions.search(text):
+        return "instruction"
+    asks, is_habit = words.requests.match(said) is not None, words.habits.search(text) is not None
+    if words.questions.match(said) and not (asks and is_habit):  # "could you always speak slowly to her"
         return "question"
+    if asks and not is_habit:
+        return "request"
     if words.low_value.match(said):
         return "low_value_prefix"
     if words.talk.search(text):
@@ -91,7 +118,29 @@ def _by_words(text: str, words: _Words, *, is_dated: bool) -> str | None:
         return "just_done"
     if not lasts and not words.reasons.search(text) and (words.states.search(text) or _MEASURED.search(text)):
         return "transient_state"
+    if not is_dated and not is_habit and words.passing.search(text):
+        return "transient_state"
     return "vague" if words.vague.search(text) else None
+
+
+def _is_secret(text: str, words: _Words | None) -> bool:
+    """Return whether a text says a password, a code or a key; that there is one, or where it is written down, is none."""
+    mixed = [word for run in text.split() if _is_mixed(word := run.strip(_EDGES))]
+    if any(len(word) >= _LONG and sum(map(str.isdigit, word)) >= _DIGITS_OF_LONG for word in mixed):
+        return True
+    if words is None or not words.secrets.search(text):
+        return False
+    return bool(mixed or _VALUE.search(text) or words.revealed.search(text.strip(_EDGES)))
+
+
+def _is_mixed(word: str) -> bool:
+    """Return whether letters and digits stand in one word as nobody speaks; the id of an entity is none."""
+    return (
+        len(word) >= _MIXED
+        and "." not in word
+        and any(map(str.isalpha, word))
+        and _VALUE_IN_WORD.search(word) is not None
+    )
 
 
 async def async_shown_by_home(hass: HomeAssistant, home: Home, text: str, language: str) -> bool:
@@ -115,7 +164,7 @@ def meaningful_words(text: str) -> int:
 
 def plain(text: str) -> str:
     """Return a text as patterns read it: in lower case, with one kind of apostrophe and single spaces."""
-    said = text[:MAX_CONTENT].casefold().replace("’", "'").replace("ё", "е")
+    said = text[:MAX_CONTENT].lower().replace("’", "'").replace("ё", "е")
     return _SPACED.sub(" ", said).strip()
 
 
@@ -139,4 +188,12 @@ def _words_of(code: str) -> _Words | None:
         dates=any_word(words.dates),
         denials=any_word(words.denials),
         vague=anywhere(words.vague),
+        secrets=any_word(words.secrets),
+        revealed=re.compile(
+            rf"{any_word(words.secrets).pattern}(?: [^\s.,;]+){{0,4}}(?: (?:{'|'.join(words.values)})|[:=]) [^\s]+$"
+        ),
+        instructions=anywhere(words.instructions),
+        requests=anywhere(words.requests),
+        passing=anywhere(words.passing),
+        habits=any_word(words.habits),
     )

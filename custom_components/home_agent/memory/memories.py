@@ -10,23 +10,27 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
+from math import ceil
 import time
 from typing import Any
 
+from homeassistant.auth import EVENT_USER_REMOVED
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.core import CALLBACK_TYPE, CoreState, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, CoreState, Event, HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonValueType
 
+from ..languages.concepts import meaning_of, names_in
 from ..languages.vocabulary import Languages
 from ..search.index import FOLLOW_UP
-from ..search.model import Document
-from ..search.passage_search import WordIndex
+from ..search.model import Document, async_load_numpy
+from ..search.passage_search import NAMED, WordIndex
 from ..search.vectors import Vectors
 from ..settings.memory import USER, MemorySettings
 from ..settings.search import ENDPOINT, RetrievalSettings
@@ -50,23 +54,31 @@ from .model import (
     cleaned,
     new_id,
 )
-from .replacing import differs, makes_untrue
+from .replacing import dated, differs, makes_untrue, share_a_subject
 
 FILE = "memories"
 """What the file is called."""
 BOOST = 0.05  # what an access adds to the importance
 ACCESS_DELAY = 60  # seconds until accesses are written
-LEAST = 0.5  # of the question, by weight: a memory that has less of its words is about something else
+LEAST = 0.25  # of the question, by weight: a memory that has less of it is about something else
 LEAST_ALIKE = 0.2  # the same of a memory, for it to be compared with another one: it may say much more
 NEAREST = 100  # by vector; some of them may be somebody else's
+NEAREST_BY_WORDS = 400  # the same by words
 CANDIDATES = 20  # memories that a new one is compared with
 BATCH = 200  # texts that are indexed until a search may run
-OFF = "off"
-"""What the setting `memory` of a profile says where it has none."""
+PATIENCE = 1.5  # seconds that a search waits for what was just read: what it finds by then is better than nothing
+OF_HOME = "home"
+"""What the setting `memory` of a profile says where it is told and adds only what is the home's."""
+_DIGITS_OF_SCORE = 9
 _ANY_WORD = 0.0  # of a text: whatever has one of its words may be about the same
 _ALIKE = 0.8  # from which likeness on two words are forms of one
+_ALMOST_ONE = 0.99  # a threshold that leaves something above it
 _ASKS = 0.9  # from which a word only asks ("where"): it says nothing of what is asked for
 _WEIGHT_OF_IMPORTANCE = 0.1  # of two memories that are equally near, the more important one is first
+_SAME_THING, _SAME_CONCEPT, _WIDER = 0.9, 0.5, 0.3  # of a word: how much of it is covered by a memory that is about it
+_OF_EQUALS = (
+    0.6  # of the memories that may be told: so many where the question tells most of them not apart from others
+)
 _STRENGTH = {MemorySource.EXTRACTED: 0, MemorySource.SERVICE: 1, MemorySource.SAID: 2}
 
 type Replaces = Callable[[Draft, Memory], bool]
@@ -100,7 +112,8 @@ class Memories:
         self._wording = asyncio.Lock()
         """Held while the words are read or changed: both happen in the executor."""
         self._is_loaded = False
-        self._loading = asyncio.Lock()
+        self._loading: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._changing = asyncio.Lock()
         """Held by what adds, changes or deletes, until it is written."""
         self._listeners: set[Callable[[], None]] = set()
@@ -131,11 +144,23 @@ class Memories:
                 self._is_loaded = self.is_empty = False
 
     async def async_start(self) -> None:
-        """Read the memories, when the home has started, and look for what has expired, until the entry is unloaded.
+        """Read the memories, when the home has started, and delete what has expired, then and every few hours, until the entry is unloaded.
 
-        While Home Assistant starts, all others wait: a first question that comes earlier reads them.
+        While Home Assistant starts, all others wait: a first question that comes earlier reads them. With a user, their memories
+        go, also while memory is off.
         """
-        if (means := self._means) is None or not self.settings.enabled:
+        if (means := self._means) is None:
+            return
+
+        @callback
+        def forget(event: Event[Any]) -> None:
+            user_id = str(event.data["user_id"])
+            means.entry.async_create_task(
+                self._hass, self.async_clear(user_id), "home_agent memories of a deleted user"
+            )
+
+        means.entry.async_on_unload(self._hass.bus.async_listen(EVENT_USER_REMOVED, forget))
+        if not self.settings.enabled:
             return
 
         @callback
@@ -145,14 +170,14 @@ class Memories:
         every = timedelta(hours=max(1, self.settings.cleanup_interval))
         means.entry.async_on_unload(async_track_time_interval(self._hass, tidy, every))
         if self._hass.state is CoreState.running:
-            await self.async_load()
+            await self.async_tidy()
             return
 
         @callback
-        def load(_hass: HomeAssistant) -> None:
-            means.entry.async_create_background_task(self._hass, self.async_load(), "home_agent memories")
+        def begin(_hass: HomeAssistant) -> None:
+            tidy(dt_util.utcnow())
 
-        means.entry.async_on_unload(async_at_started(self._hass, load))
+        means.entry.async_on_unload(async_at_started(self._hass, begin))
 
     async def async_close(self) -> None:
         """Write what is not yet written, and let go of the entry."""
@@ -170,18 +195,26 @@ class Memories:
             await file.async_remove()
 
     async def async_load(self) -> None:
-        """Read the memories, if that was not done yet. Never raises for a file that cannot be used."""
-        async with self._loading:
-            if self._is_loaded or (file := self._file) is None:
-                return
-            found = await file.async_load_items("memories", Memory.from_dict)
-            self._words = WordIndex()
-            self._is_loaded = True
-            self._set({memory.id: memory for memory in found})
-        if len(self._used) > BATCH and self._means is not None:
-            self._means.entry.async_create_background_task(self._hass, self._async_index(), "home_agent index memories")
-        else:
-            await self._async_index()
+        """Read the memories, if that was not done yet. Never raises for a file that cannot be used.
+
+        Whoever gives up waiting does not stop it: it is read once for all who ask.
+        """
+        while not self._is_loaded and self._file is not None:  # an entry that was reloaded brings another file
+            if self._loading is None or self._loading.done():
+                reading = self._async_read(self._file)
+                self._loading = self._hass.async_create_background_task(reading, "home_agent memories")
+            await asyncio.shield(self._loading)
+
+    async def _async_read(self, file: StoredFile) -> None:
+        found = await file.async_load_items("memories", Memory.from_dict)
+        if file is not self._file:  # it was removed meanwhile, or the entry reloaded
+            return
+        self._words = WordIndex()
+        self._is_loaded = True
+        self._set({memory.id: memory for memory in found})
+        self._indexing = self._hass.async_create_background_task(self._async_index(), "home_agent index memories")
+        if len(self._used) <= BATCH:
+            await self._indexing
         self._start_sync()
         self._tell()
 
@@ -194,8 +227,13 @@ class Memories:
 
     def scope_of(self, turn: Turn) -> Scope | None:
         """Return whose memories a turn may read and write; None: nothing is read, written, offered or asked for."""
-        if self._means is None or not self.settings.enabled or OFF in [asks.profile.memory for asks in turn.lineage]:
+        if self._means is None or not self.settings.enabled or not turn.remembers:
             return None
+        above: Turn | None = turn
+        while above is not None:  # whoever led here holds as well
+            if above.profile.memory == OF_HOME:
+                return Scope(owners=frozenset({None}), owner=None)
+            above = above.parent
         user_id = turn.owner.user_id
         if self.settings.scope == USER:
             return Scope(owners=frozenset({None, user_id}), owner=user_id, is_known=user_id is not None)
@@ -220,6 +258,11 @@ class Memories:
             "owners": len({memory.owner for memory in used} - {None}),
             "history": len(self._all) - len(self._used),
         }
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the disk did not take the last change: a restart would undo it. It is tried again."""
+        return self._file is not None and self._file.is_failing
 
     def get(self, memory_id: str) -> Memory | None:
         """Return a memory by its id, what is history as well."""
@@ -257,19 +300,21 @@ class Memories:
         language: str = "en",
         previous: str = "",
         counts_as_used: bool = True,
+        is_sparing: bool = False,
     ) -> list[Found]:
         """Return what answers a text, best first, at most `limit` and at least as important as `min_importance`.
 
         Both are the owner's settings by default. A short text that finds nothing is read together with what was said before
-        (`previous`). What is found counts as used, unless the question is only which memories are meant. Never raises for a
-        store or an endpoint that is away: memories are then found by their words.
+        (`previous`). What is found counts as used, unless the question is only which memories are meant. `is_sparing` leaves out
+        two fifths where most are equally near, and as near as others for which there is no room: which of them are found is
+        chance then. Never raises for a store or an endpoint that is away: memories are then found by their words.
         """
         await self.async_load()
         least = self.settings.min_importance if min_importance is None else min_importance
         most = self.settings.top_k if limit is None else limit
-        found = await self._async_near(text, scope, language, least, most)
+        found = await self._async_near(text, scope, language, least, most, is_sparing)
         if not found and previous and len(text) <= FOLLOW_UP:
-            found = await self._async_near(f"{previous} {text}", scope, language, least, most)
+            found = await self._async_near(f"{previous} {text}", scope, language, least, most, is_sparing)
         if counts_as_used:
             self._note(item.memory for item in found)
         return found
@@ -290,20 +335,33 @@ class Memories:
         ]
         return sorted(known, key=lambda memory: -scores[memory.id])[:limit]
 
-    async def _async_near(self, text: str, scope: Scope, language: str, least: float, most: int) -> list[Found]:
+    async def _async_near(
+        self, text: str, scope: Scope, language: str, least: float, most: int, is_sparing: bool
+    ) -> list[Found]:
         """Return what is near a text, best first, at most so many."""
-        scores = await self._async_scores(text, language)
+        scores = await self._async_scores(text, language, limit=NEAREST_BY_WORDS)
         now, used, owners = dt_util.utcnow(), self._used, scope.owners
-        ranked: list[tuple[float, datetime, str]] = []
+        ranked: list[tuple[float, int, float, str]] = []
         for key, score in scores.items():
             if (memory := used.get(key)) is None or memory.owner not in owners or memory.is_expired(now):
                 continue
             if (importance := self._importance(memory, now)) >= least:
-                ranked.append((-score - _WEIGHT_OF_IMPORTANCE * importance, memory.extracted_at, key))
-        return [Found(memory=used[key], score=scores[key]) for _, _, key in nsmallest(most, ranked)]
+                near = -score - _WEIGHT_OF_IMPORTANCE * importance
+                # of equals, what says least besides, and of those the newest
+                ranked.append((near, len(memory.content), -memory.extracted_at.timestamp(), key))
+        best = [key for *_, key in nsmallest(most + 1, ranked)]
+        if is_sparing and len(best) > most > 0 and scores[best[most]] >= scores[best[most - 1]]:
+            nearer, few = sum(scores[key] > scores[best[most]] for key in best), ceil(most * _OF_EQUALS)
+            most = few if nearer < few else most
+        return [Found(memory=used[key], score=scores[key]) for key in best[:most]]
 
-    async def _async_scores(self, text: str, language: str, least: float = LEAST) -> dict[str, float]:
-        """Return how near memories are to a text, by id: by its words, and by its vector with an embedding model."""
+    async def _async_scores(
+        self, text: str, language: str, least: float = LEAST, limit: int | None = None
+    ) -> dict[str, float]:
+        """Return how near memories are to a text, by id: by its words, and by its vector with an embedding model.
+
+        What both say counts for more than what one does. `limit` is how many of those by words there are at most.
+        """
         means = self._means
         fillers: Collection[str] = ()
         asking: Collection[str] = ()
@@ -311,22 +369,32 @@ class Memories:
             spoken = await means.languages.async_get(language)
             fillers, asking = spoken.fillers, {word for word, share in spoken.asking.items() if share >= _ASKS}
         scores = await self._async_vectors(text)
+        await async_load_numpy(self._hass)
+        if self._indexing is not None and not self._indexing.done():
+            await asyncio.wait((self._indexing,), timeout=PATIENCE)
         async with self._wording:
-            most = len(self._used) + 1
-            named = await self._hass.async_add_executor_job(self._words.find, text, most, fillers, asking, least)
+            most = limit or len(self._used) + 1
+            find = partial(self._words.find, about=partial(_about, language))
+            named = await self._hass.async_add_executor_job(find, text, most, fillers, asking, least)
         for key, share in named:
-            scores[key] = max(share, scores.get(key, 0.0))
+            # sums of the same parts in another order are as near
+            scores[key] = round(1 - (1 - share) * (1 - scores.get(key, 0.0)), _DIGITS_OF_SCORE)
         return scores
 
     async def _async_vectors(self, text: str) -> dict[str, float]:
-        """Return the similarity of what is near by vector, by id; nothing without an embedding model."""
+        """Return how far above the threshold what is near by vector is, 0 to 1, by id; nothing without an embedding model."""
         if (means := self._means) is None or means.retrieval.embedding != ENDPOINT or not self._used:
             return {}
         began, name = time.perf_counter(), self.settings.collection
         found = (await means.vectors.async_nearest(text, [name], NEAREST)).get(name)
         if not isinstance(found, list):
             return {}
-        near = {match.id: match.similarity or 0.0 for match in found if means.retrieval.is_near(match)}
+        least = min(means.retrieval.similarity_threshold, _ALMOST_ONE)
+        near = {
+            match.id: ((match.similarity or 0.0) - least) / (1 - least)
+            for match in found
+            if means.retrieval.is_near(match)
+        }
         events.async_vector_db_queried(self._hass, {name: len(near)}, (), began)
         return near
 
@@ -401,8 +469,12 @@ class Memories:
         ]
         gone = [old for old, _ in near if self._supersedes(draft, memory, old, replaces)]
         least, language = self.settings.dedup_threshold, draft.language
-        alike = (old for old, share in near if old not in gone and share >= least)
-        same = next((old for old in alike if not differs(content, old.content, language)), None)
+        alike = (
+            old
+            for old, share in near
+            if old not in gone and share >= least and not differs(content, old.content, language)
+        )
+        same = next(alike, None)
         if same is not None and not gone:
             return Added(memory=await self._async_put(merged(same, memory)), outcome="merged")
         dropped: tuple[Memory, ...] = ()
@@ -416,10 +488,15 @@ class Memories:
         return Added(memory=memory, outcome="added", replaced=replaced, dropped=dropped)
 
     def _supersedes(self, draft: Draft, new: Memory, old: Memory, replaces: Replaces | None) -> bool:
-        """Return whether a new memory makes an old one untrue; text from outside never does that to what somebody said."""
+        """Return whether a new memory makes an old one untrue; text from outside never does that to what somebody said.
+
+        A model that says so has to mean the same subject: some name whatever they were shown.
+        """
         if new.tainted and old.is_kept:
             return False
-        return old.id in draft.replaces or (replaces or makes_untrue)(draft, old)
+        if old.id in draft.replaces and share_a_subject(new.content, old.content, new.language):
+            return True
+        return (replaces or makes_untrue)(draft, old)
 
     async def _async_alike(self, memory: Memory) -> list[tuple[Memory, float]]:
         """Return what its owner knows of the same, and how much of it is the same, the most alike first."""
@@ -428,19 +505,19 @@ class Memories:
         fillers: Collection[str] = (await means.languages.async_get(memory.language)).fillers if means else ()
         known = [old for key in scores if (old := self._used.get(key)) is not None and old.owner == memory.owner]
         known = sorted(known, key=lambda old: -scores[old.id])[:CANDIDATES]
-        return sorted(
-            ((old, similarity(memory.content, old.content, fillers)) for old in known), key=lambda item: -item[1]
-        )
+        said = dated(memory.content, memory.language)
+        shares = [(old, similarity(said, dated(old.content, memory.language), fillers)) for old in known]
+        return sorted(shares, key=lambda item: -item[1])
 
     def _least_useful(self, new: Memory, now: datetime) -> Memory | None:
         """Return what may go for a new memory; None: nothing is less useful."""
+        if expired := next((memory for memory in self._used.values() if memory.is_expired(now)), None):
+            return expired
         extracted = [memory for memory in self._used.values() if not memory.is_kept]
         if not extracted:
             return None
-        expired = next((memory for memory in extracted if memory.is_expired(now)), None)
-        least = expired or min(extracted, key=lambda memory: (self._importance(memory, now), memory.last_accessed))
-        keeps = expired is None and not new.is_kept and self._importance(least, now) > new.importance
-        return None if keeps else least
+        least = min(extracted, key=lambda memory: (self._importance(memory, now), memory.last_accessed))
+        return None if not new.is_kept and self._importance(least, now) > new.importance else least
 
     async def async_update(self, memory_id: str, **changes: Any) -> Memory:
         """Change fields of a memory by their names, and return it. Raises `MemoriesError` for an unknown id or an unusable text."""
@@ -498,9 +575,9 @@ class Memories:
         before = self._used.get(memory.id)
         self._put(memory)
         if (now := self._used.get(memory.id)) is None:
-            await self._async_word([memory.id], {})
-        elif before is None or before.content != now.content:
-            await self._async_word((), {memory.id: now.content})
+            await self._async_word([memory.id], ())
+        elif before is None or _searched(before) != _searched(now):
+            await self._async_word((), [now])
         return memory
 
     def _put(self, memory: Memory) -> None:
@@ -520,7 +597,7 @@ class Memories:
             self._all.pop(key, None)
             self._used.pop(key, None)
         self.is_empty = not self._used
-        await self._async_word(sorted(gone), {})
+        await self._async_word(sorted(gone), ())
 
     def _set(self, memories: dict[str, Memory]) -> None:
         self._all = memories
@@ -544,18 +621,21 @@ class Memories:
 
     # The words and the copies with vectors
 
-    async def _async_word(self, gone: Sequence[str], new: Mapping[str, str]) -> None:
+    async def _async_word(self, gone: Sequence[str], new: Iterable[Memory]) -> None:
+        """Index memories by their words and by what they are about."""
+
+        def change() -> None:
+            texts = {memory.id: _searched(memory) for memory in new}
+            self._words.change(gone, texts, {memory.id: _marks(memory) for memory in new})
+
         async with self._wording:
-            await self._hass.async_add_executor_job(self._words.change, gone, new)
+            await self._hass.async_add_executor_job(change)
 
     async def _async_index(self) -> None:
         """Index what was read, a few at a time: a search meanwhile finds what there is so far."""
-        texts = {key: memory.content for key, memory in self._used.items()}
-        async with self._wording:
-            gone, due = await self._hass.async_add_executor_job(self._words.difference, texts)
+        due = list(self._used)
         for start in range(0, len(due), BATCH):
-            batch = {key: self._used[key].content for key in due[start : start + BATCH] if key in self._used}
-            await self._async_word(gone, batch)
+            await self._async_word((), [self._used[key] for key in due[start : start + BATCH] if key in self._used])
 
     @property
     def collections(self) -> set[str]:
@@ -571,15 +651,53 @@ class Memories:
             )
 
     async def _async_sync(self, means: _Means) -> None:
-        """Give the store what it does not have, until nothing has changed meanwhile."""
+        """Give the store what it does not have, until nothing has changed meanwhile.
+
+        While memory is off, copies of what was deleted go, and no model is given anything.
+        """
         synced: dict[str, Memory] | None = None
         while synced != (used := dict(self._used)):
-            documents = {key: _document(memory) for key, memory in used.items()}
             try:
-                await means.vectors.async_sync(means.settings.collection, documents)
+                if means.settings.enabled:
+                    documents = await self._hass.async_add_executor_job(_documents, used)
+                    await means.vectors.async_sync(means.settings.collection, documents)
+                else:
+                    await means.vectors.async_keep(means.settings.collection, used)
             except RetrievalError:  # reported where it was raised; tried again with the next change or the next tidying
                 return
             synced = used
+
+
+def _about(language: str, word: str) -> dict[str, float]:
+    """Return what a folded word of a question is about, with how much a memory counts that is about it."""
+    meaning = meaning_of(language, word)
+    return {
+        **{f"~{name}": _WIDER for name in meaning.wider},
+        **{f"@{name}": _SAME_CONCEPT for name in meaning.concepts},
+        **{f"={name}": _SAME_THING for name in meaning.groups},
+    }
+
+
+def _searched(memory: Memory) -> str:
+    """Return what is searched of a memory by its words: the sentence, and the topics that a model gave it."""
+    topics = memory.metadata.get("topics")
+    return "\n".join((memory.content, *(map(str, topics) if isinstance(topics, list) else ())))
+
+
+def _marks(memory: Memory) -> set[str]:
+    """Return what a memory is about: sets of words, concepts, and what these are a part of."""
+    found = {f"{NAMED}{name}" for name in names_in(memory.content, memory.language)}
+    for word in words(_searched(memory)):
+        meaning = meaning_of(memory.language, fold(word))
+        found |= {f"={name}" for name in meaning.groups}
+        found |= {f"@{name}" for name in meaning.concepts}
+        found |= {f"~{name}" for name in meaning.concepts | meaning.wider}
+    return found
+
+
+def _documents(memories: Mapping[str, Memory]) -> dict[str, Document]:
+    """Return what the store keeps of memories, by id."""
+    return {key: _document(memory) for key, memory in memories.items()}
 
 
 def _document(memory: Memory) -> Document:

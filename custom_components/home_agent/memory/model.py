@@ -172,7 +172,7 @@ class Added:
     dropped: tuple[Memory, ...] = ()
     """What had to go for want of room; never what somebody asked to keep."""
     reason: str | None = None
-    """Why it was refused: `empty`, `too_long`, `full` or `unwritable`."""
+    """Why it was refused: `empty`, `too_long`, `full`, `unwritable` or `off`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,22 +5,42 @@ What is about the same shares two words that mean something, or one and a value 
 not clear stays side by side; a model that extracted the new one may know better, and says so itself (`Draft.replaces`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 import re
 
 from ..languages.claims import any_word
-from ..languages.data import ENGLISH, code_of, data_of
+from ..languages.concepts import fillers_of, meaning_of, names_in
+from ..languages.data import ENGLISH, code_of, data_of, number_words
 from ..languages.inflection import stems_of
-from ..support.text import fold, likeness, normalized, runs
+from ..support.text import fold, is_unspaced, likeness, normalized, runs
 from .filters import plain
 from .model import Draft, Memory
 
 _ALIKE = 0.8  # from which likeness on two words are forms of one
 _BOTH = 2  # words that two memories have in common when they are about the same
 _MOST = 60  # words that are compared
+_HOURS, _MINUTES = 24, 59
+_NONE = frozenset[str]()
+EXCLUSIVE = frozenset({
+    "family", "weekday", "month", "season", "colour", "country", "language", "room", "doctor", "fruit", "vegetables",
+    "meat", "fish", "sweets", "hot_drinks", "alcohol", "animal", "music", "sport", "games", "tools", "furniture",
+    "clothes", "appliance", "body", "documents",
+})  # fmt: skip
+"""Concepts whose things are never one another: who says "mum" does not mean "dad"."""
+PARTS_OF_THE_DAY = frozenset({"morning", "noon", "evening", "night"})
+_DENYING = frozenset({"allergy", "dislike", "forbidden"})
+"""Concepts that say no without a negation."""
+_COMPLAINTS = _DENYING | {"health", "senses", "diet", "handicap", "fear"}
+_HEAD = 4  # letters at the end that two compounds have in common
+_PERSONS = frozenset({"family", "partner", "child", "friend", "neighbour", "guest"})
+_WHO_AND_WHEN = _PERSONS | PARTS_OF_THE_DAY | {"person", "time", "weekday", "month", "season", "visit"}
+"""Concepts that say of whom and when something is, not what."""
+_LEADING = re.compile(r"\d+")
+_OWNERS = re.compile(r"(?<=\w)'s\b")
+_DATE = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.(?!\d{2}\b:)")
 _SHORT = 2  # letters of a word that says little: "am"
 _CLOCK = re.compile(r"\b\d{1,2}[:.]\d{2}\b")
 _DIGITS = re.compile(r"(?<![\d:.])\d+(?![\d:]|\.\d)")
@@ -44,20 +64,55 @@ def makes_untrue(new: Draft, old: Memory) -> bool:
     return replaces(new.content, old.content, new.language)
 
 
-def replaces(new: str, old: str, language: str) -> bool:
-    """Return whether one sentence makes an older one untrue; never without a word that says so."""
+def share_a_subject(one: str, other: str, language: str) -> bool:
+    """Return whether two sentences have more in common than a name, a person or a time, so that one may make the other untrue.
+
+    That is a word that tells something, or what such words are about. Where words are not apart nobody can tell: True.
+    """
     code = code_of(language)
+    if is_unspaced(one) or is_unspaced(other):
+        return True
+    first, second = (
+        {word: meaning_of(code, word) for word in content.words - content.names}
+        for content in (_content(one, code), _content(other, code))
+    )
+    about, known = (
+        frozenset[str]().union(*(meaning.concepts | meaning.wider for meaning in told.values())) - _WHO_AND_WHEN
+        for told in (first, second)
+    )
+    if not about.isdisjoint(known):
+        return True
+    things, others = (
+        [word for word, meaning in told.items() if not meaning or not meaning.concepts <= _WHO_AND_WHEN]
+        for told in (first, second)
+    )
+    return any(_is_form(word, thing, code) for word in things for thing in others)
+
+
+def replaces(new: str, old: str, language: str) -> bool:
+    """Return whether one sentence makes an older one untrue: by a word that says so, or by another value where there is one at a time."""
+    code = code_of(language)
+    if _has_another_value(new, old, code):
+        return True
     now, before = _said(new, code), _said(old, code)
     if not now.changes or not now.words or not before.words:
         return False
-    shared = [place for place, word in enumerate(before.words) if any(_is_form(word, one, code) for one in now.words)]
+    if _is_of_another_thing(new, old, code):
+        return False
+    shared = [
+        place for place, word in enumerate(before.words) if any(_is_one_thing(word, one, code) for one in now.words)
+    ]
     if not shared:
         return _same_speaker(new, old, code) and _is_about(now, before, code)
     subject = before.words[0]
     own = now.words[0]
-    about_it = 0 in shared or any(_is_form(own, word, code) for word in before.words)
+    about_it = 0 in shared or any(_is_one_thing(own, word, code) for word in before.words)
+    if len(shared) >= _BOTH and _same_speaker(new, old, code):
+        about_it = about_it or not (now.kinds & before.kinds).isdisjoint(data_of(code).memory.frames)
     if not about_it and not now.begins_with_change:
         return False
+    if now.begins_with_change and len(shared) < _BOTH and _is_person(before.words[shared[0]], code):
+        return not now.kinds.isdisjoint(before.kinds)  # whose it is says nothing of what it is
     if 0 in shared and len(before.words) > 1 and _other_name(old, new, subject, code):
         return False
     if len(shared) >= _BOTH or now.begins_with_change:
@@ -70,18 +125,23 @@ def replaces(new: str, old: str, language: str) -> bool:
 def differs(one: str, other: str, language: str) -> bool:
     """Return whether two sentences that are alike say different things, as far as words can tell.
 
-    Each has a word that the other has not (another person, another thing), they differ in a number or a negation, or say the same
-    words of each other in another order ("fish but no meat"). One that only says more is the richer one.
+    Each has a word that the other has not (another person, another thing), they differ in a number or a negation, they relate the
+    same words otherwise ("to Bonn", "from Bonn"), or say them of each other in another order ("fish but no meat"). One that only
+    says more is the richer one.
     """
     code = code_of(language)
-    texts = [[word for run in runs(plain(text))[:_MOST] if (word := fold(run))] for text in (one, other)]
+    if _at_odds(_content(one, code), _content(other, code), code):
+        return True
+    texts = [[word for run in runs(dated(text, language))[:_MOST] if (word := fold(run))] for text in (one, other)]
     numbers = [{word for word in words if word[0].isdigit()} for words in texts]
     if numbers[0] != numbers[1] and numbers[0] and numbers[1]:
         return True
     denials = [_denials(code) & set(words) for words in texts]
     if bool(denials[0]) != bool(denials[1]):
         return True
-    fillers = _fillers(code) - _denials(code)
+    if _relate_otherwise(texts[0], texts[1], names_in(one, code) & names_in(other, code), code):
+        return True
+    fillers = fillers_of(code) - _denials(code)
     first, second = ([word for word in words if word not in fillers and not word[0].isdigit()] for words in texts)
     left, places, missing = dict(enumerate(second)), list[int](), 0
     for word in first:
@@ -94,10 +154,115 @@ def differs(one: str, other: str, language: str) -> bool:
     return bool(missing and left) or places != sorted(places)
 
 
+def _relate_otherwise(one: Sequence[str], other: Sequence[str], names: AbstractSet[str], code: str) -> bool:
+    """Return whether each of two sentences has a preposition that the other has not, or one stands before a name in one alone."""
+    known = _relations(code)
+    if _apart({known[word] for word in one if word in known}, {known[word] for word in other if word in known}):
+        return True
+    before = [
+        {(name, known.get(word, "")) for word, name in pairwise(["", *words]) if name in names}
+        for words in (one, other)
+    ]
+    return _apart(before[0], before[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a sentence says, as it is compared with another one."""
+
+    words: frozenset[str]
+    """Folded, without fillers, numbers and negations."""
+    numbers: frozenset[str]
+    names: frozenset[str]
+    exclusive: Mapping[str, frozenset[str]]
+    """Of concepts whose things are never one another: what is said of each."""
+    denies: bool
+    complains: bool
+    """It says of somebody what they cannot do or stand, which needs no negation."""
+
+
+@lru_cache(maxsize=512)
+def _content(text: str, code: str) -> _Content:
+    spelled, fillers, denials = number_words(code), fillers_of(code), _denials(code)
+    names = names_in(text, code)
+    said = _OWNERS.sub("", dated(text, code))
+    said = _CLOCK.sub(lambda found: _clock(found[0]), said)
+    words: set[str] = set()
+    numbers: set[str] = set()
+    exclusive: dict[str, frozenset[str]] = {}
+    denies = complains = False
+    for run in runs(said)[:_MOST]:
+        word = fold(run)
+        digits = _LEADING.match(word)
+        if digits or spelled.get(word, -1) >= 0:
+            numbers.add(str(int(digits[0]) if digits else spelled[word]))
+            continue
+        meaning = meaning_of(code, word)
+        denies = denies or word in denials
+        complains = complains or not meaning.concepts.isdisjoint(_COMPLAINTS)
+        for concept in meaning.concepts & EXCLUSIVE:
+            groups = {group for group in meaning.groups if group.partition(":")[2].partition(".")[0] == concept}
+            exclusive[concept] = exclusive.get(concept, _NONE) | groups
+        if day := meaning.concepts & PARTS_OF_THE_DAY:
+            exclusive["day"] = exclusive.get("day", _NONE) | day
+        if word not in denials and (word not in fillers or meaning.concepts & EXCLUSIVE) and len(word) > 1:
+            words.add(word)
+    return _Content(frozenset(words), frozenset(numbers), names, exclusive, denies, complains)
+
+
+def _at_odds(one: _Content, other: _Content, code: str) -> bool:
+    """Return whether two sentences cannot say the same: by a name, a number, a negation, or things that are never one another."""
+    return (
+        _denies_alone(one, other)
+        or _denies_alone(other, one)
+        or _apart(one.numbers, other.numbers)
+        or _other_names(one, other, code)
+        or any(_apart(groups, other.exclusive.get(concept, _NONE)) for concept, groups in one.exclusive.items())
+    )
+
+
+def _denies_alone(one: _Content, other: _Content) -> bool:
+    """Return whether one sentence denies what the other does not, and the other does not say so in other words."""
+    return one.denies and not other.denies and not other.complains
+
+
+def dated(text: str, language: str) -> str:
+    """Return a text in lower case, with the names of months in dates that are in numbers: "22.3." as "22 märz"."""
+    return _DATE.sub(lambda found: _date(found, code_of(language)), plain(text))
+
+
+def _date(found: re.Match[str], code: str) -> str:
+    """Return a date in numbers with the name of its month."""
+    months, number = data_of(code).concepts.get("month", ()), int(found[2])
+    return (
+        f" {found[1]} {months[number - 1].split()[0].strip('*')} " if 0 < number <= min(len(months), 12) else found[0]
+    )
+
+
+def _clock(said: str) -> str:
+    """Return a time of day as numbers without the minutes of a full hour, on a clock of twelve hours."""
+    hour, minute = (int(part) for part in re.split("[:.]", said))
+    if hour > _HOURS or minute > _MINUTES:
+        return said
+    return f" {hour % 12 or 12}{minute:02} " if minute else f" {hour % 12 or 12} "
+
+
+def _apart[T](one: AbstractSet[T], other: AbstractSet[T]) -> bool:
+    """Return whether each has something that the other has not."""
+    return bool(one - other) and bool(other - one)
+
+
+def _other_names(one: _Content, other: _Content, code: str) -> bool:
+    """Return whether each sentence has a name, and none is in the other one."""
+    names = [name for name in one.names if not any(_is_form(name, word, code) for word in other.words)]
+    others = [name for name in other.names if not any(_is_form(name, word, code) for word in one.words)]
+    return bool(names) and bool(others) and len(names) == len(one.names)
+
+
 def _same_speaker(one: str, other: str, code: str) -> bool:
     """Return whether two sentences begin with the same "I" or "we"."""
     first, second = runs(plain(one))[:1], runs(plain(other))[:1]
-    return first == second and bool(first) and fold(first[0]) in _fillers(code)
+    return first == second and bool(first) and fold(first[0]) in fillers_of(code)
 
 
 def _is_about(now: _Said, before: _Said, code: str) -> bool:
@@ -123,13 +288,83 @@ def _named(text: str, title: str, code: str) -> str:
     return ""
 
 
+def _has_another_value(new: str, old: str, code: str) -> bool:
+    """Return whether two sentences are the same but for the value of something that has one at a time: a size, an age, an address.
+
+    It stands in front of the value, or behind a number: "weighs 32 kilos", "32 years old".
+    """
+    single, besides = _patterns_of(code)[:2]
+    one, other = runs(_OWNERS.sub("", plain(new)))[:_MOST], runs(_OWNERS.sub("", plain(old)))[:_MOST]
+    rows = [[fold(run) for run in row] for row in (one, other)]
+    begin = _same_from_start(rows[0], rows[1], code)
+    end = _same_from_start(rows[0][begin:][::-1], rows[1][begin:][::-1], code)
+    values = [row[begin : len(row) - end] for row in rows]
+    if not begin or not all(values) or besides.search(" ".join(values[0])):
+        return False
+    spelled = number_words(code)
+    if not set(values[0]).isdisjoint(set(values[1]) - fillers_of(code) - spelled.keys()):  # they differ in two places
+        return False
+    before, behind = " ".join(one[:begin]), " ".join(one[len(one) - end :])
+    if not single.search(before) and not (single.search(behind) and all(value[0][0].isdigit() for value in values)):
+        return False
+    if bool(_denials(code) & set(values[0])) != bool(_denials(code) & set(values[1])):
+        return False
+    if rows[0][0] in fillers_of(code) and names_in(new, code) & set(rows[0][:begin]):  # "in Bonn lives Tom"
+        return False
+    numbers = [any(word[0].isdigit() or word in spelled for word in value) for value in values]
+    return numbers[0] == numbers[1] and not any(_is_person(word, code) for value in values for word in value)
+
+
+def _is_person(word: str, code: str) -> bool:
+    return not meaning_of(code, word).concepts.isdisjoint(_PERSONS)
+
+
+def _same_from_start(one: Sequence[str], other: Sequence[str], code: str) -> int:
+    """Return how many words are the same before the first one that is not."""
+    same = 0
+    for word, known in zip(one, other, strict=False):
+        if word != known and stems_of(code, word).isdisjoint(stems_of(code, known)):
+            break
+        same += 1
+    return same
+
+
+def _is_of_another_thing(new: str, old: str, code: str) -> bool:
+    """Return whether nothing but the word "new" says that something has changed, and the older sentence is not of such a thing.
+
+    "Our new cat" says nothing about the dog, and "the new towels" nothing about the blue ones.
+    """
+    fresh = _patterns_of(code)[2]
+    said = plain(new)
+    if not (found := fresh.search(said)) or _changes(code).search(fresh.sub(" ", said)):
+        return False
+    thing = [fold(run) for run in runs(said[found.end() :])[:1]]
+    known = [fold(run) for run in runs(_OWNERS.sub("", plain(old)))[:_MOST]]
+    fillers = fillers_of(code)
+    for place, word in enumerate(known):
+        if any(_is_one_thing(one, word, code) for one in thing):
+            return place > 0 and known[place - 1] not in fillers and not names_in(old, code) & {known[place - 1]}
+    return True
+
+
+@cache
+def _patterns_of(code: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return what finds words for what has one value, words that say that both hold, and "new"."""
+    words = data_of(code).memory
+    single, besides, fresh = (
+        any_word([pattern.replace("ß", "ss") for pattern in patterns])
+        for patterns in (words.single, words.besides, words.fresh)
+    )
+    return single, besides, fresh
+
+
 @lru_cache(maxsize=512)
 def _said(text: str, code: str) -> _Said:
     data, said = data_of(code), plain(text)
     changes = _changes(code)
     rest = changes.sub(" ", said)
     first = changes.search(said)
-    fillers = _fillers(code)
+    fillers = fillers_of(code)
     listed = [word for run in runs(rest) if (word := fold(run)) not in fillers and (len(word) > 1 or word.isdigit())]
     found = {
         name
@@ -154,6 +389,14 @@ def _is_form(one: str, other: str, code: str) -> bool:
     return not stems_of(code, one).isdisjoint(stems_of(code, other)) if data_of(code).inflection.endings else False
 
 
+def _is_one_thing(word: str, known: str, code: str) -> bool:
+    """Return whether two words are forms of one, or words for the same: not two compounds with one head ("reading glasses")."""
+    if _is_form(word, known, code):
+        return True
+    shared = meaning_of(code, word).groups & meaning_of(code, known).groups
+    return bool(shared) and word[-_HEAD:] != known[-_HEAD:]
+
+
 @cache
 def _changes(code: str) -> re.Pattern[str]:
     listed: Sequence[str] = data_of(code).memory.changes or data_of(ENGLISH).memory.changes
@@ -167,6 +410,13 @@ def _denials(code: str) -> frozenset[str]:
 
 
 @cache
+def _relations(code: str) -> Mapping[str, str]:
+    """Return folded prepositions, with one for all that say the same."""
+    listed = [entry.split() for entry in data_of(code).memory.relations]
+    return {fold(normalized(word)): fold(normalized(entry[0])) for entry in listed for word in entry}
+
+
+@cache
 def _dates(code: str) -> re.Pattern[str]:
     return any_word(data_of(code).memory.dates)
 
@@ -174,8 +424,3 @@ def _dates(code: str) -> re.Pattern[str]:
 @cache
 def _frames(code: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, any_word(words).pattern) for name, words in data_of(code).memory.frames.items())
-
-
-@cache
-def _fillers(code: str) -> frozenset[str]:
-    return frozenset(fold(normalized(word)) for word in data_of(code).fillers)

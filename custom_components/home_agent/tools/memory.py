@@ -4,17 +4,20 @@ Whose memories a call may read and write is decided at the moment of the call (`
 is not there: its id gets the same answer as one that nobody has.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+import re
 from typing import Any, override
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..languages.data import code_of
-from ..memory.memories import OFF as MEMORY_OFF, Memories
+from ..memory.memories import PATIENCE, Memories
 from ..memory.model import MAX_CONTENT, TAINTED as TAINTS, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
@@ -34,11 +37,13 @@ MAX_TOLD = 10  # of those that are gone
 MAX_CONVERSATIONS = 200  # of which it is known what was told last
 SHORT_ID = 8
 """Characters of an id as a model reads and writes it; more are taken as well."""
+_ID = re.compile(rf"[0-9a-f]{{{SHORT_ID}}}[0-9a-f-]*", re.IGNORECASE)
 EVERYTHING = ("*", "all", "everything")
 
 OFF = "Nothing is remembered here: memory is off. Nothing was done."
 HIDDEN_VALUE = "It holds {found} where you were not told the real value. Nothing was stored."
 UNWRITABLE = "Nothing was stored: it could not be written down. Tell the user."
+NOT_WRITTEN = "A restart would undo this: the disk cannot be written, which is tried again. Tell the user."
 NOT_STORED = {
     "full": "Nothing was stored: there is no room but by dropping what somebody asked to keep. Forget something first."
 }
@@ -50,7 +55,7 @@ NOTHING_LAST = "Nothing was stored or recalled in this conversation. Say what to
 STORE: JsonObjectType = {
     "type": "object",
     "properties": {
-        "content": {"type": "string", "description": "One sentence, clear by itself: names, no pronouns"},
+        "content": {"type": "string"},
         "type": {"type": "string", "enum": [item.value for item in MemoryType]},
     },
     "required": ["content"],
@@ -58,11 +63,9 @@ STORE: JsonObjectType = {
 RECALL: JsonObjectType = {"type": "object", "properties": {"query": {"type": "string"}}}
 FORGET: JsonObjectType = {
     "type": "object",
-    "properties": {
-        "ids": {"type": "array", "items": {"type": "string"}},
-        "query": {"type": "string", "description": "What they are about; * for all"},
-    },
+    "properties": {"query": {"type": "string", "description": "Words or ids; * for all"}},
 }
+"""As short as models understand: all of it stands in each prompt. `ids` are taken as well (`ForgetMemory.parameters`)."""
 
 
 class LastTold:
@@ -107,6 +110,10 @@ class MemoryTool(HomeAgentTool):
         await self._memories.async_load()
         return scope
 
+    def noted(self, result: JsonObjectType) -> JsonObjectType:
+        """Return the result of a change, with a note where the disk does not have it."""
+        return result | ({"note": NOT_WRITTEN} if self._memories.is_failing else {})
+
 
 def _type(value: object) -> MemoryType:
     """Return a type as a model names it; what is none is a fact."""
@@ -122,7 +129,7 @@ class StoreMemory(MemoryTool):
     name = "store_memory"
     title_key = "tool_store_memory"
     asks_key = "confirm_remember"
-    description = "Remember a fact or preference that the user wants kept. Tell them what became of it."
+    description = "Remember what the user wants kept, as a sentence with names."
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
     judges_calls = True
     parameters = probatio.Schema(
@@ -177,7 +184,20 @@ class StoreMemory(MemoryTool):
                 result[key] = [other.content for other in others]
         if memory.expires_at is not None:
             result["until"] = memory.expires_at.date().isoformat()
-        return result
+        return self.noted(result)
+
+    @override
+    def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
+        """Return what is remembered now, what it replaces, and what had to go for it."""
+        content = result.get("content")
+        return {
+            "memory_stored": (content,) if isinstance(content, str) else plan.texts,
+            **{
+                sentence: text_list(result[key])
+                for sentence, key in (("memory_replaced", "replaced"), ("memory_dropped", "dropped"))
+                if key in result
+            },
+        }
 
 
 class RecallMemory(MemoryTool):
@@ -185,7 +205,7 @@ class RecallMemory(MemoryTool):
 
     name = "recall_memory"
     title_key = "tool_recall_memory"
-    description = "Look up what is remembered; without a query, all about the user and the home."
+    description = "Look up memories; no query: all."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema(
         {probatio.Optional("query", default=""): probatio.Any(str, None)}, extra=probatio.REMOVE_EXTRA
@@ -240,7 +260,7 @@ class ForgetMemory(MemoryTool):
     name = "forget_memory"
     title_key = "tool_forget_memory"
     asks_key = "confirm_forget"
-    description = "Forget memories when the user wants that; without arguments, the last that were told."
+    description = "Forget memories; no query: those told last."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
     judges_calls = True
     parameters = LenientSchema(
@@ -270,13 +290,19 @@ class ForgetMemory(MemoryTool):
         """Delete them and return what they said."""
         count = await self._memories.async_delete(plan.version.split())
         result: JsonObjectType = {"forgotten": [*plan.texts[:MAX_TOLD]]}
-        return result | ({"count": count} if count > MAX_TOLD else {})
+        return self.noted(result | ({"count": count} if count > MAX_TOLD else {}))
+
+    @override
+    def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
+        """Return what is forgotten."""
+        return {"memory_forgotten": plan.texts}
 
     async def _async_meant(self, args: Mapping[str, Any], turn: Turn) -> Sequence[Memory]:
         scope, query = await self.async_scope(turn), (args["query"] or "").strip()
         known = {memory.id: memory for memory in self._memories.of(scope)}
-        if args["ids"]:
-            return list({memory.id: memory for text in args["ids"] for memory in [_named(known, text)]}.values())
+        ids = args["ids"] or [part for part in text_list(query) if _ID.fullmatch(part)]
+        if ids and (args["ids"] or len(ids) == len(text_list(query))):
+            return list({memory.id: memory for text in ids for memory in [_named(known, text)]}.values())
         if not query:
             if last := [known[memory_id] for memory_id in self._last.of(turn) if memory_id in known]:
                 return last
@@ -302,19 +328,34 @@ MEMORY_TOOLS = (StoreMemory, RecallMemory, ForgetMemory)
 
 
 class MemoryTools:
-    """Offers the three to profiles that have a memory."""
-
-    revision = 0
+    """Offers the three to profiles that have a memory; `store_memory` alone while nothing is stored."""
 
     def __init__(self, memories: Memories) -> None:
         """Take the memories."""
         last = LastTold()
+        self.revision = 0
         self._memories = memories
         self._tools = tuple(tool(memories, last) for tool in MEMORY_TOOLS)
+        self._was_empty = memories.is_empty
+
+    @callback
+    def look(self) -> None:
+        """Have it asked again what is offered, where the first memory came or the last one went."""
+        if self._was_empty is not self._memories.is_empty:
+            self._was_empty = self._memories.is_empty
+            self.revision += 1
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return them, or none where memory is off."""
-        return self._tools if self._memories.settings.enabled and profile.memory != MEMORY_OFF else ()
+        """Return them, once it is known whether there is anything to look up or forget; none where memory is off.
+
+        Nobody waits long for that: until it is known, there may be something.
+        """
+        if not (self._memories.settings.enabled and profile.remembers):
+            return ()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._memories.async_load()
+        return self._tools[:1] if self._memories.is_empty else self._tools
 
 
 def _rank(memory: Memory) -> tuple[float, Any]:

@@ -1,7 +1,8 @@
 """Measures what memory makes of sentences: which are worth it, which say the same, which make others untrue, and which are found.
 
 The sentences stand in files beside this one: `seen.json` was worked with while the rules were made, `unseen.json` was written by
-somebody else who knew nothing of them, `family.json` is the memory of two families with questions in other words.
+somebody else who knew nothing of them. `asked.json` has questions to the memories of `seen.json`, and was worked with as well;
+`family.json` is the memory of two families with questions in other words, by somebody else.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ from custom_components.home_agent.support import issues
 
 HERE = Path(__file__).parent
 PARTS = ("seen", "unseen")
+ASKED = {"seen": "asked", "unseen": "family"}
+"""Files with questions, by part."""
 KINDS = {"worth": "keep", "same": "same", "replaces": "replaces"}
 """What is asked of a case, and the key of the right answer."""
 LEAST = 95.0  # percent
@@ -63,11 +66,12 @@ class Figures:
 class Searched:
     """A question to a family's memory."""
 
+    part: str
     language: str
     answers: int
     """How many memories answer it; 0: none does."""
     first: bool
-    """Whether one that answers it is among the first five."""
+    """Whether one that answers it is among those that a model is told: the first five, or fewer where more are equally near."""
     told: int
     """How many memories were found."""
 
@@ -143,8 +147,12 @@ async def _async_found(hass: HomeAssistant, memories: Memories, case: Mapping[st
 async def async_search(retrieval: RetrievalSettings) -> list[Searched]:
     """Return what each question finds in the memory of its family."""
     searched: list[Searched] = []
-    families = json.loads((HERE / "family.json").read_text("utf-8"))
-    for language, family in families.items():
+    families = [
+        (part, language, family)
+        for part, name in ASKED.items()
+        for language, family in json.loads((HERE / f"{name}.json").read_text("utf-8")).items()
+    ]
+    for part, language, family in families:
         async with async_remembering(retrieval) as (hass, memories):
             ids: dict[str, str] = {}
             for item in family["memories"]:
@@ -158,9 +166,13 @@ async def async_search(retrieval: RetrievalSettings) -> list[Searched]:
             asked = [(item["text"], set(item["answer"])) for item in family["questions"]]
             asked += [(text, set[str]()) for text in family["none"]]
             for text, answers in asked:
-                found = await memories.async_find(text, HOUSE, limit=FIRST, language=language, counts_as_used=False)
+                found = await memories.async_find(
+                    text, HOUSE, limit=FIRST, language=language, counts_as_used=False, is_sparing=True
+                )
                 first = any(ids.get(item.memory.id) in answers for item in found)
-                searched.append(Searched(language=language, answers=len(answers), first=first, told=len(found)))
+                searched.append(
+                    Searched(part=part, language=language, answers=len(answers), first=first, told=len(found))
+                )
     return searched
 
 
@@ -197,12 +209,13 @@ def tables(judged: Iterable[Judged]) -> dict[str, dict[str, Figures]]:
 
 
 def search_figures(searched: Sequence[Searched]) -> dict[str, dict[str, float]]:
-    """Return by language how often the right memory is among the first five, and how often nothing is told where none answers."""
+    """Return by part and language how often the right memory is among the first five, and how often nothing is told where none answers."""
     found: dict[str, dict[str, float]] = {}
-    for language in sorted({item.language for item in searched}):
-        answered = [item for item in searched if item.language == language and item.answers]
-        none = [item for item in searched if item.language == language and not item.answers]
-        found[language] = {
+    for part, language in sorted({(item.part, item.language) for item in searched}):
+        asked = [item for item in searched if (item.part, item.language) == (part, language)]
+        answered = [item for item in asked if item.answers]
+        none = [item for item in asked if not item.answers]
+        found[f"{part} {language}"] = {
             "questions": len(answered),
             "first_five": _percent(sum(item.first for item in answered), len(answered)),
             "without_answer": len(none),
@@ -225,8 +238,8 @@ def render(judged: Sequence[Judged], searched: Sequence[Searched]) -> str:
     lines += ["**Questions to a family's memory**", "", "| | questions | first 5 | none answers | nothing told |"]
     lines += ["| --- | --: | --: | --: | --: |"]
     lines += [
-        f"| {language} | {row['questions']:g} | {row['first_five']} | {row['without_answer']:g} | {row['nothing_told']} |"
-        for language, row in search_figures(searched).items()
+        f"| {name} | {row['questions']:g} | {row['first_five']} | {row['without_answer']:g} | {row['nothing_told']} |"
+        for name, row in search_figures(searched).items()
     ]
     return "\n".join(lines)
 
