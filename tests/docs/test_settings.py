@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 import re
 
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows import endpoint, search
 from custom_components.home_agent.flows.profile import check_template, inherited
 from custom_components.home_agent.settings.endpoint import DEFAULT_API_VERSION, PRESETS
 from custom_components.home_agent.settings.memory import MemorySettings
+from custom_components.home_agent.settings.portable import from_yaml, to_yaml
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import CONF_API_KEY, DOMAIN
 
@@ -27,7 +30,9 @@ def shown(value: object) -> str:
     """Return a default as the page writes it."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return "empty" if value in (None, "", [], ()) else str(value)
+    if isinstance(value, list) and value:
+        return ", ".join(map(str, value))
+    return "empty" if value in (None, "", [], (), {}) else str(value)
 
 
 def form_labels(labels: Mapping[str, str], *steps_of_form: str) -> dict[str, str]:
@@ -36,7 +41,9 @@ def form_labels(labels: Mapping[str, str], *steps_of_form: str) -> dict[str, str
     for path, label in labels.items():
         if any(step in path for step in steps_of_form) and (match := re.search(r"\.data\.(\w+)$", path)):
             found[match[1]] = label
-    return {key: label for key, label in found.items() if not key.endswith("_patterns")}  # one list, two fields
+    return {
+        key: label for key, label in found.items() if not key.endswith(("_patterns", "_defaults", "_yaml"))
+    }  # about others
 
 
 async def test_settings_of_an_agent(hass: HomeAssistant) -> None:
@@ -46,6 +53,20 @@ async def test_settings_of_an_agent(hass: HomeAssistant) -> None:
     assert {key: default for key, (_, default) in documented.items()} == defaults
     labels = form_labels(await async_get_translations(hass, "en", "config_subentries", [DOMAIN]), ".profile.step.user.")
     assert {key: label for key, (label, _) in documented.items()} == labels
+
+
+def test_an_agent_as_yaml() -> None:
+    home = MockConfigEntry(
+        domain=DOMAIN,
+        subentries_data=[
+            ConfigSubentryDataWithId(subentry_id=kind, subentry_type=kind, title=title, data={}, unique_id=None)
+            for kind, title in (("llm", "Large model"), ("mcp_server", "Library"))
+        ],
+    )
+    text = re.findall(r"```yaml\n(.*?)```", section("PROFILES.md", "As YAML"), re.DOTALL)[0]
+    name, own, problems = from_yaml(home, text)
+    assert (name, problems) == ("Technician", [])
+    assert to_yaml(home, name, own) == text
 
 
 async def test_settings_of_a_model(hass: HomeAssistant) -> None:
@@ -74,9 +95,11 @@ async def test_default_settings(hass: HomeAssistant) -> None:
     documented = settings("Default settings")
     options = await async_get_translations(hass, "en", "options", [DOMAIN])
     labels: dict[str, str] = {}
-    for step in ("safety", "confirmation", "network", "debug"):
+    for step in ("agents", "safety", "confirmation", "network", "debug"):
         title = options[f"component.{DOMAIN}.options.step.{step}.title"]
         labels |= {key: f"{title}: {label}" for key, label in form_labels(options, f".step.{step}.").items()}
+    tools = form_labels(options, ".step.tools.")
+    labels["extensions_off"] = f"Tools: {tools['extensions_off']}"
     assert {key: label for key, (label, _) in documented.items()} == {
         key: label for key, label in labels.items() if key != "streaming"
     }

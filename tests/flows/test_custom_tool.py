@@ -52,7 +52,7 @@ async def test_a_request(hass: HomeAssistant) -> None:
     form = await add(hass, entry)
     assert shown(form) == {"behaviour": "default", "type": "rest"}
     assert options(form, "type") == list(HANDLERS)
-    form = await send(hass, form, **BASICS, title=" ", type="rest")
+    form = await send(hass, form, **BASICS, title=" ", type="rest", examples=["What is the weather?"])
     assert form["step_id"] == "rest"
     result = await send(
         hass,
@@ -71,6 +71,7 @@ async def test_a_request(hass: HomeAssistant) -> None:
         "name": "weather",
         "description": "Weather.",
         "parameters": PARAMETERS,
+        "examples": ["What is the weather?"],
         "handler": {
             "type": "rest",
             "url": "https://api.example.com/v1/{{ city }}",

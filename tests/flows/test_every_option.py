@@ -23,8 +23,10 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
 from custom_components.home_agent.flows.custom_tool import CREDENTIALS
+from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.options import PAGES
-from custom_components.home_agent.flows.profile import BASICS, SECTIONS
+from custom_components.home_agent.flows.profile import BASICS, FOLLOW_LISTS, SECTIONS
+from custom_components.home_agent.settings.profile import in_parts
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.tools.custom.provider import HANDLERS
 from tests.flows.forms import Result, arranged, fields, go_through, shown
@@ -76,7 +78,8 @@ async def all_forms(hass: HomeAssistant, server: LLMServer) -> Forms:
         asked: Any = {"source": SOURCE_USER, **context}
         return subentries.async_init((entry.entry_id, kind), context=asked)
 
-    note("profile", await start("profile"))
+    menu = await start("profile")
+    note("profile", await subentries.async_configure(menu["flow_id"], {"next_step_id": "blank"}))
     note("llm", await start("llm"))
     form = await start("llm", source=SOURCE_RECONFIGURE, subentry_id="llm-1")
     form = note("llm", form)
@@ -283,6 +286,28 @@ async def length_heard(world: World) -> object:
     return answer.count("Number"), "reached the maximum length" in answer
 
 
+async def model(world: World) -> object:
+    return (await world.first())["model"]
+
+
+async def answers_in(world: World) -> object:
+    return "Always answer in the language `de`" in await world.system()
+
+
+async def rounds(world: World) -> object:
+    """Return how often a model is asked that calls a tool whenever it may."""
+    call = tool_call("ha_query", {"entity_id": "light.bed_light"})
+    before = len(world.server.requests)
+    world.server.respond(lambda body: text("Enough.") if body.get("tool_choice") == "none" else call)
+    await say(world.hass, "Is the bed light on?", context=world.context)
+    return len(world.server.requests) - before
+
+
+async def pictured(world: World) -> object:
+    agent = world.hass.states.get("conversation.home_agent")
+    return agent and agent.attributes.get("icon")
+
+
 HISTORY = {"prompt_additions": "Before:\n{{ message_history }}"}
 
 
@@ -294,6 +319,15 @@ async def remembered(world: World) -> object:
 OWN_PROMPT = {"use_default_prompt": False, "custom_prompt": "Mine."}
 SETTINGS_SEEN: dict[str, Effect] = {
     "llm": Effect(value="none", see=requests, before=True, after=False),
+    "llm_model": Effect(value="other", see=model, before="scripted", after="other"),
+    "language": Effect(value="de", see=answers_in, before=False, after=True),
+    "prompts": Effect(
+        value={"rules": "Other."},
+        see=instructions,
+        before="Mine.",
+        after="Other.",
+        base={"prompt_additions": "{{ prompts.rules }}", "prompts": {"rules": "Mine."}},
+    ),
     "local_first": Effect(value=True, see=requests, before=True, after=False),
     "prompt_additions": Effect(value="Other.", see=instructions, before=None, after="Other."),
     "use_default_prompt": Effect(value=False, see=replaced, before=True, after=False, base={"custom_prompt": "Mine."}),
@@ -333,15 +367,26 @@ SETTINGS_SEEN: dict[str, Effect] = {
         after=["lock"],
         base={"context_mode": "direct"},
     ),
+    "exposed_areas": Effect(
+        value=["kitchen"], see=states, before=["cover", "light", "lock", "switch"], after=["cover", "light"]
+    ),
+    "exposed_entities": Effect(
+        value=["lock.front_door"], see=states, before=["cover", "light", "lock", "switch"], after=["lock"]
+    ),
+    "exposed_entities_patterns": Effect(
+        value=["lock", "cover.*"], see=states, before=["cover", "light", "lock", "switch"], after=["cover", "lock"]
+    ),
     "context_max_entities": Effect(value=1, see=matching, before=4, after=1, base={"context_mode": "retrieved"}),
     "context_update_interval": Effect(value=3600, see=changes, before=True, after=False),
     "history_enabled": Effect(value=False, see=sent_again, before=4, after=1),
     "history_max_messages": Effect(value=2, see=sent_again, before=4, after=2),
     "native_tools": Effect(value=False, see=offered, before={"ha_query", "weather"}, after={"weather"}),
-    "custom_tools": Effect(value=["none"], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
+    "custom_tools": Effect(value=[], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
     "llm_apis": Effect(
         value=["assist"], see=offered, before={"ha_query", "weather"}, after={"ha_query", "weather", "HassTurnOn"}
     ),
+    "allowed_tools": Effect(value=["ha_q*"], see=offered, before={"ha_query", "weather"}, after={"ha_query"}),
+    "max_iterations": Effect(value=2, see=rounds, before=6, after=2),
     "documentation_tool": Effect(
         value=True,
         see=offered,
@@ -361,6 +406,9 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "never_ask_patterns": Effect(value=["lock"], see=unlocked, before=True, after=False),
     "never_offer": Effect(value=["switch.decorative_lights"], see=carried_out, before=True, after=False),
     "never_offer_patterns": Effect(value=["ha_query"], see=offered, before={"ha_query", "weather"}, after={"weather"}),
+    "may_change": Effect(value=["light.bed_light"], see=carried_out, before=True, after=False),
+    "may_change_patterns": Effect(value=["light"], see=carried_out, before=True, after=False),
+    "icon": Effect(value="mdi:owl", see=pictured, before=None, after="mdi:owl"),
     "streaming": Effect(value=False, see=streamed, before=True, after=False),
     "max_answer_tokens": Effect(value=60, see=length_heard, before=(100, False), after=(15, True)),
     "speech": Effect(value="always", see=spoken, before="**Fine**, thanks.", after="Fine, thanks."),
@@ -404,7 +452,9 @@ TOOL = ConfigSubentryDataWithId(
 )
 
 
-ONLY_IN_AGENTS = {"always_ask", "never_ask", "always_ask_patterns", "never_ask_patterns"}
+ONLY_IN_AGENTS = {"icon"} | {
+    name for key in ("always_ask", "never_ask", "may_change") for name in (key, f"{key}_patterns")
+}
 
 
 @pytest.mark.parametrize(
@@ -418,7 +468,9 @@ async def test_an_option_of_an_agent_changes_what_it_says(
     effect = SETTINGS_SEEN[key]
     await build_house(hass)
     defaults = {"local_first": False, **effect.base}
-    entry = await set_up(hass, llm_server, options={"profile_defaults": defaults}, more=[TOOL], model_first=False)
+    entry = await set_up(
+        hass, llm_server, options={"default_profile_settings": in_parts(defaults)}, more=[TOOL], model_first=False
+    )
     world = World(hass, llm_server, entry)
     world.context = Context(user_id=hass_admin_user.id)
     assert await effect.see(world) == effect.before
@@ -686,10 +738,15 @@ _OTHERS = "tests/search/knowledge/test_additional_collections.py"
 _LISTS, _FORM, _LLM = "tests/policy/test_rules.py", "tests/flows/test_retrieval.py", "tests/flows/test_llm_subentry.py"
 _SETUP, _MEMORY = "tests/flows/test_first_setup.py", "tests/memory"
 _SETUP, _DELEGATION = "tests/flows/test_first_setup.py", "tests/test_delegation.py"
+_ROUTER = "tests/test_router.py"
+_ROUTES = "tests/local/test_routes.py"
+_EXTENSIONS = "tests/tools/extensions"
 _COMMANDS = "tests/test_commands.py"
+_FOLLOWS = "tests/flows/test_inheritance.py"
 SHOWN: dict[str, Mapping[str, str]] = {
     "settings": {
         "name": "tests/flows/test_profile.py::test_assistant_with_nothing_but_a_name_inherits_everything",
+        "exposed_labels": "tests/home/test_exposure.py::test_an_agent_knows_a_part_of_the_home",
         "tell_events": "tests/prompt/test_calendar.py::test_who_does_not_ask_is_told_nothing",
         "documents_for": "tests/search/knowledge/test_page.py::test_documents_are_told_to_whom_the_owner_says",
         "memory": "tests/memory/test_turns.py::test_an_agent_without_memory_is_told_nothing",
@@ -703,15 +760,31 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "history_summary": "tests/prompt/test_summary.py::test_without_the_option_nobody_is_asked",
         "slash_commands": f"{_COMMANDS}::test_the_rest_goes_to_the_agent_of_the_command_with_a_history_of_its_own",
         "command_asks": f"{_COMMANDS}::test_an_agent_that_is_asked_about_hears_nothing_before_a_yes",
-        "command_description": f"{_COMMANDS}::test_help_lists_the_commands",
         "mcp_servers": f"{_MCP}/test_server.py::test_one_server_away_leaves_the_other",
+        "extension_name": f"{_EXTENSIONS}/test_extensions.py::test_a_profile_is_a_domain_of_its_own",
+        "extensions": f"{_EXTENSIONS}/test_registered.py::test_a_profile_routes_to_those_it_names",
+        "extensions_off": f"{_EXTENSIONS}/test_extensions.py"
+        "::test_what_ships_is_offered_where_the_home_has_it_and_can_be_switched_off",
         "profile_id": f"{_DELEGATION}::test_it_is_offered_with_whom_it_reaches",
-        "description": f"{_DELEGATION}::test_it_is_offered_with_whom_it_reaches",
+        "description": f"{_COMMANDS}::test_help_lists_the_commands",
         "delegate_to": f"{_DELEGATION}::test_it_is_not_offered_where_there_is_nobody_to_ask",
         "delegation_level": f"{_DELEGATION}::test_the_level_is_inherited",
+        "routing": f"{_ROUTER}::test_a_message_is_split_done_and_answered_as_one",
+        "routing_high": f"{_ROUTES}::test_each_bound_is_read",
+        "routing_low": f"{_ROUTES}::test_each_bound_is_read",
+        "routing_action": f"{_ROUTES}::test_each_bound_is_read",
+        "routing_gap": f"{_ROUTES}::test_each_bound_is_read",
+        "smalltalk_without_tools": f"{_ROUTES}"
+        "::test_small_talk_has_no_tools_where_the_owner_says_so_and_orders_keep_them",
+        "routing_persona": f"{_ROUTES}::test_the_model_words_the_answer_where_the_owner_wants_it",
+        "routing_skips": f"{_ROUTER}::test_one_extension_alone",
+        "routing_timeout": f"{_ROUTER}::test_a_router_that_is_of_no_use",
         "max_calls_per_turn": "tests/test_conversation.py"
         "::test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words",
         "tool_timeout": "tests/policy/test_policy.py::test_a_slow_tool_is_given_up",
+        **dict.fromkeys(FOLLOW_LISTS, f"{_FOLLOWS}::test_each_setting_with_a_default_stands_in_one_list"),
+        "as_yaml": "tests/flows/test_yaml.py::test_an_agent_is_shown_as_yaml_and_stays_as_it_is",
+        FOLLOWS_BUILT_IN: f"{_FOLLOWS}::test_a_page_of_the_default_settings_has_a_list_too",
     },
     "model": {
         "name": f"{_LLM}::test_names_are_unique",
@@ -763,6 +836,8 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "extraction_llm": f"{_MEMORY}/test_extraction.py::test_another_model_gets_the_words_alone_and_no_personal_data",
         "extraction_min_importance": f"{_MEMORY}/test_filters.py::test_the_least_importance_and_the_least_words_are_settings",
         "min_words": f"{_MEMORY}/test_filters.py::test_the_least_importance_and_the_least_words_are_settings",
+        "learning": "tests/local/test_learned.py::test_nothing_is_kept_or_used_while_it_is_off",
+        "learning_after": "tests/local/test_learned.py::test_what_the_model_did_twice_is_approved_and_done_without_it",
         "max_memories": f"{_MEMORY}/test_memories.py::test_the_least_useful_goes_first_and_never_what_was_asked_for",
         "dedup_threshold": f"{_MEMORY}/test_memories.py::test_how_alike_duplicates_are_is_a_setting",
         "importance_decay": f"{_MEMORY}/test_memories.py::test_what_nobody_used_becomes_less_important",
@@ -772,6 +847,11 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "event_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
         "cleanup_interval": f"{_MEMORY}/test_kept.py::test_what_has_expired_is_deleted_in_the_interval",
         "collection": f"{_MEMORY}/test_vectors.py::test_another_name_of_the_collection_takes_them_along",
+    },
+    "agents": {
+        "default_service_profile_id": "tests/test_registry.py::test_the_default_agent_answers_where_none_is_named",
+        "agent_rules": "tests/test_registry.py::test_the_first_rule_that_fits",
+        "choose_in_conversations": "tests/test_registry.py::test_in_conversations_with_the_default_agent",
     },
     "safety": {
         "allowed_entities": "tests/home/test_exposure.py::test_a_model_is_told_of_nothing_else",
@@ -806,6 +886,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
         "title": "tests/flows/test_custom_tool.py::test_a_request",
         "description": f"{_OWN}/test_conversation.py::test_a_model_asks_the_weather",
         "parameters": f"{_OWN}/test_rest.py::test_numbers_in_words_are_read_and_unknown_parameters_refused",
+        "examples": f"{_ROUTES}::test_what_is_surely_meant_runs_and_all_else_goes_to_the_model",
         "type": "tests/flows/test_custom_tool.py::test_other_kinds",
         "behaviour": "tests/flows/test_custom_tool.py::test_other_kinds",
     },
@@ -857,7 +938,7 @@ GROUPS = {
     **dict.fromkeys(("profile", "assistant", "prompt", "context", "history", "tools"), "settings"),
 }
 """The same options in several forms."""
-SAME = {("debug", "streaming"): "settings"}
+SAME = {("debug", "streaming"): "settings", ("debug", FOLLOWS_BUILT_IN): "settings"}
 """Options of an agent that stand among others."""
 SAME_CODE = {
     **dict.fromkeys(("username", "password", "scope", "audience", "credentials_in", "verify_ssl", "transport")),

@@ -10,6 +10,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.check import CHECK
+from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.options import DONE, PAGES
 from custom_components.home_agent.flows.profile import patterns_of
 from custom_components.home_agent.policy.policy import Lists
@@ -23,7 +24,8 @@ set_up = partial(house.set_up, model_first=False)
 
 OF_THE_HOUSE = {
     *("allowed_entities", "always_confirm", "never_confirm", "throttle_turns", "verify_seconds"),
-    *("delegation_agents", "delegation_depth"),
+    *("delegation_agents", "delegation_depth", "extensions_off"),
+    *("agent_rules", "choose_in_conversations", "default_service_profile_id"),
     *("allowed_hosts", "allow_private_hosts"),
     *("emit_events", "audit_log", "debug_logging"),
 }
@@ -33,11 +35,13 @@ OWN_TESTS = {"confirmation", "retrieval", "memory"}
 OF_AN_ASSISTANT = {
     "always_ask",
     "never_ask",
+    "may_change",
+    "icon",
     "profile_id",
     "description",
+    "extension_name",
     "slash_commands",
     "command_asks",
-    "command_description",
 }
 """Settings that are of one agent, or add to those in the default settings, and are not defaults of all agents."""
 
@@ -65,12 +69,12 @@ async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant)
     entry = await set_up(hass)
     menu = await send(hass, await topic(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
     assert (menu["type"], menu["step_id"]) == (FlowResultType.MENU, "init")
-    assert dict(entry.options) == {"profile_defaults": {"tool_timeout": 20}}
+    assert dict(entry.options) == {"default_profile_settings": {"tools_config": {"tool_timeout": 20}}}
     assert entry.runtime_data.profiles["profile-1"].tool_timeout == 20
     form = await send(hass, menu, next_step_id="network")
     menu = await send(hass, form, allow_private_hosts=True)
     stored = {
-        "profile_defaults": {"tool_timeout": 20},
+        "default_profile_settings": {"tools_config": {"tool_timeout": 20}},
         "allowed_hosts": [],
         "allow_private_hosts": True,
     }
@@ -84,31 +88,38 @@ async def test_a_page_that_was_saved_leads_back_to_the_menu(hass: HomeAssistant)
 async def test_topics_hold_every_setting_of_an_agent(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     asked = {field for step in PAGES if step not in OWN_TESTS for field in fields(await topic(hass, entry, step))}
-    asked = {field.removesuffix("_patterns") for field in asked}
+    asked = {field.removesuffix("_patterns") for field in asked} - {FOLLOWS_BUILT_IN}
     assert asked - OF_THE_HOUSE == SETTINGS.keys() - OF_AN_ASSISTANT
 
 
 @pytest.mark.parametrize("step", [step for step in PAGES if step not in {*OWN_TESTS, "safety", "network", "debug"}])
 async def test_topic_sent_back_untouched_sets_nothing(hass: HomeAssistant, step: str) -> None:
-    defaults = {"tool_timeout": 7, "history_max_messages": 4}
-    entry = await set_up(hass, options={"profile_defaults": defaults, "emit_events": False})
+    defaults = {"processing_config": {"history_max_messages": 4}, "tools_config": {"tool_timeout": 7}}
+    entry = await set_up(hass, options={"default_profile_settings": defaults, "emit_events": False})
     form = await topic(hass, entry, step)
     result = await send(hass, form, **shown(form))
     assert result["type"] is FlowResultType.MENU
-    assert dict(entry.options) == {"profile_defaults": defaults, "emit_events": False}
+    assert dict(entry.options) == {"default_profile_settings": defaults, "emit_events": False}
 
 
 async def test_defaults_reach_the_agents(hass: HomeAssistant, llm_server: LLMServer) -> None:
     entry = await set_up(hass, llm_server, profile={"tool_timeout": 7})
     await send(hass, await topic(hass, entry, "tools"), native_tools=True, max_calls_per_turn=3.0, tool_timeout=20.0)
-    assert dict(entry.options) == {"profile_defaults": {"max_calls_per_turn": 3, "tool_timeout": 20}}
+    assert dict(entry.options) == {
+        "default_profile_settings": {"tools_config": {"max_calls_per_turn": 3, "tool_timeout": 20}}
+    }
     form = await topic(hass, entry, "assistant")
     assert options(form, "llm") == ["default", "none", "llm-1"]
     await send(hass, form, llm="none", local_first=False, speech="auto")
     profile = entry.runtime_data.profiles["profile-1"]
     assert (profile.max_calls_per_turn, profile.tool_timeout, profile.llm) == (3, 7, "none")
     await send(hass, await topic(hass, entry, "tools"), native_tools=True, tool_timeout=20.0)
-    assert dict(entry.options) == {"profile_defaults": {"tool_timeout": 20, "llm": "none", "local_first": False}}
+    assert dict(entry.options) == {
+        "default_profile_settings": {
+            "processing_config": {"llm": "none", "local_first": False},
+            "tools_config": {"tool_timeout": 20},
+        }
+    }
 
 
 @pytest.mark.parametrize(
@@ -204,10 +215,11 @@ async def test_other_computers(hass: HomeAssistant) -> None:
 async def test_debug_settings(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     form = await topic(hass, entry, "debug")
-    assert shown(form) == {"streaming": True, "emit_events": True, "audit_log": False, "debug_logging": False}
+    switches = {"streaming": True, "emit_events": True, "audit_log": False, "debug_logging": False}
+    assert shown(form) == switches | {FOLLOWS_BUILT_IN: ["streaming"]}
     await send(hass, form, streaming=False, emit_events=False, audit_log=True, debug_logging=True)
     assert dict(entry.options) == {
-        "profile_defaults": {"streaming": False},
+        "default_profile_settings": {"processing_config": {"streaming": False}},
         "emit_events": False,
         "audit_log": True,
         "debug_logging": True,

@@ -10,7 +10,7 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.profile import SECTIONS, patterns_of
+from custom_components.home_agent.flows.profile import FOLLOW_LISTS, SECTIONS, patterns_of
 from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
@@ -26,8 +26,10 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
 
 
 async def add(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
-    """Return the form of a new assistant."""
-    return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context={"source": SOURCE_USER})
+    """Return the form of a new assistant that starts from the default settings."""
+    flows = hass.config_entries.subentries
+    menu = await flows.async_init((entry.entry_id, "profile"), context={"source": SOURCE_USER})
+    return await flows.async_configure(menu["flow_id"], {"next_step_id": "blank"})
 
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
@@ -46,14 +48,21 @@ def as_shown(form: Result) -> dict[str, Any]:
 
 async def test_form_has_every_setting(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
-    patterns = {patterns_of(key) for key in ("context_entities", "always_ask", "never_ask", "never_offer")}
-    assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"} | patterns
+    lists = ("context_entities", "exposed_entities", "always_ask", "never_ask", "never_offer", "may_change")
+    patterns = {patterns_of(key) for key in lists}
+    assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"} | patterns | FOLLOW_LISTS.keys() | {
+        "as_yaml"
+    }
 
 
 async def test_what_matters_stands_first_and_the_rest_in_sections(hass: HomeAssistant) -> None:
     form = await add(hass, await set_up(hass))
     listed = [str(marker) for marker in form["data_schema"].schema]
-    assert listed == ["name", "llm", "prompt_additions", "native_tools", "local_first", *SECTIONS]
+    assert listed == [
+        *("name", "llm", "llm_model", "language", "prompt_additions", "native_tools", "local_first"),
+        *("basics_defaults", *SECTIONS),
+        "as_yaml",
+    ]
     parts = [part for part in form["data_schema"].schema.values() if isinstance(part, section)]
     assert [part.options["collapsed"] for part in parts] == [True] * len(SECTIONS)
 
@@ -63,11 +72,17 @@ async def test_a_field_shows_what_holds_and_sent_back_sets_nothing(hass: HomeAss
     form = await change(hass, entry)
     holds = shown(form)
     assert set(fields(form)) - set(holds) == {  # what is empty has no default: nothing is added, named or chosen
-        *("prompt_additions", "context_entities", "custom_tools", "llm_apis", "mcp_servers", "system_documents"),
-        *("profile_id", "description", "delegate_to"),
-        *("slash_commands", "command_description"),
-        *("always_ask", "never_ask", "never_offer"),
-        *map(patterns_of, ("context_entities", "always_ask", "never_ask", "never_offer")),
+        "as_yaml",
+        *("prompt_additions", "context_entities", "llm_apis", "mcp_servers", "system_documents"),
+        *("llm_model", "language", "prompts", "icon"),
+        *("profile_id", "description", "delegate_to", "extension_name"),
+        "slash_commands",
+        *("exposed_areas", "exposed_labels", "exposed_entities"),
+        *("always_ask", "never_ask", "never_offer", "may_change"),
+        *map(
+            patterns_of,
+            ("context_entities", "exposed_entities", "always_ask", "never_ask", "never_offer", "may_change"),
+        ),
     }
     assert holds["timezone"] == "US/Pacific"
     assert "complex analysis" in holds["external_llm_description"]
@@ -116,7 +131,9 @@ async def test_assistant_with_nothing_but_a_name_inherits_everything(hass: HomeA
 
 
 async def test_form_sent_back_untouched_sets_nothing(hass: HomeAssistant) -> None:
-    options_of_house = {"profile_defaults": {"history_max_messages": 4, "prompt_additions": "Be brief."}}
+    options_of_house = {
+        "default_profile_settings": {"processing_config": {"history_max_messages": 4, "prompt_additions": "Be brief."}}
+    }
     entry = await set_up(hass, options=options_of_house, profile={"tool_timeout": 7})
     form = await change(hass, entry)
     assert shown(form)["name"] == "Home Agent"
@@ -288,7 +305,7 @@ async def test_entities_of_the_default_settings_that_are_sent_back_are_nobodys_o
     async_expose_entity(hass, ASSISTANT, "light.bed", True)
     hass.states.async_set("light.bed", "on")
     rows = [{"entity_id": "climate.*"}, {"entity_id": "light.bed"}]  # not in the order of the fields
-    entry = await set_up(hass, options={"profile_defaults": {"context_entities": rows}})
+    entry = await set_up(hass, options={"default_profile_settings": {"processing_config": {"context_entities": rows}}})
     form = await change(hass, entry)
     assert shown(form)["context_entities"] == ["light.bed"]
     await send(hass, form, **as_shown(form))
@@ -363,10 +380,10 @@ async def test_agents_that_were_removed_are_left_out(hass: HomeAssistant) -> Non
     entry = await set_up(hass, profile={"delegate_to": names}, options=allowed, more=[OTHER])
     form = await change(hass, entry)
     assert shown(form)["delegate_to"] == names[:2]
-    assert options(form, "delegate_to") == ["profile-1", *names[:2], "none"]
+    assert options(form, "delegate_to") == ["profile-1", *names[:2]]
     hass.config_entries.async_update_entry(entry, options={})
     hass.config_entries.async_remove_subentry(entry, "profile-2")
     await hass.async_block_till_done()
     form = await change(hass, entry)
     assert shown(form).get("delegate_to", []) == []
-    assert options(form, "delegate_to") == ["profile-1", "none"]
+    assert options(form, "delegate_to") == ["profile-1"]

@@ -7,7 +7,7 @@ from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_DESCRIPTION, CONF_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
-from homeassistant.helpers.selector import ObjectSelector
+from homeassistant.helpers.selector import ObjectSelector, TextSelector, TextSelectorConfig
 import probatio
 from yarl import URL
 
@@ -15,6 +15,7 @@ from ..support.errors import CustomToolError
 from ..tools.custom.definition import (
     AUTH_SCHEMAS,
     CONF_DESTRUCTIVE,
+    CONF_EXAMPLES,
     CONF_HANDLER,
     CONF_PARAMETERS,
     CONF_READ_ONLY,
@@ -58,6 +59,7 @@ BASICS: Fields = {
     CONF_TITLE: TEXT,
     CONF_DESCRIPTION: LONG_TEXT,
     CONF_PARAMETERS: _ANYTHING,
+    CONF_EXAMPLES: TextSelector(TextSelectorConfig(multiple=True)),
     CONF_TYPE: dropdown(tuple(HANDLERS), "custom_tool_type"),
     BEHAVIOUR: dropdown(tuple(BEHAVIOURS), "custom_tool_behaviour"),
 }

@@ -113,7 +113,7 @@ class SubentryForms(ConfigSubentryFlow):
 
 def is_empty(value: Any) -> bool:
     """Return whether a form's field was left empty; zero and off are values."""
-    return value is None or value in ("", [])
+    return value is None or value in ("", [], {})
 
 
 def lifted(user_input: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The settings of a profile as form fields, what is checked of them, and the form of an agent; the default settings share all this."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from functools import partialmethod
+from itertools import chain, count
 import re
 from typing import Any
 
@@ -13,31 +14,54 @@ from homeassistant.data_entry_flow import section
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers import llm
 from homeassistant.helpers.selector import (
+    AreaSelector,
+    AreaSelectorConfig,
     EntitySelector,
     EntitySelectorConfig,
+    IconSelector,
+    LabelSelector,
+    LabelSelectorConfig,
+    LanguageSelector,
+    LanguageSelectorConfig,
     ObjectSelector,
     ObjectSelectorConfig,
     ObjectSelectorField,
+    Selector,
     SelectSelector,
     TextSelector,
     TextSelectorConfig,
 )
 from homeassistant.helpers.template import Template
 from homeassistant.helpers.translation import async_get_cached_translations
-from homeassistant.util import slugify
+from homeassistant.util import dt as dt_util, slugify
 from jinja2 import TemplateSyntaxError
 import probatio
 
 from ..agent.commands import command_name
 from ..agent.runtime import RuntimeData
 from ..prompt.system_prompt import default_prompt
-from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill
+from ..prompt.template import RENDER_TIMEOUT, SAMPLE_VALUES, UNUSABLE, async_is_slow, fill, with_named
 from ..search.user_documents import is_document_name
-from ..settings.profile import DEFAULTS, LISTS, SETTINGS, Section, Setting, profile_from_data, profile_ids
+from ..settings.portable import Problem, from_yaml, in_home, to_yaml
+from ..settings.presets import PRESETS, async_preset
+from ..settings.profile import (
+    ALL,
+    BUILT_IN,
+    LISTS,
+    SETTINGS,
+    Origin,
+    Section,
+    Setting,
+    default_settings,
+    merged,
+    origins,
+    profile_from_data,
+    profile_ids,
+    settings_of,
+)
 from ..support.const import (
     ASSISTANT,
     CONF_DELEGATION_AGENTS,
-    CONF_PROFILE_DEFAULTS,
     DOMAIN,
     LLM_DEFAULT,
     LLM_NONE,
@@ -45,6 +69,7 @@ from ..support.const import (
     SUBENTRY_MCP_SERVER,
     SUBENTRY_PROFILE,
 )
+from ..support.localize import async_own_text, async_text
 from ..tools.control import HaControl
 from ..tools.external import DEFAULT_DESCRIPTION
 from ..tools.memory import MEMORY_TOOLS
@@ -64,9 +89,13 @@ from .forms import (
     number,
     shown,
 )
+from .inheritance import FollowLists, Layers, follow_choice, follow_field, followable, followed, following
 
+AS_YAML = "as_yaml"
+CONF_YAML = "yaml"
 CONTEXT_ENTITIES = "context_entities"
 SLASH_COMMANDS = "slash_commands"
+BLANK = "blank"
 PICKED = {*LISTS, CONTEXT_ENTITIES}
 """Lists of entities, patterns and more."""
 
@@ -109,10 +138,7 @@ def _mcp_servers(hass: HomeAssistant) -> SelectSelector:
 
 
 def _delegates(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of agents that a request may be handed to: ours, and those of others that the owner allows.
-
-    `none` stands for none of them where the default settings name some.
-    """
+    """Return the choice of agents that a request may be handed to: ours, and those of others that the owner allows."""
     agents = [
         agent
         for entry in hass.config_entries.async_entries(DOMAIN)
@@ -120,14 +146,37 @@ def _delegates(hass: HomeAssistant) -> SelectSelector:
     ]
     states = {agent: hass.states.get(agent) for agent in agents}
     others = {agent: state.name if state is not None else agent for agent, state in states.items()}
-    return dropdown(subentries_of(hass, SUBENTRY_PROFILE) | others | {LLM_NONE: LLM_NONE}, "delegate_to", multiple=True)
+    return dropdown(subentries_of(hass, SUBENTRY_PROFILE) | others, multiple=True)
 
 
 def _custom_tools(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of custom tools; one that is gone may stay named, and `none` stands for none of them."""
+    """Return the choice of custom tools: all of them, or by name; one that is gone may stay named."""
     runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
     names = [name for runtime in runtimes for name in runtime.custom_tools.names]
-    return dropdown({name: name for name in (*names, LLM_NONE)}, "custom_tools", multiple=True, typed=True)
+    return dropdown({name: name for name in (ALL, *names)}, "custom_tools", multiple=True, typed=True)
+
+
+def _extension_names(hass: HomeAssistant) -> list[str]:
+    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
+    return [name for runtime in runtimes for name in runtime.extensions.names]
+
+
+def extension_choice(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of extensions; one that is gone may stay named."""
+    return dropdown({name: name for name in _extension_names(hass)}, multiple=True, typed=True)
+
+
+def _extensions(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of extensions for an agent: all of them, or by name; one that is gone may stay named."""
+    return dropdown({name: name for name in (ALL, *_extension_names(hass))}, "extensions", multiple=True, typed=True)
+
+
+def _tool_names(hass: HomeAssistant) -> SelectSelector:
+    """Return the choice of tools by name, of which those of ours are known; `all` stands for itself."""
+    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
+    tools = [HaControl.name, HaQuery.name, *(tool.name for tool in MEMORY_TOOLS)]
+    tools += [name for runtime in runtimes for name in runtime.custom_tools.names]
+    return dropdown({name: name for name in (ALL, *tools)}, "allowed_tools", multiple=True, typed=True)
 
 
 def _documents(hass: HomeAssistant) -> SelectSelector:
@@ -197,10 +246,17 @@ _FIELDS: Fields = {
     "custom_tools": _custom_tools,
     "commands": TextSelector(TextSelectorConfig(multiple=True)),
     "documents": _documents,
+    "extensions": _extensions,
     "llm_apis": _apis,
     "mcp_servers": _mcp_servers,
     "delegates": _delegates,
     "names": entity_choice,
+    "tool_names": _tool_names,
+    "language": LanguageSelector(LanguageSelectorConfig()),
+    "icon": IconSelector(),
+    "prompts": ObjectSelector(),
+    "areas": AreaSelector(AreaSelectorConfig(multiple=True)),
+    "labels": LabelSelector(LabelSelectorConfig(multiple=True)),
     CONTEXT_ENTITIES: entity_choice,
     "patterns": ObjectSelector(
         ObjectSelectorConfig(
@@ -237,13 +293,24 @@ def fields_of(*keys: str) -> Fields:
     return fields
 
 
-def _section(section: Section) -> Fields:
+def section_fields(section: Section) -> Fields:
+    """Return the fields of the settings of a section."""
     return fields_of(*(key for key, setting in SETTINGS.items() if setting.section is section))
+
+
+def _section(section: Section) -> Fields:
+    """Return the fields of a section with the list of those that follow the defaults, which is filled in when it is shown."""
+    fields = section_fields(section)
+    return fields | ({follow_field(section): follow_choice({})} if followable(fields) else {})
 
 
 BASICS = _section(Section.BASICS)
 SECTIONS: dict[str, Fields] = {section.value: _section(section) for section in Section if section}
 """The fields of a profile by section of its form."""
+FOLLOW_LISTS = {
+    follow_field(name): tuple(fields) for name, fields in {"": BASICS, **SECTIONS}.items() if followable(fields)
+}
+"""The fields of each list of those that follow the defaults."""
 
 
 # From stored overrides to a filled-in form and back, so that what was never set stays unset (D-1).
@@ -251,11 +318,7 @@ SECTIONS: dict[str, Fields] = {section.value: _section(section) for section in S
 
 def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of every setting of a profile as forms write it: built-in defaults, then the layers."""
-    built_in = asdict(DEFAULTS).items()
-    values = {key: list(value) if isinstance(value, tuple) else value for key, value in built_in if key in SETTINGS}
-    for layer in layers:
-        values.update(layer)
-    return values
+    return merged(BUILT_IN, *layers)
 
 
 def effective(hass: HomeAssistant, settings: Mapping[str, Any], instructions: str) -> dict[str, Any]:
@@ -265,7 +328,8 @@ def effective(hass: HomeAssistant, settings: Mapping[str, Any], instructions: st
         "external_llm_description": DEFAULT_DESCRIPTION,
         "custom_prompt": instructions,
     }
-    listed = {CONTEXT_ENTITIES: _joined(split(hass, settings))[CONTEXT_ENTITIES]}  # in the order of the two fields
+    listed = {key: sorted(settings[key]) for key in LISTS if key in settings}  # as they are sent
+    listed |= {CONTEXT_ENTITIES: _joined(split(hass, settings))[CONTEXT_ENTITIES]}  # in the order of the two fields
     return {**settings, **listed, **{key: value for key, value in holds.items() if is_empty(settings[key])}}
 
 
@@ -291,26 +355,18 @@ def known(entry: ConfigEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def overrides(
-    own: Mapping[str, Any], inherits: Mapping[str, Any], submitted: Mapping[str, Any], keys: Iterable[str]
-) -> dict[str, Any]:
-    """Return what a layer stores after a form with these `keys` was sent; other keys of `own` stay.
+def layers_of(hass: HomeAssistant, below: Mapping[str, Any], own: Mapping[str, Any], instructions: str) -> Layers:
+    """Return what a form is filled in with: `own` settings over those `below`, which lie over the built-in ones.
 
-    An emptied field goes back to what is inherited. A field that shows an inherited value does not become an override by
-    being sent. A switch cannot be emptied: put back to the inherited value, it inherits again. Who turns the default
-    instructions off keeps the text that is shown, theirs from then on.
+    `instructions` are the default ones, as they are shown.
     """
-    kept = dict(own)
-    for key in inherits.keys() & keys:
-        value = submitted.get(key)
-        shows_inherited = value == inherits[key] and (key not in own or isinstance(value, bool))
-        if is_empty(value) or shows_inherited:
-            kept.pop(key, None)
-        else:
-            kept[key] = value
-    if "custom_prompt" in keys and submitted.get("use_default_prompt") is False and submitted.get("custom_prompt"):
-        kept["custom_prompt"] = submitted["custom_prompt"]
-    return kept
+    inherits = inherited(below)
+    return Layers(
+        own=own,
+        inherits=inherits,
+        defaults=effective(hass, inherits, instructions),
+        shown=effective(hass, inherited(below, own), instructions),
+    )
 
 
 # What is checked before anything is stored; a finding is an error key and the placeholders of its sentence.
@@ -329,6 +385,7 @@ _SAMPLE = {
     "profile_name": "Home Agent",
 }
 """Values of what a prompt is rendered with as a plain template (prompt/template.py)."""
+_NO_PROMPT = re.compile(r"\bprompts\.(\w+)")
 _TEMPLATE_FILES = ("<template>", "<unknown>")
 """What Jinja calls the code of a template in a traceback; the line numbers there are the template's."""
 
@@ -356,11 +413,21 @@ def _context_entity(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
-    """Return what is wrong with a profile's settings; a prompt that would make Home Assistant stand still is tried beside it."""
+    """Return what is wrong with a profile's settings; a prompt that would make Home Assistant stand still is tried beside it, a time zone looked up."""
     for key in ("custom_prompt", "prompt_additions"):
-        if await async_is_slow(hass, settings[key], _SAMPLE | SAMPLE_VALUES):
+        if await async_is_slow(hass, with_named(settings[key], settings["prompts"]), _SAMPLE | SAMPLE_VALUES):
             return f"{key}_slow", {"seconds": f"{RENDER_TIMEOUT:g}"}
-    return check_settings(hass, settings)
+    if finding := check_settings(hass, settings):
+        return finding
+    zone = settings["timezone"].strip()
+    return ("timezone_invalid", {"zone": zone}) if zone and not await _async_is_zone(zone) else None
+
+
+async def _async_is_zone(name: str) -> bool:
+    try:
+        return await dt_util.async_get_time_zone(name) is not None
+    except ValueError, OSError:  # what has zones in it is none
+        return False
 
 
 def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
@@ -370,19 +437,32 @@ def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding 
             return "entity_pattern", {"pattern": row["entity_id"]}
     if finding := check_lists(settings):
         return finding
-    for name in settings[SLASH_COMMANDS]:
-        if command_name(name) is None:
-            return "command_invalid", {"item": name}
-    for name in settings["system_documents"]:
-        if not is_document_name(name):
-            return "document_name", {"item": name}
+    if finding := _check_names(settings):
+        return finding
     if not settings["use_default_prompt"] and not settings["custom_prompt"].strip():
         return "custom_prompt_empty", {}
     if (zone := settings["timezone"].strip()) and not _TIME_ZONE.fullmatch(zone):
         return "timezone_invalid", {"zone": zone}
     for key in ("custom_prompt", "prompt_additions"):
-        if problem := check_template(hass, settings[key], plain=not settings["use_prompt_context_service"]):
+        text = with_named(settings[key], settings["prompts"])
+        if unknown := _NO_PROMPT.search(text):
+            return "prompt_unknown", {"item": unknown[1]}
+        if problem := check_template(hass, text, plain=not settings["use_prompt_context_service"]):
             return f"{key}_invalid", problem
+    return None
+
+
+def _check_names(settings: Mapping[str, Any]) -> Finding | None:
+    """Return which command, named text or document can have no such name."""
+    for name in settings[SLASH_COMMANDS]:
+        if command_name(name) is None:
+            return "command_invalid", {"item": name}
+    for name, prompt in settings["prompts"].items():
+        if not isinstance(prompt, str) or not re.fullmatch(r"[^\W\d]\w{0,63}", str(name)):
+            return "prompt_name", {"item": str(name)}
+    for name in settings["system_documents"]:
+        if not is_document_name(name):
+            return "document_name", {"item": name}
     return None
 
 
@@ -425,14 +505,94 @@ class ProfileFlow(SubentryForms):
 
     _instructions = ""
     """The default ones as the form shows them: sent back, they are nobody's own."""
+    _own: dict[str, Any] | None = None
+    """The own settings as the form shows them again that was wrong, or that comes after its YAML."""
+    _name = ""
+    """The name in that form."""
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Add an agent."""
+        """Add an agent: ask what it starts from, then for its settings."""
+        if user_input is None:
+            return await self.async_step_start()
         return await self._async_form("user", user_input)
+
+    async def async_step_start(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask what the agent starts from."""
+        return self.async_show_menu(step_id="start", menu_options=[BLANK, *PRESETS, CONF_YAML])
+
+    async def async_step_blank(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Start from the default settings."""
+        return await self._async_form("user", None)
+
+    async def _async_from(self, key: str, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Start from a preset, under a name that nobody has."""
+        preset = await async_preset(self.hass, key, self.hass.config.language)
+        names = chain([preset.name], (f"{preset.name} {number}" for number in count(2)))
+        self._own, self._name = {**preset.settings}, next(name for name in names if not self.name_is_taken(name))
+        return await self._async_form("user", None)
+
+    async_step_home_assistant = partialmethod(_async_from, "home_assistant")
+    async_step_guest = partialmethod(_async_from, "guest")
+    async_step_kids = partialmethod(_async_from, "kids")
+    async_step_security = partialmethod(_async_from, "security")
+    async_step_technician = partialmethod(_async_from, "technician")
+    async_step_storyteller = partialmethod(_async_from, "storyteller")
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Change an agent."""
         return await self._async_form("reconfigure", user_input)
+
+    async def async_step_yaml(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Show what the agent sets itself as YAML, or take it; what was read is shown in the form before it is stored."""
+        entry, subentry, problems = self._get_entry(), self.subentry, list[str]()
+        stored = settings_of(subentry.data) if subentry else {}
+        own = stored if self._own is None else self._own
+        text = to_yaml(entry, self._name or (subentry.title if subentry else ""), own) if own or self._name else ""
+        if user_input is not None:
+            text = user_input.get(CONF_YAML, "")
+            name, own, found = from_yaml(entry, text)
+            own, missing = in_home(self.hass, own)
+            if not (problems := await self._async_problems(own, found + missing)):
+                newer = {key: value for key, value in stored.items() if key not in SETTINGS}
+                self._own, self._name = newer | tidy(own), name or self._name
+                return await self._async_form("reconfigure" if subentry else "user", None)
+        shown_text = shown(probatio.Optional, CONF_YAML, {CONF_YAML: text})
+        return self.async_show_form(
+            step_id="yaml",
+            data_schema=probatio.Schema({shown_text: LONG_TEXT}),
+            errors={CONF_YAML: "yaml_problems"} if problems else {},
+            description_placeholders={"problems": "\n".join(f"- {problem}" for problem in problems)},
+        )
+
+    async def _async_problems(self, own: Mapping[str, Any], found: Iterable[Problem]) -> list[str]:
+        """Return a sentence for all that is wrong with settings: what was `found`, and what the fields and the form refuse."""
+        language = self.hass.config.language
+        said = [await async_text(self.hass, language, key, **placeholders) for key, placeholders in found]
+        left = dict(own)
+        for key in own.keys() - PICKED:
+            field = fields_of(key)[key]
+            selector: Any = field if isinstance(field, Selector) else field(self.hass)
+            try:
+                selector(own[key])
+            except probatio.Invalid:
+                said.append(await async_text(self.hass, language, "import_value", setting=key))
+                del left[key]
+        entry = self._get_entry()
+        defaults = known(entry, default_settings(entry.options))
+        while finding := await async_check_settings(self.hass, inherited(defaults, left)):
+            error, placeholders = finding
+            for key in left:  # the one without which there is no such problem
+                others = {other: value for other, value in left.items() if other != key}
+                if await async_check_settings(self.hass, inherited(defaults, others)) != finding:
+                    break
+            else:
+                break  # the defaults have it
+            path = f"config_subentries.{SUBENTRY_PROFILE}.error.{error}"
+            sentence = await async_own_text(self.hass, language, "config_subentries", DOMAIN, path) or error
+            problem = sentence.format_map(placeholders)
+            said.append(await async_text(self.hass, language, "import_problem", setting=key, problem=problem))
+            left = others
+        return said
 
     def _check_id(self, own: dict[str, Any], name: str) -> str | None:
         """Return what is wrong with the id in the own settings of an agent; one that others know outlives a new name."""
@@ -461,9 +621,10 @@ class ProfileFlow(SubentryForms):
     async def _async_form(self, step_id: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
         """Show the form, or store what it sent."""
         entry, subentry = self._get_entry(), self.subentry
-        defaults = known(entry, entry.options.get(CONF_PROFILE_DEFAULTS, {}))
-        own = known(entry, subentry.data) if subentry else {}
-        name = subentry.title if subentry else ""
+        defaults = known(entry, default_settings(entry.options))
+        stored = known(entry, settings_of(subentry.data)) if subentry else {}
+        own = stored if self._own is None else self._own
+        name = self._name or (subentry.title if subentry else "")
         errors: dict[str, str] = {}
         placeholders: dict[str, str] = {}
         if user_input is not None:
@@ -471,15 +632,20 @@ class ProfileFlow(SubentryForms):
             sent = dict(BASICS)
             for key in SECTIONS.keys() & user_input:  # a section that was not sent stays as it is
                 sent |= SECTIONS[key]
-            inherits = effective(self.hass, inherited(defaults), self._instructions)
-            before, own = own, overrides(own, inherits, tidy(lifted(user_input, SECTIONS)), sent)
+            flat = tidy(lifted(user_input, SECTIONS))
+            asked = {name: keys for name, keys in FOLLOW_LISTS.items() if name in sent}
+            layers = layers_of(self.hass, defaults, own, self._instructions)
+            self._own = own = layers.overrides(flat, sent, followed(flat, own, asked))
+            if user_input.get(AS_YAML):
+                self._name = name
+                return await self.async_step_yaml()
             if not name or self.name_is_taken(name):
                 errors[CONF_NAME] = "name_taken" if name else "name_missing"
             if (wrong := self._check_id(own, name)) is not None:
                 errors["base"] = wrong
             if inherited(defaults, own)["use_default_prompt"] and own.get("custom_prompt") not in (
                 None,
-                before.get("custom_prompt"),
+                stored.get("custom_prompt"),
             ):
                 errors["base"] = "custom_prompt_unused"
             if taken := self._taken(own):
@@ -490,11 +656,17 @@ class ProfileFlow(SubentryForms):
                 return self.store(name, own)
         settings = inherited(defaults, own)
         self._instructions = await async_default_instructions(entry, settings)
-        settings = split(self.hass, effective(self.hass, settings, self._instructions))
-        schema = {shown(probatio.Required, CONF_NAME, {CONF_NAME: name}): TEXT, **markers(self.hass, BASICS, settings)}
-        for key, fields in SECTIONS.items():
-            inner = probatio.Schema(markers(self.hass, fields, settings))
-            schema[probatio.Optional(key)] = section(inner, {"collapsed": True})
+        layers, came = layers_of(self.hass, defaults, own, self._instructions), origins(defaults, {})
+        settings = split(self.hass, layers.shown)
+        lists = await FollowLists.async_load(self.hass, "config_subentries.profile", step_id)
+        schema: dict[probatio.Marker, Any] = {shown(probatio.Required, CONF_NAME, {CONF_NAME: name}): TEXT}
+        for key, fields in {"": BASICS, **SECTIONS}.items():
+            if (follows := follow_field(key)) in fields:
+                settings[follows] = sorted(following(own, fields))
+                fields = fields | {follows: lists.choice(key, fields, layers, came, Origin.PROFILE)}
+            inner = markers(self.hass, fields, settings)
+            schema |= {probatio.Optional(key): section(probatio.Schema(inner), {"collapsed": True})} if key else inner
+        schema[probatio.Optional(AS_YAML)] = SWITCH
         return self.async_show_form(
             step_id=step_id,
             data_schema=probatio.Schema(schema),

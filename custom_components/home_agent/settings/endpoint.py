@@ -32,7 +32,7 @@ class Preset:
     embeds: bool = True
     """Whether it has embedding models."""
     remote: bool = False
-    """Whether what is sent leaves the house, unless the owner says otherwise."""
+    """Whether what is sent leaves the home, unless the owner says otherwise."""
     context_window: int = 16384
     """Suggested tokens of prompt and answer together."""
     key_check: str | None = None
@@ -149,7 +149,7 @@ def normalize_base_url(url: str, preset: str = "custom") -> str:
 
 
 def is_public(url: str) -> bool:
-    """Return whether an address looks like one outside the house."""
+    """Return whether an address looks like one outside the home."""
     host = URL(url).host or ""
     try:
         return ip_address(host).is_global
@@ -291,13 +291,13 @@ class EndpointConfig:
     idle_timeout: float = 120.0
     """Seconds of silence after which a stream counts as dead."""
     remote: bool = False
-    """Whether what is sent leaves the house."""
+    """Whether what is sent leaves the home."""
     keep_ready: bool = True
-    """Whether a model in the house reads the prompt before somebody waits for its answer."""
+    """Whether a model in the home reads the prompt before somebody waits for its answer."""
 
     @property
     def keeps_ready(self) -> bool:
-        """Whether it is sent anything that nobody asked; never where that leaves the house, or is paid for."""
+        """Whether it is sent anything that nobody asked; never where that leaves the home, or is paid for."""
         return self.keep_ready and not self.remote
 
     def assumed_window(self, told: int | None) -> int:

@@ -30,6 +30,10 @@ class MemorySettings:
     """Least importance of what is extracted."""
     min_words: int = 3
     """Least number of words longer than 2 characters of what is extracted."""
+    learning: bool = True
+    """Whether phrases that only the model understood are proposed to be done without it; a person approves each."""
+    learning_after: int = 2
+    """How often the model has to do the same for a phrase before it is proposed."""
     max_memories: int = 1000
     """More are not kept: the least useful of those that were extracted goes first."""
     dedup_threshold: float = 0.85
@@ -51,3 +55,8 @@ class MemorySettings:
         """Return the settings; what is not stored keeps its default, keys of another version are left alone."""
         stored = options.get(CONF_MEMORY) or {}
         return cls(**{item.name: stored[item.name] for item in fields(cls) if stored.get(item.name) is not None})
+
+    @property
+    def learns_after(self) -> int:
+        """How often a phrase has to be handled before it is proposed; 0: nothing is learned."""
+        return max(1, self.learning_after) if self.enabled and self.learning else 0

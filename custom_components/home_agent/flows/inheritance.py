@@ -1,0 +1,198 @@
+"""Which fields of a form follow the defaults: shown with the value that holds and its origin, chosen, and stored.
+
+Each part of a form has a list of its fields. What is ticked follows the defaults, also when those change; what is not is a
+value of its own, also where it is the same one. A field that is changed becomes an own value without being unticked.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.selector import (
+    SelectOptionDict,
+    Selector,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+)
+from homeassistant.helpers.translation import async_get_translations
+
+from ..settings.profile import BUILT_IN, SETTINGS, Origin, Part
+from ..support.const import DOMAIN
+from .forms import Fields, is_empty
+
+FOLLOWS_BUILT_IN = "built_in_defaults"
+"""The list of fields on a page of the default settings."""
+_ORIGINS = {
+    Origin.BUILT_IN: "origin_built_in",
+    Origin.DEFAULTS: "origin_defaults",
+    Origin.PROFILE: "origin_profile",
+}
+"""What each is called in the texts."""
+MAX_TEXT = 60  # characters of a value in the list
+MAX_ITEMS = 3  # of a list in the list
+
+
+def follow_field(section: str) -> str:
+    """Return the list of fields of a section of the form of an agent; of those outside of any for an empty name."""
+    return f"{section or 'basics'}_defaults"
+
+
+def follow_choice(labels: Mapping[str, str]) -> SelectSelector:
+    """Return a list of check boxes, given the label by field."""
+    options = [SelectOptionDict(value=key, label=label) for key, label in labels.items()]
+    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, mode=SelectSelectorMode.LIST))
+
+
+def followable(keys: Iterable[str]) -> list[str]:
+    """Return those of the fields for which there are defaults."""
+    return [key for key in keys if key in SETTINGS and SETTINGS[key].part is not Part.OWN]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layers:
+    """What a form was filled in with, as settings by key.
+
+    `inherits` and `own` are as they are stored, `defaults` and `shown` as the form shows them: with what holds where a value is
+    empty. `defaults` are the inherited values, `shown` all of them.
+    """
+
+    own: Mapping[str, Any]
+    inherits: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    shown: Mapping[str, Any]
+
+    def overrides(self, submitted: Mapping[str, Any], keys: Iterable[str], follows: Collection[str]) -> dict[str, Any]:
+        """Return what is stored after the form with these `keys` was sent; other keys of `own` stay.
+
+        `follows` are the ticked ones. A tick that was set goes back to the default, a tick that was taken away keeps the value
+        that is shown, a changed field becomes an own value. An emptied list is none, an emptied text is no text; whatever cannot
+        be empty follows the default. Who turns the default instructions off keeps the text that is shown, theirs from then on.
+        """
+        kept = {key: value for key, value in self.own.items() if value is not None}
+        for key in self.inherits.keys() & keys:
+            value, was_own = submitted.get(key), key in kept
+            follow = key in follows if SETTINGS[key].part is not Part.OWN else not was_own
+            before = kept.pop(key, None)
+            if was_own and follow:
+                continue
+            changed = not _same(value, self.shown[key])
+            if was_own and not changed:
+                kept[key] = before
+            elif changed or not follow:
+                kept |= self._own_value(key, value, follow=follow)
+        turned_off = kept.get("use_default_prompt", self.inherits["use_default_prompt"]) is False
+        if "custom_prompt" in keys and turned_off and not (kept.get("custom_prompt") or self.inherits["custom_prompt"]):
+            kept |= {key: submitted[key] for key in ("custom_prompt",) if submitted.get(key)}
+        return kept
+
+    def _own_value(self, key: str, value: Any, *, follow: bool) -> dict[str, Any]:
+        """Return the own value of a field, nothing where it has none: it was left empty."""
+        if isinstance(value, Mapping) and isinstance(inherited := self.inherits[key], Mapping):
+            before = self.own.get(key) or {}
+            keeps_all = not follow and not before  # the tick was taken away: all that is shown; else names that differ
+            own = {
+                name: item for name, item in value.items() if keeps_all or name in before or inherited.get(name) != item
+            }
+            return {key: own} if own else {}
+        if not is_empty(value):
+            return {key: value}
+        if value is None and isinstance(BUILT_IN[key], list) and follow:
+            return {}  # a browser sends an emptied list; this one was not asked for
+        may_be_empty = isinstance(BUILT_IN[key], list) or BUILT_IN[key] == ""
+        if SETTINGS[key].part is Part.OWN or not may_be_empty or (follow and is_empty(self.inherits[key])):
+            return {}
+        return {key: [] if isinstance(BUILT_IN[key], list) else ""}
+
+
+def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the fields that are ticked in an input, by their `lists`; one that was not sent is as it was shown."""
+    found: set[str] = set()
+    for name, keys in lists.items():
+        ticked = submitted.get(name)
+        found |= following(own, keys) if ticked is None else {*ticked}
+    return found
+
+
+def following(own: Mapping[str, Any], keys: Iterable[str]) -> set[str]:
+    """Return the fields that follow the defaults where these settings are a layer's own."""
+    return {key for key in followable(keys) if own.get(key) is None}
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other) or (is_empty(one) and is_empty(other))
+
+
+class FollowLists:
+    """Writes the lists of fields, in the language of the home: a browser translates no label that holds a value."""
+
+    def __init__(self, hass: HomeAssistant, texts: Mapping[str, str], labels: str) -> None:
+        """Write with loaded `texts`; `labels` is where those of the fields begin."""
+        self._hass = hass
+        self._texts = texts
+        self._labels = labels
+
+    @classmethod
+    async def async_load(cls, hass: HomeAssistant, category: str, step: str) -> FollowLists:
+        """Return a writer for the form of a step."""
+        texts: dict[str, str] = {}
+        for wanted in (category.partition(".")[0], "selector", "exceptions"):
+            texts |= await async_get_translations(hass, hass.config.language, wanted, [DOMAIN])
+        return cls(hass, texts, f"component.{DOMAIN}.{category}.step.{step}.")
+
+    def choice(
+        self, section: str, fields: Fields, layers: Layers, origins: Mapping[str, Any], whose: Origin
+    ) -> SelectSelector:
+        """Return the list of the fields of a section; `origins` are those of the inherited values, `whose` is what is own."""
+        labels: dict[str, str] = {}
+        for key in followable(fields):
+            field, origin = fields[key], origins[key]
+            if isinstance(origin, Mapping):  # of a mapping, where any of it comes from
+                origin = Origin.DEFAULTS if Origin.DEFAULTS in origin.values() else Origin.BUILT_IN
+            selector = field if isinstance(field, Selector) else field(self._hass)
+            names = {"name": self._label(section, key), "origin": self._text(_ORIGINS[origin])}
+            default = self._value(key, selector, layers.defaults[key])
+            if layers.own.get(key) is None:
+                labels[key] = self._text("setting_follows", value=default, **names)
+            else:
+                names["whose"] = self._text(_ORIGINS[whose])
+                own = self._value(key, selector, layers.shown[key])
+                labels[key] = self._text("setting_own", own=own, value=default, **names)
+        return follow_choice(labels)
+
+    def _text(self, key: str, **placeholders: str) -> str:
+        return self._texts.get(f"component.{DOMAIN}.exceptions.{key}.message", key).format_map(placeholders)
+
+    def _label(self, section: str, key: str) -> str:
+        where = f"sections.{section}." if section else ""
+        return self._texts.get(f"{self._labels}{where}data.{key}", key)
+
+    def _value(self, key: str, selector: Selector[Any], value: Any) -> str:
+        """Return a value as a person reads it: switches, choices and what is picked by the words of the form."""
+        if isinstance(value, bool):
+            return self._text("value_on" if value else "value_off")
+        if is_empty(value) or value == {}:
+            return self._text("value_none")
+        if isinstance(value, Mapping):
+            value = list(value)
+        if isinstance(value, list):
+            items = [self._item(selector, item) for item in value[:MAX_ITEMS]]
+            text = ", ".join(items)
+            if rest := len(value) - len(items):
+                text = self._text("value_more", items=text, count=str(rest))
+            return text
+        text = self._item(selector, value)
+        unit = SETTINGS[key].unit
+        return f"{text} {unit}" if unit else text
+
+    def _item(self, selector: Selector[Any], item: Any) -> str:
+        """Return one thing: what the form calls it, else its first line, shortened."""
+        config: Mapping[str, Any] = selector.config or {}
+        text = str(item.get("entity_id", "")) if isinstance(item, Mapping) else str(item)
+        if isinstance(selector, SelectSelector):
+            labels = {option["value"]: option["label"] for option in config["options"] if isinstance(option, dict)}
+            path = f"component.{DOMAIN}.selector.{config.get('translation_key')}.options.{text}"
+            text = self._texts.get(path) or labels.get(text, text)
+        line = next(iter(text.strip().splitlines()), "")
+        return line if len(line) <= MAX_TEXT and line == text.strip() else f"{line[:MAX_TEXT].rstrip()}…"

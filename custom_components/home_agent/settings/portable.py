@@ -1,0 +1,276 @@
+"""A profile as YAML: what it sets itself, for another home to read. Names instead of ids, and nothing secret.
+
+Keys, tokens and addresses belong to models and servers, which are named only. What is read is checked key by key.
+"""
+
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from typing import Any
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import CONF_NAME, Platform
+from homeassistant.core import HomeAssistant
+from homeassistant.generated.languages import LANGUAGES
+from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
+import yaml  # type: ignore[import-untyped]
+
+from ..support.const import (
+    CONF_DELEGATION_AGENTS,
+    LLM_DEFAULT,
+    LLM_NONE,
+    SUBENTRY_LLM,
+    SUBENTRY_MCP_SERVER,
+    SUBENTRY_PROFILE,
+)
+from .profile import BUILT_IN, SETTINGS, Part, Setting, in_parts, profile_ids
+
+type Problem = tuple[str, dict[str, str]]
+"""The sentence of something that is wrong, and its placeholders."""
+
+MAX_YAML = 100_000  # characters
+MAX_VALUE = 80  # characters of a value in a sentence
+_REFERENCES = {
+    "endpoint": SUBENTRY_LLM,
+    "second_model": SUBENTRY_LLM,
+    "mcp_servers": SUBENTRY_MCP_SERVER,
+    "delegates": SUBENTRY_PROFILE,
+}
+"""Kinds of settings that name something that was added: it is stored by its id."""
+_WORDS = (LLM_DEFAULT, LLM_NONE)
+"""What stands in such a setting for itself."""
+_LANGUAGES = {tag.partition("-")[0] for tag in LANGUAGES}
+"""What the field of a language offers, whatever the region."""
+
+
+class _Unreadable(ValueError):
+    """What stands in the text is not read."""
+
+    def __init__(self, problem: str, node: yaml.Node, tag: str = "") -> None:
+        """Say what it is and where; a tag, such as `!secret`, has a sentence of its own."""
+        super().__init__(problem)
+        self.problem_mark = node.start_mark
+        self.tag = tag[:MAX_VALUE]
+
+
+def _read(text: str) -> Any:
+    """Return plain values. Raises `YAMLError`, or `_Unreadable` for a reference, a tag and a key that is there twice."""
+    _check(yaml.compose(text, Loader=yaml.SafeLoader), set())
+    return yaml.safe_load(text)
+
+
+def _check(node: yaml.Node | None, seen: set[int]) -> None:
+    """Refuse a node that was seen before, for a few lines of references can stand for gigabytes, and keys that get lost.
+
+    And tags: Home Assistant's `!secret` and `!include` are those of its own files.
+    """
+    if node is not None and node.tag.startswith("!"):
+        raise _Unreadable("tag", node, node.tag)
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return
+    if id(node) in seen:
+        raise _Unreadable("reference", node)
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _check(item, seen)
+        return
+    keys = set[object]()
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.value in keys:
+            raise _Unreadable(f"duplicate key {key.value}" if isinstance(key, yaml.ScalarNode) else "key", key)
+        keys.add(key.value)
+        _check(value, seen)
+
+
+def _write(data: Mapping[str, Any]) -> str:
+    """Return data as YAML, with texts of several lines as they are."""
+    dumper = yaml.SafeDumper(StringIO(), default_flow_style=False, sort_keys=False)
+    dumper.ignore_aliases = lambda _data: True
+    root = dumper.represent_data(data)
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if not isinstance(node, yaml.ScalarNode):
+            nodes += [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+        elif "\n" in node.value:
+            node.style = "|"
+    return str(yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=120))
+
+
+def named(entry: ConfigEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by key with models, servers and agents by name; what was removed since is left out of lists, or null."""
+    titles = {subentry_id: subentry.title for subentry_id, subentry in entry.subentries.items()}
+    there = titles | {word: word for word in (*_WORDS, *entry.options.get(CONF_DELEGATION_AGENTS, ()))}
+    found: dict[str, Any] = {}
+    for key in (key for key in SETTINGS if key in settings):
+        value = settings[key]
+        if SETTINGS[key].kind in _REFERENCES:
+            value = [there[item] for item in value if item in there] if isinstance(value, list) else there.get(value)
+        found[key] = value
+    return found
+
+
+def to_yaml(entry: ConfigEntry, name: str, own: Mapping[str, Any]) -> str:
+    """Return a profile's name and what it sets itself, given by key."""
+    parts = in_parts({key: value for key, value in named(entry, own).items() if value is not None})
+    ordered = {key: parts[key] for key in sorted(parts, key=[*SETTINGS, *(part.value for part in Part)].index)}
+    return _write({CONF_NAME: name, **ordered})
+
+
+def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[Problem]]:
+    """Return the name, "" where there is none, the settings by key as they are stored, and all that is wrong.
+
+    A setting with a problem is not among the settings. What is null inherits, so it is left out.
+    """
+    if len(text) > MAX_YAML:
+        return "", {}, [("import_too_long", {"count": str(MAX_YAML)})]
+    try:
+        read = _read(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as err:
+        mark = getattr(err, "problem_mark", None)
+        line = str(mark.line + 1) if mark else "?"
+        if tag := getattr(err, "tag", ""):
+            return "", {}, [("import_tag", {"line": line, "tag": tag})]
+        return "", {}, [("import_yaml", {"line": line, "error": str(getattr(err, "problem", None) or err)})]
+    if not isinstance(read, dict):
+        return "", {}, [("import_no_settings", {})]
+    name, settings, problems = "", dict[str, Any](), list[Problem]()
+    if isinstance(named := read.pop(CONF_NAME, ""), str):
+        name = named.strip()
+    else:
+        problems.append(("import_text", {"setting": CONF_NAME}))
+    for key, value, part in _listed(read, problems):
+        if key not in SETTINGS:
+            problems.append(("import_unknown", {"setting": key}))
+        elif (belongs := SETTINGS[key].part) is not part:
+            where = {"setting": key, "part": belongs.value}
+            problems.append(("import_misplaced" if belongs else "import_misplaced_top", where))
+        elif value is not None:
+            wrong, stored = _stored(entry, key, _as_written(SETTINGS[key], value))
+            problems += wrong
+            if not wrong:
+                settings[key] = stored
+    return name, settings, problems
+
+
+def _listed(read: Mapping[Any, Any], problems: list[Problem]) -> Iterator[tuple[str, Any, Part]]:
+    """Yield each setting with its value and the part in which it stands."""
+    for key, value in read.items():
+        if key not in (Part.PROCESSING.value, Part.TOOLS.value):
+            yield str(key), value, Part.OWN
+        elif isinstance(value, dict):
+            yield from ((str(inner), held, Part(key)) for inner, held in value.items())
+        elif value is not None:
+            problems.append(("import_no_part", {"setting": key}))
+
+
+def _as_written(setting: Setting, value: Any) -> Any:
+    """Return `on` and `off` as the words that a choice has: without quotation marks YAML takes them for true and false."""
+    word = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
+    return word if setting.kind == "choice" and word in setting.options else value
+
+
+def _stored(entry: ConfigEntry, key: str, value: Any) -> tuple[list[Problem], Any]:
+    """Return what is wrong with a value, and the value as it is stored."""
+    setting = SETTINGS[key]
+    if wrong := _wrong_type(key, setting, value):
+        return [wrong], None
+    if setting.kind == "context_entities":
+        return [], [{"entity_id": row} if isinstance(row, str) else dict(row) for row in value]
+    if setting.kind == "language" and value and value.replace("_", "-").partition("-")[0] not in _LANGUAGES:
+        return [("import_value", {"setting": key})], None
+    if setting.kind not in _REFERENCES:
+        return [], int(value) if setting.kind == "number" else value
+    ids = _ids(entry, setting.kind)
+    names = value if isinstance(value, list) else [value]
+    missing = [name for name in names if name.casefold() not in ids]
+    if missing:
+        return [("import_not_here", {"setting": key, "name": name[:MAX_VALUE]}) for name in missing], None
+    found = [ids[name.casefold()] for name in names]
+    return [], found if isinstance(value, list) else found[0]
+
+
+def in_home(hass: HomeAssistant, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    """Return settings with areas and labels, given by id or by name, as they are stored, and what this home does not have.
+
+    A setting that names such a thing is not among them: without it, an agent would know more than what was written.
+    """
+    found, problems = dict(settings), list[Problem]()
+    for key, find in (("exposed_areas", _area), ("exposed_labels", _label), ("exposed_entities", _entities)):
+        if key not in settings:
+            continue
+        stored = {name: find(hass, name.strip()) for name in settings[key]}
+        missing = [name for name, here in stored.items() if here is None]
+        problems += [("import_not_here", {"setting": key, "name": name[:MAX_VALUE]}) for name in missing]
+        if missing:
+            del found[key]
+        else:
+            found[key] = list(dict.fromkeys(stored.values()))
+    return found, problems
+
+
+def _area(hass: HomeAssistant, name: str) -> str | None:
+    areas = ar.async_get(hass)
+    area = areas.async_get_area(name) or areas.async_get_area_by_name(name)
+    return area.id if area else None
+
+
+def _label(hass: HomeAssistant, name: str) -> str | None:
+    labels = lr.async_get(hass)
+    label = labels.async_get_label(name) or labels.async_get_label_by_name(name)
+    return label.label_id if label else None
+
+
+def _entities(hass: HomeAssistant, name: str) -> str | None:
+    """Return an entity, a domain or a pattern; None for an entity or a domain that is not there."""
+    if "*" in name or "?" in name:
+        return name
+    if "." in name:
+        return name if hass.states.get(name) or er.async_get(hass).async_is_registered(name.lower()) else None
+    known = name in set(Platform) or hass.services.async_services_for_domain(name) or hass.states.async_entity_ids(name)
+    return name if known else None
+
+
+def _ids(entry: ConfigEntry, kind: str) -> dict[str, str]:
+    """Return what is stored for each name that a setting of this kind can have, as it is compared."""
+    added = list(entry.get_subentries_of_type(_REFERENCES[kind]))
+    found: dict[str, str] = {}
+    if kind == "delegates":
+        found = {agent.casefold(): agent for agent in entry.options.get(CONF_DELEGATION_AGENTS, ())}
+        ids = profile_ids((subentry.data.get("profile_id", ""), subentry.title) for subentry in added)
+        found |= {name: subentry.subentry_id for name, subentry in zip(ids, added, strict=True)}
+    found |= {subentry.title.casefold(): subentry.subentry_id for subentry in added}
+    if kind in ("endpoint", "second_model"):
+        found |= {word: word for word in _WORDS if kind == "endpoint" or word == LLM_NONE}
+    return found
+
+
+def _wrong_type(key: str, setting: Setting, value: Any) -> Problem | None:
+    """Return the sentence for a value that the field of a setting would not take."""
+    built_in = BUILT_IN[key]
+    if setting.kind == "number":
+        whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+        bounds = {"setting": key, "least": f"{setting.least:g}", "most": f"{setting.most:g}"}
+        return None if whole and setting.least <= value <= setting.most else ("import_number", bounds)
+    if setting.kind == "choice":
+        listed = {"setting": key, "options": ", ".join(setting.options)}
+        return None if value in setting.options else ("import_choice", listed)
+    if setting.kind == "context_entities":
+        rows = isinstance(value, list) and all(map(_is_row, value))
+        return None if rows else ("import_rows", {"setting": key})
+    if isinstance(built_in, bool):
+        return None if isinstance(value, bool) else ("import_switch", {"setting": key})
+    if isinstance(built_in, list):
+        names = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return None if names else ("import_list", {"setting": key})
+    if isinstance(built_in, Mapping):
+        return None if isinstance(value, Mapping) else ("import_no_part", {"setting": key})
+    return None if isinstance(value, str) else ("import_text", {"setting": key})
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, dict):
+        return isinstance(row, str)
+    attributes = row.get("attributes", [])
+    names = isinstance(attributes, list) and all(isinstance(item, str) for item in attributes)
+    return isinstance(row.get("entity_id"), str) and names and row.keys() <= {"entity_id", "attributes"}

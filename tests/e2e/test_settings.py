@@ -1,0 +1,105 @@
+"""Defaults, what an agent sets itself, and its YAML, in a real Home Assistant over its own API."""
+
+import asyncio
+from typing import Any
+
+from tests.llm_server import LLMServer, text
+
+from .harness import Flow, Hass
+from .house import add_home_agent
+
+
+def values(flow: Flow) -> dict[str, Any]:
+    """Return what a form shows, with what stands in a section below its name."""
+
+    def shown(fields: list[dict[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for field in fields:
+            if field.get("type") == "expandable":
+                found[field["name"]] = shown(field["schema"])
+            elif "suggested_value" in (field.get("description") or {}):
+                found[field["name"]] = field["description"]["suggested_value"]
+        return found
+
+    return shown(flow.step["data_schema"])
+
+
+def labels(flow: Flow, section: str) -> dict[str, str]:
+    """Return the lines that say where the values of a section come from."""
+    [inside] = [field["schema"] for field in flow.step["data_schema"] if field["name"] == section]
+    [field] = [field for field in inside if field["name"] == f"{section}_defaults"]
+    return {option["value"]: option["label"] for option in field["selector"]["select"]["options"]}
+
+
+async def change(hass: Hass) -> Flow:
+    """Open the form of the first agent."""
+    [agent, *_] = await hass.subentries("profile")
+    return await hass.subentry_flow(await hass.entry_id(), "profile", subentry_id=agent["subentry_id"])
+
+
+async def loaded(hass: Hass, agent: str) -> None:
+    """Wait until the changed settings hold: the integration is loaded anew."""
+    await asyncio.sleep(0.3)
+    async with asyncio.timeout(20):
+        while (await hass.states()).get(agent) in (None, "unavailable"):
+            await asyncio.sleep(0.05)
+
+
+async def sent(hass: Hass, server: LLMServer, agent: str, words: str) -> str:
+    """Return the instructions with which a sentence is sent."""
+    server.plan(text("Fine."))
+    await hass.say(words, agent=agent)
+    return str(server.request.body["messages"][0]["content"])
+
+
+async def test_an_agent_follows_the_defaults_or_keeps_its_own(own_hass: Hass, own_server: LLMServer) -> None:
+    agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
+
+    async def defaults(**changes: Any) -> None:
+        page = await (await own_hass.options_flow(await own_hass.entry_id())).choose("prompt")
+        assert (await page.submit_well(**(values(page) | changes))).kind == "menu"
+        await loaded(own_hass, agent)
+
+    await defaults(prompt_additions="Call me captain.")
+    assert "Call me captain." in await sent(own_hass, own_server, agent, "tell me a story")
+    form = await change(own_hass)
+    assert labels(form, "history")["history_max_messages"] == "Messages: 10 (built in)"
+    shown = values(form)
+    shown["basics_defaults"].remove("prompt_additions")  # the same text, and its own from now on
+    await form.submit_well(**shown)
+    await loaded(own_hass, agent)
+    await defaults(prompt_additions="Call me admiral.")
+    assert "Call me captain." in await sent(own_hass, own_server, agent, "tell me another story")
+    form = await change(own_hass)
+    shown = values(form)
+    shown["basics_defaults"].append("prompt_additions")  # follows again
+    await form.submit_well(**shown)
+    await loaded(own_hass, agent)
+    assert "Call me admiral." in await sent(own_hass, own_server, agent, "tell me a third story")
+
+
+async def test_settings_travel_as_yaml(own_hass: Hass, own_server: LLMServer) -> None:
+    agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted")
+    [model] = await own_hass.subentries("llm")
+    form = await change(own_hass)
+    form = await form.submit_well(**values(form), as_yaml=True)
+    assert form.step["step_id"] == "yaml"
+    pasted = (
+        f"name: Sailor\nprocessing_config:\n  llm: {model['title']}\n  prompt_additions: Ahoy!\n  local_first: false\n"
+        "tools_config:\n  native_tools: false\n"
+    )
+    wrong = await form.submit(yaml=pasted + "  colour: red\n")
+    assert (wrong.step["step_id"], wrong.step["errors"]) == ("yaml", {"yaml": "yaml_problems"})
+    assert wrong.step["description_placeholders"]["problems"] == "- colour is not a setting."
+    form = await wrong.submit_well(yaml=pasted)
+    assert (form.step["step_id"], values(form)["prompt_additions"]) == ("reconfigure", "Ahoy!")
+    await form.submit_well(**values(form))
+    await loaded(own_hass, agent)
+    assert "Ahoy!" in await sent(own_hass, own_server, agent, "turn on the light")
+    offered = {tool["function"]["name"] for tool in own_server.request.body.get("tools", ())}
+    assert "ha_control" not in offered
+    told = await own_hass.call_for_response("home_agent.get_profile", profile=agent)
+    written = pasted.replace("\n", "\nprofile_id: home_agent\n", 1)  # what others call it outlives the new name
+    assert told["yaml"] == written
+    assert (told["origins"]["native_tools"], told["settings"]["native_tools"]) == ("profile", False)
+    assert (told["settings"]["history_max_messages"], told["origins"]["history_max_messages"]) == (10, "built_in")

@@ -1,0 +1,255 @@
+"""Settings of an agent as YAML in its form: copied, changed, taken from elsewhere."""
+
+from typing import Any
+
+from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentryDataWithId
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.helpers import area_registry as ar, label_registry as lr
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.flows.profile import AS_YAML, CONF_YAML
+from tests.flows.forms import Result, arranged, shown
+from tests.house import set_up
+from tests.llm_server import LLMServer
+
+TECHNICIAN = """
+name: Technician
+profile_id: technician
+slash_commands: [/Tech]
+processing_config:
+  llm: Scripted
+  prompt_additions: |
+    Explain
+    everything.
+tools_config:
+  tool_timeout: 60
+  custom_tools: []
+  always_ask: [lock, cover.*]
+"""
+STORED = {
+    "profile_id": "technician",
+    "slash_commands": ["tech"],
+    "llm": "llm-1",
+    "prompt_additions": "Explain\neverything.\n",
+    "tool_timeout": 60,
+    "custom_tools": [],
+    "always_ask": ["cover.*", "lock"],
+}
+
+
+async def send(hass: HomeAssistant, form: Result, **changes: Any) -> Result:
+    """Send a form as it is shown, but for some fields."""
+    sent = arranged(form, shown(form) | changes)
+    result = await hass.config_entries.subentries.async_configure(form["flow_id"], sent)
+    await hass.async_block_till_done()
+    return result
+
+
+async def change(hass: HomeAssistant, entry: MockConfigEntry) -> Result:
+    """Return the form of the agent."""
+    where: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": "profile-1"}
+    return await hass.config_entries.subentries.async_init((entry.entry_id, "profile"), context=where)
+
+
+async def test_an_agent_is_shown_as_yaml_and_stays_as_it_is(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    own = {"llm": "llm-1", "tool_timeout": 7, "of_a_newer_version": 1}
+    entry = await set_up(hass, llm_server, profile=own, model_first=False)
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    assert (form["step_id"], form["errors"]) == (CONF_YAML, {})
+    assert shown(form)[CONF_YAML] == (
+        "name: Home Agent\nprocessing_config:\n  llm: Scripted\ntools_config:\n  tool_timeout: 7\n"
+    )
+    form = await send(hass, form)
+    assert (form["step_id"], shown(form)["tool_timeout"]) == ("reconfigure", 7)
+    assert AS_YAML not in shown(form)
+    result = await send(hass, form)
+    assert result["reason"] == "reconfigure_successful"
+    assert dict(entry.subentries["profile-1"].data) == own
+
+
+async def test_what_is_pasted_is_shown_in_the_form_and_stored_by_it(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, profile={"speech": "never", "of_a_newer_version": 1}, model_first=False)
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await send(hass, form, **{CONF_YAML: TECHNICIAN})
+    assert (form["step_id"], form["errors"]) == ("reconfigure", {})
+    values = shown(form)
+    assert (values["name"], values["tool_timeout"], values["llm"]) == ("Technician", 60, "llm-1")
+    assert "speech" in values["voice_defaults"]  # not in the text: follows
+    assert "custom_tools" not in values["tools_defaults"]
+    assert dict(entry.subentries["profile-1"].data) == {"speech": "never", "of_a_newer_version": 1}  # nothing yet
+    await send(hass, form)
+    assert dict(entry.subentries["profile-1"].data) == STORED | {"of_a_newer_version": 1}
+    assert entry.subentries["profile-1"].title == "Technician"
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    again = await send(hass, form)  # what is written is read
+    await send(hass, again)
+    assert dict(entry.subentries["profile-1"].data) == STORED | {"of_a_newer_version": 1}
+
+
+async def test_changes_of_the_form_go_along(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, model_first=False)
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True, "name": "Butler", "tool_timeout": 9})
+    assert shown(form)[CONF_YAML] == "name: Butler\ntools_config:\n  tool_timeout: 9\n"
+
+
+async def test_everything_that_is_wrong_is_said_with_its_key_and_nothing_is_taken(hass: HomeAssistant) -> None:
+    entry = await set_up(hass, model_first=False)
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    text = """
+processing_config:
+  llm: Tiny
+  timezone: Neverland/
+  prompt_additions: "{{ one"
+  tool_timeout: 5
+  context_entities: [nothing]
+tools_config:
+  tool_timeout: 900
+  never_ask: [the door]
+  colour: red
+  streaming: true
+slash_commands: [a b]
+"""
+    form = await send(hass, form, **{CONF_YAML: text})
+    assert (form["step_id"], form["errors"]) == (CONF_YAML, {CONF_YAML: "yaml_problems"})
+    assert shown(form)[CONF_YAML] == text  # to be mended
+    said = form["description_placeholders"]["problems"].splitlines()
+    assert sorted(line.partition(".")[0] for line in said) == sorted(
+        [
+            "- llm names Tiny, which this home does not have",
+            "- tool_timeout belongs in tools_config",
+            "- tool_timeout must be a whole number from 1 to 300",
+            "- colour is not a setting",
+            "- streaming belongs in processing_config",
+            "- timezone: Neverland/ is not a time zone",
+            (
+                "- prompt_additions: The additional instructions have an error in line 1: unexpected end of template, "
+                "expected 'end of print statement'"
+            ),
+            "- context_entities: nothing is neither an entity ID nor a pattern",
+            "- never_ask: the door is not valid here",
+            "- slash_commands: a b cannot be a command",
+        ]
+    )
+    assert dict(entry.subentries["profile-1"].data) == {}
+    form = await send(hass, form, **{CONF_YAML: "name: ["})
+    assert form["description_placeholders"]["problems"].startswith("- The YAML cannot be read in line 1")
+    form = await send(hass, form, **{CONF_YAML: "processing_config: {timezone: Asia/Tokyo}"})
+    assert (form["step_id"], shown(form)["timezone"], shown(form)["name"]) == (
+        "reconfigure",
+        "Asia/Tokyo",
+        "Home Agent",
+    )
+
+
+async def test_areas_and_labels_are_read_by_name_or_by_id(hass: HomeAssistant) -> None:
+    kitchen, office = (ar.async_get(hass).async_create(name) for name in ("Kitchen", "My office"))
+    quiet = lr.async_get(hass).async_create("Quiet things")
+    hass.states.async_set("light.desk", "on")
+    entry = await set_up(hass, model_first=False)
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    text = f"""
+processing_config:
+  language: de-AT
+  exposed_areas: [kitchen, My Office, {office.id}]
+  exposed_labels: [quiet things]
+  exposed_entities: [light.desk, sensor, "*.door"]
+"""
+    form = await send(hass, form, **{CONF_YAML: text})
+    assert (form["step_id"], form["errors"]) == ("reconfigure", {})
+    await send(hass, form)
+    stored = {
+        "language": "de-AT",
+        "exposed_areas": [kitchen.id, office.id],
+        "exposed_labels": [quiet.label_id],
+        "exposed_entities": ["*.door", "light.desk", "sensor"],
+    }
+    assert dict(entry.subentries["profile-1"].data) == stored
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    await send(hass, await send(hass, form))  # what is written is read
+    assert dict(entry.subentries["profile-1"].data) == stored
+
+
+async def test_what_this_home_does_not_have_is_said(hass: HomeAssistant) -> None:
+    ar.async_get(hass).async_create("Kitchen")
+    entry = await set_up(hass, model_first=False)
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    text = """
+processing_config:
+  exposed_areas: [Kitchen, Nowhere]
+  exposed_labels: [no such]
+  exposed_entities: [nothing, light.nowhere, light]
+  timezone: Mars
+  language: klingon
+"""
+    form = await send(hass, form, **{CONF_YAML: text})
+    said = form["description_placeholders"]["problems"].splitlines()
+    assert sorted(said) == sorted(
+        [
+            "- exposed_areas names Nowhere, which this home does not have.",
+            "- exposed_labels names no such, which this home does not have.",
+            "- exposed_entities names nothing, which this home does not have.",
+            "- exposed_entities names light.nowhere, which this home does not have.",
+            (
+                "- timezone: Mars is not a time zone. Example: Europe/Berlin. "
+                "Leave the field empty for Home Assistant's time zone."
+            ),
+            "- language has a value that this field does not take.",
+        ]
+    )
+    assert dict(entry.subentries["profile-1"].data) == {}
+
+
+@pytest.mark.parametrize("zone", ["Mars", "Europe", "Europe/Nowhere"])
+async def test_the_form_takes_only_time_zones_that_there_are(hass: HomeAssistant, zone: str) -> None:
+    entry = await set_up(hass, model_first=False)
+    form = await send(hass, await change(hass, entry), timezone=zone)
+    assert form["errors"] == {"base": "timezone_invalid"}
+    result = await send(hass, form, timezone="Asia/Tokyo")
+    assert result["reason"] == "reconfigure_successful"
+
+
+async def test_the_form_checks_what_is_between_agents(hass: HomeAssistant) -> None:
+    other = ConfigSubentryDataWithId(
+        subentry_type="profile",
+        data={"profile_id": "technician", "slash_commands": ["tech"]},
+        title="Other",
+        unique_id=None,
+        subentry_id="profile-2",
+    )
+    entry = await set_up(hass, model_first=False, more=[other])
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await send(hass, form, **{CONF_YAML: "name: Other\nslash_commands: [tech]"})
+    form = await send(hass, form)
+    assert form["errors"] == {"name": "name_taken", "base": "command_taken"}
+    assert shown(form)["slash_commands"] == ["tech"]
+
+
+async def test_problems_are_told_in_the_language_of_the_home(hass: HomeAssistant) -> None:
+    hass.config.language = "de"
+    entry = await set_up(hass, model_first=False)
+    form = await send(hass, await change(hass, entry), **{AS_YAML: True})
+    form = await send(hass, form, **{CONF_YAML: "farbe: rot\nprocessing_config: {timezone: Nirgends/}"})
+    assert form["description_placeholders"]["problems"].splitlines() == [
+        "- farbe ist keine Einstellung.",
+        (
+            "- timezone: Nirgends/ ist keine Zeitzone. Beispiel: Europe/Berlin. "
+            "Lass das Feld für die Zeitzone von Home Assistant leer."
+        ),
+    ]
+
+
+async def test_an_agent_is_added_from_yaml(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    entry = await set_up(hass, llm_server, model_first=False)
+    user: Any = {"source": "user"}
+    flows = hass.config_entries.subentries
+    menu: Result = await flows.async_init((entry.entry_id, "profile"), context=user)
+    form: Result = await flows.async_configure(menu["flow_id"], {"next_step_id": CONF_YAML})
+    assert (form["step_id"], shown(form)) == (CONF_YAML, {})
+    form = await send(hass, form, **{CONF_YAML: TECHNICIAN})
+    assert (form["step_id"], shown(form)["name"]) == ("user", "Technician")
+    result = await send(hass, form)
+    assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, "Technician")
+    assert dict(list(entry.subentries.values())[-1].data) == STORED
+    assert hass.states.get("conversation.technician")

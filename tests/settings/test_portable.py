@@ -1,0 +1,227 @@
+"""A profile as YAML: written for another home, and read with everything that is wrong."""
+
+from types import MappingProxyType
+from typing import Any
+
+from homeassistant.config_entries import ConfigSubentry
+from hypothesis import given, strategies as st
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+import yaml  # type: ignore[import-untyped]
+
+from custom_components.home_agent.settings.portable import MAX_YAML, from_yaml, named, to_yaml
+from custom_components.home_agent.settings.profile import BUILT_IN, SETTINGS
+
+SECRET = "sk-very-secret"
+OTHERS_AGENT = "conversation.home_assistant"
+
+
+def entry_with(prefix: str) -> MockConfigEntry:
+    """Return a home with a model, a server and two agents whose ids begin with `prefix`."""
+    added = {
+        "model": ("llm", "Large model", {"api_key": SECRET, "base_url": f"http://{prefix}.example"}),
+        "server": ("mcp_server", "Library", {"token": SECRET, "url": f"http://{prefix}.example"}),
+        "agent": ("profile", "Home Agent", {}),
+        "guest": ("profile", "For guests", {"profile_id": "visitor"}),
+    }
+    entry = MockConfigEntry(domain="home_agent", options={"delegation_agents": [OTHERS_AGENT]})
+    entry.subentries = MappingProxyType(
+        {
+            f"{prefix}-{name}": ConfigSubentry(
+                subentry_id=f"{prefix}-{name}",
+                subentry_type=kind,
+                title=title,
+                data=MappingProxyType(data),
+                unique_id=None,
+            )
+            for name, (kind, title, data) in added.items()
+        }
+    )
+    return entry
+
+
+HERE, THERE = entry_with("here"), entry_with("there")
+OWN: dict[str, Any] = {
+    "llm": "here-model",
+    "external_llm": "none",
+    "custom_prompt": "You are:\n  - brief: {{ now() }}\nÄ “quoted” 'text' # no comment\n",
+    "profile_id": "technician",
+    "slash_commands": ["tech"],
+    "mcp_servers": ["here-server", "removed"],
+    "delegate_to": ["here-guest", OTHERS_AGENT],
+    "custom_tools": [],
+    "tool_timeout": 60,
+    "streaming": False,
+    "context_entities": [{"entity_id": "climate.*", "attributes": ["hvac_action"]}, {"entity_id": "light.desk"}],
+    "never_ask": None,
+    "of_a_newer_version": 1,
+}
+
+
+def test_it_says_only_what_is_set_by_name_and_without_secrets() -> None:
+    text = to_yaml(HERE, "Technician", OWN)
+    assert yaml.safe_load(text) == {
+        "name": "Technician",
+        "profile_id": "technician",
+        "slash_commands": ["tech"],
+        "processing_config": {
+            "llm": "Large model",
+            "custom_prompt": OWN["custom_prompt"],
+            "context_entities": OWN["context_entities"],
+            "streaming": False,
+        },
+        "tools_config": {
+            "custom_tools": [],
+            "mcp_servers": ["Library"],
+            "external_llm": "none",
+            "tool_timeout": 60,
+            "delegate_to": ["For guests", OTHERS_AGENT],
+        },
+    }
+    assert list(yaml.safe_load(text)) == ["name", "profile_id", "slash_commands", "processing_config", "tools_config"]
+    assert "  custom_prompt: |" in text  # to be read by people
+    assert SECRET not in text
+    assert "example" not in text
+    assert "here-" not in text
+
+
+def test_another_home_reads_it_with_its_own_ids() -> None:
+    name, settings, problems = from_yaml(THERE, to_yaml(HERE, "Technician", OWN))
+    assert (name, problems) == ("Technician", [])
+    expected = {key: value for key, value in OWN.items() if key in SETTINGS and value is not None}
+    expected |= {"llm": "there-model", "mcp_servers": ["there-server"], "delegate_to": ["there-guest", OTHERS_AGENT]}
+    assert settings == expected
+
+
+def test_an_agent_that_sets_nothing_is_a_name() -> None:
+    assert to_yaml(HERE, "Butler", {}) == "name: Butler\n"
+    assert from_yaml(HERE, "name: Butler") == ("Butler", {}, [])
+
+
+def test_a_model_that_was_removed_is_not_named() -> None:
+    assert to_yaml(HERE, "A", {"llm": "removed", "mcp_servers": ["removed"]}) == (
+        "name: A\ntools_config:\n  mcp_servers: []\n"
+    )
+    assert named(HERE, {"llm": "removed"}) == {"llm": None}
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=30)
+
+
+@given(TEXTS, TEXTS, st.lists(TEXTS, max_size=3))
+def test_texts_survive(name: str, prompt: str, tools: list[str]) -> None:
+    own: dict[str, Any] = {"prompt_additions": prompt, "custom_tools": tools}
+    assert from_yaml(THERE, to_yaml(HERE, name, own)) == (name.strip(), own, [])
+
+
+SETS = st.fixed_dictionaries({}, optional={key: st.just(BUILT_IN[key]) for key in SETTINGS})
+
+
+@given(SETS)
+def test_whatever_an_agent_sets_is_read_again(own: dict[str, Any]) -> None:
+    assert from_yaml(THERE, to_yaml(HERE, "A", own)) == ("A", own, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        pytest.param("tool_timeout: 5", {"import_misplaced": ["tool_timeout", "tools_config"]}, id="outside"),
+        pytest.param(
+            "tools_config: {llm: none}", {"import_misplaced": ["llm", "processing_config"]}, id="in the wrong part"
+        ),
+        pytest.param(
+            "tools_config: {description: x}", {"import_misplaced_top": ["description", ""]}, id="belongs at the top"
+        ),
+        pytest.param("tools_config: {colour: red}", {"import_unknown": ["colour"]}, id="unknown"),
+        pytest.param("yes: 1", {"import_unknown": ["True"]}, id="a key that YAML takes for something else"),
+        pytest.param("tools_config: 5", {"import_no_part": ["tools_config"]}, id="no part"),
+        pytest.param("name: [A]", {"import_text": ["name"]}, id="no name"),
+        pytest.param(
+            "tools_config: {tool_timeout: 900}", {"import_number": ["tool_timeout", "1", "300"]}, id="too large"
+        ),
+        pytest.param("tools_config: {tool_timeout: '5'}", {"import_number": ["tool_timeout", "1", "300"]}, id="text"),
+        pytest.param("tools_config: {tool_timeout: 5.5}", {"import_number": ["tool_timeout", "1", "300"]}, id="half"),
+        pytest.param("tools_config: {tool_timeout: .nan}", {"import_number": ["tool_timeout", "1", "300"]}, id="NaN"),
+        pytest.param("tools_config: {tool_timeout: true}", {"import_number": ["tool_timeout", "1", "300"]}, id="yes"),
+        pytest.param("processing_config: {streaming: maybe}", {"import_switch": ["streaming"]}, id="switch"),
+        pytest.param(
+            "processing_config: {speech: loud}", {"import_choice": ["speech", "auto, always, never"]}, id="choice"
+        ),
+        pytest.param("processing_config: {timezone: 5}", {"import_text": ["timezone"]}, id="no text"),
+        pytest.param("tools_config: {custom_tools: weather}", {"import_list": ["custom_tools"]}, id="no list"),
+        pytest.param("tools_config: {never_ask: [1]}", {"import_list": ["never_ask"]}, id="a list of numbers"),
+        pytest.param(
+            "processing_config: {context_entities: [{pattern: x}]}", {"import_rows": ["context_entities"]}, id="row"
+        ),
+        pytest.param("processing_config: {language: klingon}", {"import_value": ["language"]}, id="no language"),
+        pytest.param("processing_config: {llm: Tiny}", {"import_not_here": ["llm", "Tiny"]}, id="no such model"),
+        pytest.param(
+            "tools_config: {external_llm: default}", {"import_not_here": ["external_llm", "default"]}, id="2nd"
+        ),
+        pytest.param("tools_config: {mcp_servers: [A]}", {"import_not_here": ["mcp_servers", "A"]}, id="no server"),
+        pytest.param("tools_config: {delegate_to: [A]}", {"import_not_here": ["delegate_to", "A"]}, id="no agent"),
+        pytest.param(
+            "a: 1\ntools_config: {b: 2, tool_timeout: 0}",
+            {"import_unknown": ["a"], "import_unknown 2": ["b"], "import_number": ["tool_timeout", "1", "300"]},
+            id="everything that is wrong",
+        ),
+        pytest.param("- a", {"import_no_settings": []}, id="a list"),
+        pytest.param("", {"import_no_settings": []}, id="nothing"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, problems: dict[str, list[str]]) -> None:
+    _, settings, found = from_yaml(HERE, text)
+    assert settings == {}
+    assert sorted((key.partition(" ")[0], values) for key, values in problems.items()) == sorted(
+        (key, list(values.values())) for key, values in found
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("name: [", "1", id="no YAML"),
+        pytest.param("name: A\nname: B", "2", id="a key twice"),
+        pytest.param("name: A\nslash_commands: &a [x]\ntools_config: {custom_tools: *a}", "2", id="a reference"),
+        pytest.param("? [a]\n: b", "1", id="a key that is no word"),
+        pytest.param("[" * 50_000, "?", id="too deep"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_as_a_whole(text: str, line: str) -> None:
+    name, settings, [(key, placeholders)] = from_yaml(HERE, text)
+    assert (name, settings, key, placeholders["line"]) == ("", {}, "import_yaml", line)
+    assert placeholders["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tag", "line"),
+    [
+        ("name: !secret key", "!secret", "1"),
+        ("name: A\ntools_config: !include tools.yaml", "!include", "2"),
+        ("name: A\ntools_config:\n  custom_tools: !include_dir_list tools", "!include_dir_list", "3"),
+        ("!include agent.yaml", "!include", "1"),
+    ],
+)
+def test_tags_of_home_assistants_own_files(text: str, tag: str, line: str) -> None:
+    assert from_yaml(HERE, text) == ("", {}, [("import_tag", {"line": line, "tag": tag})])
+
+
+def test_on_and_off_are_words_where_a_choice_has_them() -> None:
+    text = (
+        "processing_config: {memory: off, context_mode: off, speech: off, local_first: off}\ntools_config: {memory: on}"
+    )
+    _, settings, problems = from_yaml(HERE, text)
+    assert settings == {"memory": "off", "context_mode": "off", "local_first": False}
+    assert [key for key, _ in problems] == ["import_choice", "import_misplaced"]
+
+
+def test_a_text_that_is_too_long() -> None:
+    assert from_yaml(HERE, "#" * (MAX_YAML + 1)) == ("", {}, [("import_too_long", {"count": "100000"})])
+
+
+def test_null_inherits_and_short_forms_are_read() -> None:
+    text = "name: A\nprocessing_config: {llm: LARGE MODEL, speech: null, context_entities: [light.a]}\ntools_config:"
+    _, settings, problems = from_yaml(HERE, text)
+    assert (settings, problems) == ({"llm": "here-model", "context_entities": [{"entity_id": "light.a"}]}, [])
+    _, settings, _ = from_yaml(HERE, "tools_config: {delegate_to: [visitor, home_agent]}")
+    assert settings == {"delegate_to": ["here-guest", "here-agent"]}
