@@ -1,0 +1,1 @@
+"""Domains that a router can send a part of a request to."""

@@ -1,0 +1,274 @@
+"""An extension as its author writes it: a folder with `prompt.md` and `tools.yaml`.
+
+Everything here is slow: call it in the executor. Nothing outside of the folder is read, no link is followed, and what does not
+keep to the form is refused as a whole.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isfinite
+import os
+from pathlib import Path
+import re
+from typing import Any, override
+
+import probatio
+import yaml  # type: ignore[import-untyped]
+
+from ...search.files import content_of
+from ...support.errors import ExtensionError
+from .model import MAX_PROMPT, check_lines, check_names, line_of
+
+FOLDER = ("home_agent", "extensions")
+"""The owner's, in Home Assistant's configuration."""
+SHIPPED = Path(__file__).parents[2] / "extensions"
+PROMPT, TOOLS = "prompt.md", "tools.yaml"
+MAX_BYTES = 64_000
+"""Of each file."""
+MAX_EXTENSIONS = 50
+"""Of one folder."""
+MAX_DEPTH = 20  # of lists and mappings
+MAX_NAMED = 200  # characters of the name of a tool elsewhere
+MAX_DOMAINS = 30
+
+_DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_DETAIL = 300  # characters of what a parser says
+
+
+def _domain(value: object) -> str:
+    if not isinstance(value, str) or not _DOMAIN.fullmatch(value):
+        raise probatio.Invalid("expected kinds of entities, such as climate")
+    return value
+
+
+_DOMAINS = probatio.All([_domain], probatio.Length(max=MAX_DOMAINS))
+_NAME = probatio.All(str, probatio.Length(min=1, max=MAX_NAMED))
+_ALIAS_ONLY = ("llm_api", "mcp_server", "arguments", "optional")
+_OWN_ONLY = ("title", "parameters", "read_only", "destructive")
+_SCHEMA = probatio.Schema(
+    {
+        probatio.Optional("needs", default=list): _DOMAINS,
+        probatio.Required("tools"): [
+            {
+                probatio.Optional("name", default=""): str,
+                probatio.Optional("summary", default=""): str,
+                probatio.Optional("example", default=""): str,
+                probatio.Optional("notes", default=""): str,
+                probatio.Optional("domains", default=list): _DOMAINS,
+                probatio.Optional("alias"): _NAME,
+                probatio.Optional("llm_api"): _NAME,
+                probatio.Optional("mcp_server"): _NAME,
+                probatio.Optional("arguments"): dict,
+                probatio.Optional("optional"): bool,
+                probatio.Optional("title"): str,
+                probatio.Optional("parameters"): dict,
+                probatio.Optional("read_only"): bool,
+                probatio.Optional("destructive"): bool,
+                probatio.Optional("handler"): dict,
+            }
+        ],
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenTool:
+    """One tool of `tools.yaml`."""
+
+    name: str
+    summary: str
+    example: str
+    notes: str
+    domains: tuple[str, ...]
+    """Kinds of entities that no call of it leaves; empty: any."""
+    alias: str = ""
+    """The tool that it stands for; "": it is one of its own."""
+    llm_api: str = ""
+    """The LLM API of Home Assistant that the other tool is of."""
+    mcp_server: str = ""
+    """Title or subentry id of the server that the other tool is of."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Of the other tool, those that no model chooses."""
+    optional: bool = False
+    """Whether it is left out where there is no such tool; otherwise that refuses the extension."""
+    definition: Mapping[str, Any] = field(default_factory=dict)
+    """Of a tool of its own, as a custom tool is written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenExtension:
+    """One folder."""
+
+    name: str
+    prompt: str
+    tools: tuple[WrittenTool, ...]
+    needs: tuple[str, ...] = ()
+    """Kinds of entities; it is offered where one of them is exposed. Empty: always."""
+
+
+def read_extensions(folder: Path) -> tuple[list[WrittenExtension], list[tuple[str, ExtensionError]]]:
+    """Return the extensions of a folder by name, and the names of those that cannot be used, each with its error."""
+    found: list[WrittenExtension] = []
+    wrong: list[tuple[str, ExtensionError]] = []
+    for number, (name, is_link) in enumerate(_folders(folder)):
+        try:
+            _check_place(name, number, is_link)
+            found.append(read_extension(folder, name))
+        except ExtensionError as err:
+            wrong.append((line_of(name.encode("utf-8", "replace").decode()), err))
+    return found, wrong
+
+
+def _check_place(name: str, number: int, is_link: bool) -> None:
+    if number >= MAX_EXTENSIONS:
+        raise ExtensionError("extension_too_many", most=str(MAX_EXTENSIONS))
+    if is_link:
+        raise ExtensionError("extension_link", file=line_of(name.encode("utf-8", "replace").decode()))
+
+
+def _folders(folder: Path) -> list[tuple[str, bool]]:
+    """Return the names of the folders in a folder, and whether each is a link; hidden ones are none."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(
+                (entry.name, entry.is_symlink())
+                for entry in entries
+                if not entry.name.startswith(".") and (entry.is_symlink() or entry.is_dir(follow_symlinks=False))
+            )
+    except OSError:  # there is none
+        return []
+
+
+def read_extension(folder: Path, name: str) -> WrittenExtension:
+    """Return the extension of a folder in `folder`. Raises `ExtensionError`."""
+    prompt = _text(folder, name, PROMPT).strip()
+    written = written_from_yaml(_text(folder, name, TOOLS))
+    check_names(name, prompt, [tool.name for tool in written.tools])
+    for tool in written.tools:
+        check_lines(tool.name, tool.summary, tool.example, tool.notes)
+    return WrittenExtension(name=name, prompt=prompt, tools=written.tools, needs=written.needs)
+
+
+def _text(folder: Path, name: str, file: str) -> str:
+    try:
+        content = content_of(folder, f"{name}/{file}", MAX_BYTES)
+    except (OSError, ValueError) as err:  # not there, a link, or no plain file
+        raise ExtensionError("extension_file", file=file, detail=type(err).__name__) from err
+    if len(content) > MAX_BYTES:
+        raise ExtensionError("extension_large", file=file, limit=str(MAX_BYTES))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as err:
+        raise ExtensionError("extension_utf8", file=file) from err
+    if file == PROMPT and len(text) > MAX_PROMPT:
+        raise ExtensionError("extension_long", what=file, length=str(MAX_PROMPT))
+    return text
+
+
+@lru_cache(maxsize=MAX_EXTENSIONS)  # parsing takes its time, and a reload of the entry finds most of them as they were
+def written_from_yaml(text: str) -> WrittenExtension:
+    """Return what a `tools.yaml` says, without name and prompt; the same object for the same text. Raises `ExtensionError`."""
+    try:
+        valid = _SCHEMA(_parsed(text))
+    except probatio.Invalid as err:
+        first = err.errors[0] if isinstance(err, probatio.MultipleInvalid) else err
+        where = ".".join(map(str, first.path)) or "-"
+        raise ExtensionError("extension_invalid", detail=line_of(f"{where}: {first.msg}")[:_DETAIL]) from err
+    tools = tuple(_tool(f"tools.{number}", tool) for number, tool in enumerate(valid["tools"]))
+    return WrittenExtension(name="", prompt="", tools=tools, needs=tuple(valid["needs"]))
+
+
+def _tool(where: str, data: Mapping[str, Any]) -> WrittenTool:
+    if ("alias" in data) == ("handler" in data):
+        raise ExtensionError("extension_invalid", detail=f"{where}: either alias or handler")
+    if "llm_api" in data and "mcp_server" in data:
+        raise ExtensionError("extension_invalid", detail=f"{where}: either llm_api or mcp_server")
+    for key in _OWN_ONLY if "alias" in data else _ALIAS_ONLY:
+        if key in data:
+            raise ExtensionError("extension_invalid", detail=f"{where}.{key}")
+    own = {key: data[key] for key in (*_OWN_ONLY, "handler") if key in data}
+    summary = line_of(data["summary"])
+    return WrittenTool(
+        name=data["name"],
+        summary=summary,
+        example=line_of(data["example"]),
+        notes=data["notes"].strip(),
+        domains=tuple(data["domains"]),
+        alias=data.get("alias", ""),
+        llm_api=data.get("llm_api", ""),
+        mcp_server=data.get("mcp_server", ""),
+        arguments=data.get("arguments", {}),
+        optional=data.get("optional", False),
+        definition={"name": data["name"], "description": summary, **own} if "handler" in data else {},
+    )
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads what JSON can say as well."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {  # noqa: RUF012 - overrides one of the same form
+        first: [(tag, form) for tag, form in forms if tag != "tag:yaml.org,2002:timestamp"]
+        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    @override
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+                raise yaml.constructor.ConstructorError(None, None, "a key is no text", key.start_mark)
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, "a key stands twice", key.start_mark)
+            seen.add(key.value)
+        found: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return found
+
+
+def _parsed(text: str) -> Any:
+    """Return YAML as JSON values. Raises `ExtensionError` for anything else: tags, references, dates, what is nested too deeply."""
+    try:
+        _check_events(text)
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as err:
+        mark, problem = getattr(err, "problem_mark", None), getattr(err, "problem", None) or type(err).__name__
+        line = str(mark.line + 1) if mark is not None else "?"
+        raise ExtensionError("extension_yaml", line=line, detail=line_of(str(problem))[:_DETAIL]) from err
+    except ValueError as err:  # a number that is none
+        raise ExtensionError("extension_yaml", line="?", detail=type(err).__name__) from err
+    for value in _values(data):
+        if isinstance(value, float) and not isfinite(value):
+            raise ExtensionError("extension_invalid", detail=str(value))
+        if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
+            raise ExtensionError("extension_utf8", file=TOOLS)
+    return data
+
+
+def _check_events(text: str) -> None:
+    """Raise `yaml.YAMLError` for what would have to be followed, made or nested: a few lines can mean gigabytes."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        problem = ""
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            problem = "references (& and *) are not used here"
+        elif getattr(event, "tag", None) is not None:
+            problem = "tags (!) are not used here"
+        elif isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            problem = "nested too deeply" if depth > MAX_DEPTH else ""
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if problem:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Yield a value and everything in it, keys included."""
+    left: list[Any] = [value]
+    while left:
+        item = left.pop()
+        yield item
+        if isinstance(item, dict):
+            left += [*item, *item.values()]
+        elif isinstance(item, list):
+            left += item

@@ -1,0 +1,234 @@
+"""An extension: a domain with its prompt and its tools, and the Light Schema that is derived from several.
+
+A tool of an extension stands for another tool, ours or anybody's, under a name of the domain's. Nothing but the name, what is said
+of it and, where its author fixed some, its arguments are its own: plan, permission, confirmation, verification and undo are those of
+the tool beneath, and the owner's lists hold by either name.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+import re
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.util import slugify
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+
+from ...policy.tool import HomeAgentTool, PendingResult
+from ...support.errors import ExtensionError, ToolRefusal
+from ...turn.plan import Plan
+from ...turn.turn import Turn
+from ..sanitize import MAX_NAME, cleaned
+
+MAX_EXTENSION_NAME = 40  # characters
+MAX_PROMPT = 16_000
+MAX_SUMMARY = 200
+"""Characters of each line that the Light Schema shows: a router reads all of them for every request."""
+MAX_NOTES = 2000
+MAX_TOOLS = 30
+"""Of one extension."""
+_WORDS = frozenset({"ALL", "NONE"})
+"""Words with a meaning where extensions are chosen."""
+VERBS = ("GET", "UPDATE", "ACTION")
+
+_EXTENSION_NAME = re.compile(r"[^\W_](?:[\w .&'-]*[\w.])?")
+_TOOL_NAME = re.compile(rf"(?:{'|'.join(VERBS)})_[A-Z0-9]+(?:_[A-Z0-9]+)*")
+OUTSIDE = "{tool} is for {domains} alone. Nothing was done."
+
+
+def line_of(text: str) -> str:
+    """Return a text as one line without control characters: whatever stands in it, it begins no new one."""
+    return cleaned(" ".join(text.split()), MAX_PROMPT)
+
+
+def summary_of(prompt: str) -> str:
+    """Return the first line of a prompt that is not empty."""
+    return next((line for text in prompt.splitlines() if (line := line_of(text))), "")
+
+
+def domain_of(name: str) -> str:
+    """Return what the tools of an extension are named after: `CHEFBYTE` of `ChefByte`; "" where no letter or digit is left."""
+    return slugify(name, separator="").upper() if any(sign.isalnum() for sign in name) else ""
+
+
+def check_names(name: str, prompt: str, tools: Iterable[str], *, most: int | None = MAX_TOOLS) -> None:
+    """Raise `ExtensionError` for a name that is none, a prompt without a summary, names of tools that are not the domain's.
+
+    And for more than `most` tools, unless somebody chooses them elsewhere.
+    """
+    domain = domain_of(name)
+    fits = len(name) <= MAX_EXTENSION_NAME and _EXTENSION_NAME.fullmatch(name) is not None
+    if not fits or not domain[:1].isalpha() or domain in _WORDS:
+        raise ExtensionError("extension_name", name=line_of(name)[:MAX_EXTENSION_NAME], length=str(MAX_EXTENSION_NAME))
+    if not (summary := summary_of(prompt)):
+        raise ExtensionError("extension_summary", name=name)
+    if len(summary) > MAX_SUMMARY:
+        raise ExtensionError("extension_long", what=summary[:MAX_SUMMARY], length=str(MAX_SUMMARY))
+    if len(prompt) > MAX_PROMPT:
+        raise ExtensionError("extension_long", what=summary, length=str(MAX_PROMPT))
+    seen: set[str] = set()
+    for tool in tools:
+        rest = tool.removeprefix(f"{domain}_")
+        if rest == tool or len(tool) > MAX_NAME or not _TOOL_NAME.fullmatch(rest):
+            raise ExtensionError("extension_tool_name", tool=line_of(tool)[:MAX_NAME], domain=domain)
+        if tool in seen:
+            raise ExtensionError("extension_tool_twice", tool=tool)
+        seen.add(tool)
+    if not seen:
+        raise ExtensionError("extension_no_tools", name=name)
+    if most is not None and len(seen) > most:
+        raise ExtensionError("extension_many_tools", name=name, most=str(most))
+
+
+def check_lines(tool: str, summary: str, example: str, notes: str) -> None:
+    """Raise `ExtensionError` for a tool of which a line is missing, or longer than a router can read each time."""
+    if not line_of(summary):
+        raise ExtensionError("extension_tool_summary", tool=tool)
+    if not line_of(example):
+        raise ExtensionError("extension_tool_example", tool=tool)
+    for text, limit in ((summary, MAX_SUMMARY), (example, MAX_SUMMARY), (notes, MAX_NOTES)):
+        if len(text) > limit:
+            raise ExtensionError("extension_long", what=f"{tool}: {line_of(text)[:MAX_NAME]}", length=str(limit))
+
+
+class _Fixed(probatio.Schema):
+    """The arguments of a tool, some of which the model does not choose."""
+
+    def __init__(self, schema: probatio.Schema, fixed: Mapping[str, Any]) -> None:
+        """Take the schema of all arguments."""
+        super().__init__({}, extra=probatio.ALLOW_EXTRA)
+        self._whole = schema
+        self._fixed = fixed
+
+    @override
+    def __call__(self, data: Any, **kwargs: Any) -> Any:
+        """Return the validated arguments; what is fixed holds whatever the model says of it."""
+        return self._whole({**data, **self._fixed} if isinstance(data, Mapping) else data, **kwargs)
+
+
+class ExtensionTool(HomeAgentTool):
+    """Another tool under a name of the domain's."""
+
+    def __init__(
+        self,
+        tool: HomeAgentTool,
+        *,
+        name: str,
+        summary: str,
+        example: str,
+        notes: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        domains: Iterable[str] = (),
+        guide: str | None = None,
+    ) -> None:
+        """Stand for `tool`; `arguments` are fixed, and no call reaches entities of other than these `domains` where there are any.
+
+        Raises `ExtensionError` when the tool takes none of the name of an argument.
+        """
+        fixed = dict(arguments or {})
+        self.tool = tool
+        """The tool beneath."""
+        self.name = name
+        self.summary = line_of(summary)
+        self.example = line_of(example)
+        self.notes = notes.strip()
+        self.domains = tuple(domains)
+        self.stands_for = tool.name if tool.name != name else ""
+        self.description = "\n".join(filter(None, (self.summary, self.example, self.notes)))
+        self.title = tool.title
+        self.annotations = tool.annotations
+        self.wire_parameters = _without(tool.wire_parameters, fixed, name)
+        self.parameters = _Fixed(tool.parameters, fixed) if fixed else tool.parameters
+        self.guide = guide
+        self.guide_is_default = tool.guide_is_default
+        self.entity_id = tool.entity_id
+        self.stands_alone = tool.stands_alone
+        self.asks_key = tool.asks_key
+        self.fails_in_own_words = tool.fails_in_own_words
+        self.answers = tool.answers
+        self.timed_out = tool.timed_out
+
+    @property
+    @override
+    def always_asks(self) -> bool:
+        """Whether every call of the tool beneath needs a yes."""
+        return self.tool.always_asks
+
+    @override
+    async def async_title(self, hass: HomeAssistant, language: str) -> str:
+        return await self.tool.async_title(hass, language)
+
+    @override
+    def shown(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self.tool.shown(values)
+
+    @override
+    def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
+        return self.tool.done_with(plan, result)
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the plan of the tool beneath. Raises `ToolRefusal` where it reaches what the extension is not about."""
+        plan = await self.tool.plan(hass, args, turn)
+        if self.domains:
+            called = (entity_id for effect in plan.effects for entity_id in effect.entity_ids)
+            if any(entity_id.partition(".")[0] not in self.domains for entity_id in (*plan.targets, *called)):
+                raise ToolRefusal(OUTSIDE.format(tool=self.name, domains=", ".join(self.domains)))
+        return plan
+
+    @override
+    async def run(
+        self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
+    ) -> JsonValueType | PendingResult:
+        return await self.tool.run(hass, args, plan, turn)
+
+
+def _without(schema: JsonObjectType, fixed: Mapping[str, Any], name: str) -> JsonObjectType:
+    """Return a schema without the arguments that the model does not choose."""
+    if not fixed:
+        return schema
+    properties, required = schema.get("properties"), schema.get("required")
+    assert isinstance(properties, dict)
+    for key in fixed:
+        if key not in properties:
+            raise ExtensionError("extension_argument", tool=name, argument=key, arguments=", ".join(properties) or "-")
+    left: JsonObjectType = {**schema, "properties": {key: properties[key] for key in properties if key not in fixed}}
+    needed = [key for key in required if key not in fixed] if isinstance(required, list) else []
+    left.pop("required", None)
+    return {**left, "required": needed} if needed else left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """A domain that requests are sent to."""
+
+    name: str
+    """What the Light Schema calls it, and a router."""
+    prompt: str
+    """The first line that is not empty says in a sentence what it is for; the rest is for its own agent."""
+    tools: tuple[ExtensionTool, ...]
+    """In the order of the Light Schema."""
+    profile_id: str = ""
+    """Subentry id of the profile that answers it, with its own model and instructions; "": the one that routes."""
+
+    @property
+    def summary(self) -> str:
+        """Return the line that the Light Schema shows."""
+        return summary_of(self.prompt)
+
+
+def light_schema(extensions: Iterable[Extension]) -> str:
+    """Return the Light Schema: for each extension its name, summary and tools, with a blank line between them.
+
+    A tool of which nobody gave an example is shown without one.
+    """
+    return "\n\n".join(
+        "\n".join((f"{extension.name} — {extension.summary}", *map(_tool_line, extension.tools)))
+        for extension in extensions
+    )
+
+
+def _tool_line(tool: ExtensionTool) -> str:
+    example = f' EX: "{tool.example.replace('"', "'")}"' if tool.example else ""
+    return f"- {tool.name}: {tool.summary}{example}"

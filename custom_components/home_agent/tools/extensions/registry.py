@@ -1,0 +1,608 @@
+"""All extensions of the home: which there are, which a profile may route to, which are refused and why.
+
+They come from folders of the owner's, from profiles that are a domain, from other integrations, and some ship with this one. The
+first that has a name keeps it, in this order. What is wrong with one refuses that one alone.
+"""
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from hashlib import sha256
+from inspect import cleandoc
+from pathlib import Path
+import time
+from typing import override
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import CALLBACK_TYPE, CoreState, HomeAssistant, callback
+from homeassistant.helpers import intent, llm
+from homeassistant.helpers.start import async_at_started
+from homeassistant.util.hass_dict import HassKey
+import probatio
+
+from ...home.snapshot import Home, HomeSnapshot
+from ...policy.teaching import NAME as TEACH
+from ...policy.tool import HomeAgentTool
+from ...settings.profile import ALL, Profile
+from ...support import issues
+from ...support.const import ASSISTANT, DOMAIN, LOGGER
+from ...support.errors import CustomToolError, ExtensionError, where_of
+from ...support.localize import async_error_text
+from ..custom.definition import CustomTool
+from ..custom.provider import CustomTools, async_reason
+from ..delegation import BLOCKED, NAME as DELEGATE
+from ..documentation import NAME as DOCUMENTATION
+from ..external import NAME as EXTERNAL
+from ..ha_apis import ApiTools, needs_admin, wrap
+from ..mcp.provider import McpTools
+from ..memory import MEMORY_TOOLS
+from ..registry import Tools
+from ..sanitize import MAX_NAME
+from .folder import FOLDER, SHIPPED, WrittenExtension, WrittenTool, read_extensions
+from .model import (
+    MAX_SUMMARY,
+    Extension,
+    ExtensionTool,
+    check_lines,
+    check_names,
+    domain_of,
+    light_schema,
+    line_of,
+)
+
+
+class Source(StrEnum):
+    """Where an extension comes from."""
+
+    FOLDER = "folder"
+    PROFILE = "profile"
+    INTEGRATION = "integration"
+    SHIPPED = "shipped"
+
+
+# What other integrations call.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredExtension:
+    """An extension of another integration."""
+
+    name: str
+    """Letters, digits and blanks; the names of its tools begin with it, in capitals: `CHEFBYTE_GET_INVENTORY` of `ChefByte`."""
+    prompt: str
+    """The first line says in one sentence what it is for; the rest is for the agent that answers."""
+    tools: Sequence[llm.Tool]
+    """Line 1 of each description is its summary, line 2 what somebody could say to be helped by it, the rest are notes. Its
+    annotations are believed: what they call destructive needs a yes, what is open to the world brings text from outside."""
+
+
+@dataclass(slots=True)
+class _Registered:
+    extensions: list[RegisteredExtension] = field(default_factory=list)
+    listeners: list[Callable[[], None]] = field(default_factory=list)
+
+    def tell(self) -> None:
+        for listener in list(self.listeners):
+            listener()
+
+
+_REGISTERED: HassKey[_Registered] = HassKey(f"{DOMAIN}_extensions")
+
+
+@callback
+def async_register_extension(hass: HomeAssistant, extension: RegisteredExtension) -> CALLBACK_TYPE:
+    """Offer an extension to the agents of the home; returns what takes it back.
+
+    May be called at any time, whether Home Agent is set up or not; it stays while Home Agent is loaded anew. What is wrong with it
+    is said in Repairs and by `home_agent.list_extensions`, not raised.
+    """
+    registered = hass.data.setdefault(_REGISTERED, _Registered())
+    registered.extensions.append(extension)
+    registered.tell()
+
+    @callback
+    def unregister() -> None:
+        if any(other is extension for other in registered.extensions):
+            registered.extensions[:] = [other for other in registered.extensions if other is not extension]
+            registered.tell()
+
+    return unregister
+
+
+@dataclass(slots=True, kw_only=True)
+class _NoApi(llm.API):
+    """Stands where a tool of Home Assistant has the API that it is of."""
+
+    @override
+    async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+        return llm.APIInstance(
+            api=self, api_prompt="", llm_context=llm_context, tools=[], custom_serializer=llm.selector_serializer
+        )
+
+
+NOBODY = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
+
+
+async def _async_registered(hass: HomeAssistant, registered: RegisteredExtension) -> Extension:
+    """Return an extension of another integration in our form. Raises `ExtensionError`, and whatever its own code raises."""
+    check_names(registered.name, registered.prompt, [tool.name for tool in registered.tools])
+    api = _NoApi(hass=hass, id=f"{DOMAIN}_{domain_of(registered.name)}", name=registered.name)
+    instance = await api.async_get_api_instance(NOBODY)
+    tools: list[ExtensionTool] = []
+    for tool in registered.tools:
+        summary, example, notes = lines_of(tool.description or cleandoc(type(tool).__doc__ or ""))
+        check_lines(tool.name, summary, example, notes)
+        if (ours := wrap(instance, None, tool, tool.name)) is None:
+            raise ExtensionError("extension_tool_schema", tool=tool.name)
+        tools.append(ExtensionTool(ours, name=tool.name, summary=summary, example=example, notes=notes))
+    return Extension(name=registered.name, prompt=registered.prompt.strip(), tools=tuple(tools))
+
+
+def lines_of(description: str) -> tuple[str, str, str]:
+    """Return line 1, line 2 and the rest of a description: summary, example, notes."""
+    summary, example, notes = [*description.strip().split("\n", 2), "", ""][:3]
+    return line_of(summary), line_of(example), notes.strip()
+
+
+# Profiles that are a domain.
+
+
+def _alias_of_profile(tool: HomeAgentTool, alias: str) -> ExtensionTool:
+    """Return a tool of a profile under its name in the domain: what nobody wrote for a router is taken from what there is."""
+    summary, example, notes = lines_of(tool.description or "")
+    if tool.example:
+        example, notes = tool.example, "\n".join(filter(None, (example, notes)))
+    return ExtensionTool(
+        tool,
+        name=alias,
+        summary=(summary or tool.title or tool.name)[:MAX_SUMMARY],
+        example=example[:MAX_SUMMARY],
+        notes=notes,
+        guide=tool.guide.replace(tool.name, alias) if tool.guide else None,
+    )
+
+
+def alias_of(domain: str, tool: HomeAgentTool, used: Collection[str] = ()) -> str:
+    """Return the name of a tool in a domain: what it reads is got, what always asks is an action, else something is updated."""
+    verb = "GET" if tool.annotations.read_only else "ACTION" if tool.always_asks else "UPDATE"
+    words = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in tool.name.removeprefix("ha_"))
+    whole = f"{domain}_{verb}_{'_'.join(words.upper().split()) or 'TOOL'}"[:MAX_NAME].rstrip("_")
+    name, number = whole, 2
+    while name in used:
+        name, number = f"{whole[: MAX_NAME - 3]}_{number}", number + 1
+    return name
+
+
+# What an alias can stand for.
+
+
+CONDITIONAL = frozenset({DELEGATE, EXTERNAL, DOCUMENTATION, TEACH, *(tool.name for tool in MEMORY_TOOLS)})
+"""Tools of ours that are not there for every agent at any time."""
+
+
+LENT_SECONDS = 60
+"""How long tools of an LLM API are taken for what they were while the home is the same: to ask for all of them takes a tenth of a
+second in a large home, and a turn asks more than once. What they do is planned and checked anew with each call."""
+MOST_LENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """Tools of an LLM API as somebody was given them."""
+
+    api: llm.API
+    snapshot: HomeSnapshot
+    since: float
+    tools: Sequence[HomeAgentTool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Originals:
+    """The tools that an extension can give another name."""
+
+    hass: HomeAssistant
+    home: Home
+    tools: Tools
+    """Ours and the owner's, whatever a profile chose."""
+    apis: ApiTools
+    mcp: McpTools
+    _lent: dict[tuple[str | None, ...], _Lent] = field(default_factory=dict)
+    """By API, user, device and language."""
+
+    def forget(self) -> None:
+        """Ask for tools of LLM APIs anew."""
+        self._lent.clear()
+
+    async def async_find(
+        self, written: WrittenTool, profile: Profile, llm_context: llm.LLMContext
+    ) -> HomeAgentTool | None:
+        """Return the tool that is meant; None while it cannot be had. Raises `ExtensionError` when there is none."""
+        if written.llm_api:
+            return await self._async_of_api(written, llm_context)
+        if written.mcp_server:
+            return await self._async_of_server(written, llm_context)
+        found = _named(await self.tools.async_tools(profile, llm_context), written.alias)
+        if found is None and written.alias not in CONDITIONAL:
+            raise ExtensionError("extension_alias", tool=written.name, alias=line_of(written.alias))
+        return found
+
+    async def _async_of_api(self, written: WrittenTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
+        if (api := self.apis.known().get(written.llm_api)) is None:
+            if self.hass.state is not CoreState.running:  # whoever has it may not be set up yet
+                return None
+            raise ExtensionError("extension_llm_api", tool=written.name, api=line_of(written.llm_api))
+        tools = await self._async_lent(api, llm_context)
+        found = _named(tools, written.alias)
+        what = written.alias.rpartition("__")[2]
+        sometimes = any(handler.intent_type == what for handler in intent.async_get(self.hass))
+        if found is None and tools and not sometimes:
+            raise ExtensionError("extension_alias", tool=written.name, alias=line_of(written.alias))
+        return found
+
+    async def _async_lent(self, api: llm.API, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
+        """Return the tools of an API, as they were a moment ago where nothing has changed."""
+        if needs_admin(api):  # who is one may change
+            return await self.apis.async_of((api.id,), llm_context)
+        user_id = llm_context.context.user_id if llm_context.context else None
+        key = (api.id, user_id, llm_context.device_id, llm_context.language)
+        snapshot, known = await self.home.async_get(), self._lent.get(key)
+        if known is not None and known.api is api and known.snapshot is snapshot:
+            if time.monotonic() - known.since < LENT_SECONDS:
+                return known.tools
+        tools = await self.apis.async_of((api.id,), llm_context)
+        if len(self._lent) >= MOST_LENT:
+            self._lent.clear()
+        if tools:
+            self._lent[key] = _Lent(api, snapshot, time.monotonic(), tools)
+        return tools
+
+    async def _async_of_server(self, written: WrittenTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
+        wanted = written.mcp_server.casefold()
+        for server_id, server in self.mcp.servers.items():
+            if wanted in (server_id.casefold(), server.config.title.casefold()):
+                break
+        else:
+            raise ExtensionError("extension_mcp_server", tool=written.name, server=line_of(written.mcp_server))
+        if not server.connected:
+            return None
+        tools = await self.mcp.async_tools(Profile(mcp_servers=(server_id,)), llm_context)
+        found = next((tool for tool in tools if written.alias in (tool.remote.name, tool.name)), None)
+        if found is None:
+            raise ExtensionError("extension_alias", tool=written.name, alias=line_of(written.alias))
+        return found
+
+
+def _named(tools: Iterable[HomeAgentTool], name: str) -> HomeAgentTool | None:
+    return next((tool for tool in tools if tool.name == name), None)
+
+
+# All of them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """An extension that is not offered to anybody, and why."""
+
+    name: str
+    source: Source
+    error: ExtensionError
+
+    @property
+    def id(self) -> str:
+        """Return what it is known by, whatever its name holds."""
+        return f"{self.source}_{sha256(self.name.encode(errors='replace')).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """An extension and where it comes from."""
+
+    extension: Extension
+    """Without tools while the home has nothing that it is about, or they cannot be had."""
+    source: Source
+
+
+class Extensions:
+    """The extensions of the entry."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        *,
+        profiles: Mapping[str, Profile],
+        tools: Tools,
+        originals: Originals,
+        custom_tools: CustomTools,
+        home: Home,
+        offers: Callable[[Profile, HomeAgentTool], bool],
+        off: Collection[str] = (),
+    ) -> None:
+        """Take the profiles with their tools, what can have another name, what the owner lets a profile have and switched off."""
+        self._hass = hass
+        self._profiles = profiles
+        self._tools = tools
+        self._originals = originals
+        self._custom_tools = custom_tools
+        self._home = home
+        self._offers = offers
+        self._off = frozenset(map(domain_of, off))
+        self._registered = hass.data.setdefault(_REGISTERED, _Registered())
+        self._written: list[tuple[Source, WrittenExtension]] = []
+        self._unreadable: list[Refused] = []
+        self._own: dict[tuple[Source, str, str], CustomTool] = {}
+        """Tools that folders define themselves, by source, extension and name."""
+        self._made: dict[tuple[str, str, str], tuple[object, ExtensionTool]] = {}
+        """By source, extension and name: a tool of an extension, and what it was made of."""
+        self._others: dict[int, tuple[RegisteredExtension, Extension | ExtensionError]] = {}
+        self._extensions: dict[str, Extension] = {}
+        """By domain: as it was last; the same object while its tools are."""
+        self._wide: dict[str, tuple[Profile, Profile]] = {}
+        self._schemas: dict[str, tuple[tuple[Extension, ...], str]] = {}
+        """By profile: the Light Schema and what it was derived from."""
+        self._told: frozenset[str] | None = None
+
+    async def async_load(self) -> None:
+        """Read the folders anew; what is wrong with an extension is said in Repairs, and refuses that one alone.
+
+        While Home Assistant starts, that is left for later: to know all tools takes files and integrations that a start need
+        not wait for.
+        """
+        folder = Path(self._hass.config.path(*FOLDER))
+        written: list[tuple[Source, WrittenExtension]] = []
+        unreadable: list[Refused] = []
+        for source, place in ((Source.FOLDER, folder), (Source.SHIPPED, SHIPPED)):
+            found, wrong = await self._hass.async_add_executor_job(read_extensions, place)
+            written += [(source, item) for item in found]
+            unreadable += [Refused(name=name, source=source, error=err) for name, err in wrong]
+        before, self._own = self._own, {}
+        for tool in before.values():
+            await tool.async_retire()
+        self._written, self._unreadable = [], unreadable
+        for source, item in written:
+            try:
+                own = [await self._async_define(tool) for tool in item.tools if tool.definition]
+            except ExtensionError as err:
+                unreadable.append(Refused(name=item.name, source=source, error=err))
+            else:
+                self._written.append((source, item))
+                self._own |= {(source, item.name, tool.name): tool for tool in own}
+        self._made.clear()
+        self._originals.forget()
+        if self._hass.state is CoreState.running:
+            await self.async_check()
+
+    async def _async_define(self, tool: WrittenTool) -> CustomTool:
+        """Return a tool that a folder defines itself. Raises `ExtensionError`."""
+        try:
+            return self._custom_tools.made_from(tool.definition)
+        except (CustomToolError, probatio.Invalid) as err:
+            reason = await async_reason(self._hass, err)
+            raise ExtensionError("extension_tool_wrong", tool=tool.name, reason=reason) from err
+
+    @callback
+    def async_start(self, entry: ConfigEntry) -> None:
+        """Look again when other integrations register something, and once all of them are set up."""
+
+        @callback
+        def look_again(_hass: HomeAssistant | None = None) -> None:
+            entry.async_create_background_task(self._hass, self.async_check(), "home_agent look at the extensions")
+
+        self._registered.listeners.append(look_again)
+        entry.async_on_unload(lambda: self._registered.listeners.remove(look_again))
+        entry.async_on_unload(async_at_started(self._hass, look_again))
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all extensions, those switched off and the refused ones included, sorted."""
+        found = {profile.extension_name for profile in self._profiles.values()} - {""}
+        found |= {registered.name for registered in self._registered.extensions}
+        found |= {item.name for _, item in self._written} | {refused.name for refused in self._unreadable}
+        return sorted(found)
+
+    @property
+    def tool_names(self) -> set[str]:
+        """Return the names of all tools of folders and integrations: no server may have one."""
+        written = {tool.name for _, item in self._written for tool in item.tools}
+        return written | {tool.name for registered in self._registered.extensions for tool in registered.tools}
+
+    async def async_check(self) -> list[Refused]:
+        """Return what is refused now, and say it in Repairs."""
+        _, refused = await self._async_all(Profile(), NOBODY)
+        return refused
+
+    async def async_known(self, profile: Profile, llm_context: llm.LLMContext) -> list[Known]:
+        """Return all extensions that could be offered to a profile, sorted by name, whatever it chose and the home has."""
+        found, _ = await self._async_all(profile, llm_context)
+        return [found[domain] for domain in sorted(found)]
+
+    async def async_of(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[Extension, ...]:
+        """Return the extensions that a profile may route to, sorted by name: the order is part of the router's prompt.
+
+        Those that are about something the home does not have are left out, and tools that cannot be had now.
+        """
+        wanted = None if ALL in profile.extensions else set(map(domain_of, profile.extensions))
+        offered: list[Extension] = []
+        for known in await self.async_known(profile, llm_context):
+            extension, domain = known.extension, domain_of(known.extension.name)
+            is_itself = extension.profile_id != "" and extension.profile_id == profile.subentry_id
+            if is_itself or domain in self._off or (wanted is not None and domain not in wanted):
+                continue
+            tools = tuple(tool for tool in extension.tools if self._offers(profile, tool))
+            if tools:
+                offered.append(extension if tools == extension.tools else replace(extension, tools=tools))
+        return tuple(offered)
+
+    async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[ExtensionTool]:
+        """Return what agents of domains may call for a profile, itself among them where it is a domain."""
+        own = [
+            known.extension
+            for known in await self.async_known(profile, llm_context)
+            if known.extension.profile_id and known.extension.profile_id == profile.subentry_id
+        ]
+        return [tool for extension in (*await self.async_of(profile, llm_context), *own) for tool in extension.tools]
+
+    async def async_light_schema(self, profile: Profile, llm_context: llm.LLMContext) -> str:
+        """Return the Light Schema of what a profile may route to; "" where there is nothing."""
+        extensions = await self.async_of(profile, llm_context)
+        known = self._schemas.get(profile.subentry_id)
+        if known is None or known[0] != extensions:
+            known = self._schemas[profile.subentry_id] = extensions, light_schema(extensions)
+        return known[1]
+
+    async def _async_all(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[dict[str, Known], list[Refused]]:
+        """Return all extensions by domain, and those that are refused; what is new among these is said in Repairs."""
+        found: dict[str, Known] = {}
+        refused = list(self._unreadable)
+        async for name, source, made in self._async_each(profile, llm_context):
+            domain = domain_of(name)
+            if not isinstance(made, ExtensionError) and (first := found.get(domain)) is not None:
+                if source is Source.SHIPPED:  # the owner has one in its place
+                    continue
+                made = ExtensionError("extension_twice", name=first.extension.name)
+            if isinstance(made, ExtensionError):
+                refused.append(Refused(name=name, source=source, error=made))
+            else:
+                found[domain] = Known(extension=self._same(source, made), source=source)
+        await self._async_tell(refused)
+        return found, refused
+
+    async def _async_each(
+        self, profile: Profile, llm_context: llm.LLMContext
+    ) -> AsyncIterator[tuple[str, Source, Extension | ExtensionError]]:
+        """Yield all extensions with their names and sources, those first whose names count; what is wrong with one instead of it."""
+        made: Extension | ExtensionError
+        kinds = {entity_id.partition(".")[0] for entity_id in (await self._home.async_get()).entities}
+        for source, written in list(self._written):
+            if source is Source.FOLDER:
+                yield written.name, source, await self._async_written(source, written, kinds, profile, llm_context)
+        for role in self._profiles.values():
+            if role.extension_name:
+                try:
+                    made = self._of_profile(role, await self._tools.async_tools(role, llm_context))
+                except ExtensionError as err:
+                    made = err
+                yield role.extension_name, Source.PROFILE, made
+        for registered in list(self._registered.extensions):
+            yield registered.name, Source.INTEGRATION, await self._async_registered(registered)
+        for source, written in list(self._written):
+            if source is Source.SHIPPED:
+                yield written.name, source, await self._async_written(source, written, kinds, profile, llm_context)
+
+    def _same(self, source: Source, made: Extension) -> Extension:
+        """Return an extension as the object that it was, while nothing of it is different."""
+        key = f"{source}_{domain_of(made.name)}"
+        if self._extensions.get(key) != made:
+            self._extensions[key] = made
+        return self._extensions[key]
+
+    async def _async_tell(self, refused: Iterable[Refused]) -> None:
+        """Say in Repairs what is refused, and take back what is not any more."""
+        by_id = {item.id: item for item in refused}
+        if (ids := frozenset(by_id)) == self._told:
+            return
+        self._told = ids
+        issues.async_clear(self._hass, issues.EXTENSION_WRONG, but_of=ids)
+        for item in by_id.values():
+            reason = await async_error_text(self._hass, self._hass.config.language, item.error)
+            issues.async_set(self._hass, issues.EXTENSION_WRONG, item.id, name=item.name, reason=reason)
+
+    async def _async_written(
+        self,
+        source: Source,
+        written: WrittenExtension,
+        kinds: Collection[str],
+        profile: Profile,
+        llm_context: llm.LLMContext,
+    ) -> Extension | ExtensionError:
+        """Return the extension of a folder with those of its tools that can be had now, or what is wrong with it.
+
+        `kinds` are those of the exposed entities. What the home has nothing of is not looked for: some tools are there only then.
+        """
+        tools: list[ExtensionTool] = []
+        is_about = not written.needs or any(kind in kinds for kind in written.needs)
+        for tool in written.tools if is_about else ():
+            if tool.domains and not any(kind in kinds for kind in tool.domains):
+                continue
+            original: HomeAgentTool | None = self._own.get((source, written.name, tool.name))
+            try:
+                if tool.alias:
+                    original = await self._async_original(tool, profile, llm_context)
+                if original is not None:
+                    tools.append(self._alias(source, written.name, tool, original))
+            except ExtensionError as err:
+                return err
+        return Extension(name=written.name, prompt=written.prompt, tools=tuple(tools))
+
+    async def _async_original(
+        self, tool: WrittenTool, profile: Profile, llm_context: llm.LLMContext
+    ) -> HomeAgentTool | None:
+        """Return the tool beneath an alias; None while it cannot be had. Raises `ExtensionError` when one that has to be there is not."""
+        try:
+            return await self._originals.async_find(tool, self._widened(profile), llm_context)
+        except ExtensionError:
+            if tool.optional:
+                return None
+            raise
+
+    def _alias(self, source: Source, name: str, tool: WrittenTool, original: HomeAgentTool) -> ExtensionTool:
+        """Return the tool of an extension; the same object while the one beneath is. Raises `ExtensionError`."""
+        key = (source, name, tool.name)
+        known = self._made.get(key)
+        if known is None or known[0] is not original:
+            made = ExtensionTool(
+                original,
+                name=tool.name,
+                summary=tool.summary,
+                example=tool.example,
+                notes=tool.notes,
+                arguments=tool.arguments,
+                domains=tool.domains,
+            )
+            known = self._made[key] = original, made
+        return known[1]
+
+    def _widened(self, profile: Profile) -> Profile:
+        """Return a profile that has our tools and the owner's, whichever it chose for itself."""
+        known = self._wide.get(profile.subentry_id)
+        if known is None or known[0] is not profile:
+            wide = replace(
+                profile, native_tools=True, custom_tools=(ALL,), documentation_tool=True, llm_apis=(), mcp_servers=()
+            )
+            known = self._wide[profile.subentry_id] = profile, wide
+        return known[1]
+
+    async def _async_registered(self, registered: RegisteredExtension) -> Extension | ExtensionError:
+        """Return an extension of another integration in our form, or what is wrong with it."""
+        if (known := self._others.get(id(registered))) is None:
+            made: Extension | ExtensionError
+            try:
+                made = await _async_registered(self._hass, registered)
+            except ExtensionError as err:
+                made = err
+            except Exception as err:  # noqa: BLE001 - code of others, which ends no turn of anybody
+                LOGGER.error("The extension %s could not be read: %s", registered.name, where_of(err))
+                made = ExtensionError("extension_broken", name=registered.name, detail=type(err).__name__)
+            there = {id(other) for other in self._registered.extensions}
+            self._others = {key: one for key, one in self._others.items() if key in there}
+            known = self._others[id(registered)] = registered, made  # held, so that no other one gets its id
+        return known[1]
+
+    def _of_profile(self, profile: Profile, tools: Iterable[HomeAgentTool]) -> Extension:
+        """Return the extension that a profile is. Raises `ExtensionError`."""
+        if profile.delegation_level == BLOCKED:
+            raise ExtensionError("extension_blocked", name=profile.name)
+        domain, made = domain_of(profile.extension_name), dict[str, ExtensionTool]()
+        for tool in sorted(tools, key=lambda tool: tool.annotations.open_world):  # who is here chooses its name first
+            alias = alias_of(domain, tool, made)
+            key = (Source.PROFILE, profile.subentry_id, alias)
+            known = self._made.get(key)
+            if known is None or known[0] is not tool:
+                known = self._made[key] = tool, _alias_of_profile(tool, alias)
+            made[alias] = known[1]
+        check_names(profile.extension_name, profile.description, made, most=None)
+        return Extension(
+            name=profile.extension_name,
+            prompt=profile.description.strip(),
+            tools=tuple(made.values()),
+            profile_id=profile.subentry_id,
+        )

@@ -1,0 +1,1 @@
+"""Extensions: domains that a router can send a part of a request to."""
