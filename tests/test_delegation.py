@@ -15,26 +15,16 @@ from custom_components.home_agent.policy.channels import CONFIRM
 from custom_components.home_agent.settings.profile import profile_ids
 from custom_components.home_agent.tools import delegation
 from custom_components.home_agent.turn import events
-from tests.house import build_house, say, set_up, speech, state_of
+from tests.house import say, set_up, speech, state_of
 from tests.llm_server import LLMServer, Reply, server_error, silence, text, tool_call
 from tests.policy.confirmation.test_phones import PHONE, add_phone, press
+
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 DOOR = "lock.front_door"
 UNLOCK = {"action": "unlock", "entity_id": DOOR}
 LIGHT = {"action": "turn_on", "entity_id": "light.bed_light"}
 QUESTION = "Front Door is locked. Unlock it?"
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
-
-
-@pytest.fixture
-def alice(hass: HomeAssistant) -> Context:
-    """A person who may control everything."""
-    return person(hass, "Alice")
 
 
 def person(hass: HomeAssistant, name: str, **policy: Any) -> Context:
@@ -118,7 +108,7 @@ def models(server: LLMServer) -> list[str]:
 async def test_each_request_has_its_model_its_prompt_and_its_tools(
     hass: HomeAssistant, llm_server: LLMServer, alice: Context
 ) -> None:
-    defaults = {"profile_defaults": {"memory": "off"}}
+    defaults = {"default_profile_settings": {"processing_config": {"memory": "off"}}}
     await two(hass, llm_server, first={"native_tools": False}, options=defaults)
     llm_server.plan(ask("Is the door locked?"), text("It is locked."), text("The expert says: it is locked."))
     assert speech(await say(hass, "ask somebody; marzipan", context=alice)) == "The expert says: it is locked."
@@ -191,7 +181,12 @@ async def test_the_user_is_asked_whatever_the_model_says(
 
 
 async def test_the_level_is_inherited(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
-    await two(hass, llm_server, None, options={"profile_defaults": {"delegation_level": "unrestricted"}})
+    await two(
+        hass,
+        llm_server,
+        None,
+        options={"default_profile_settings": {"processing_config": {"delegation_level": "unrestricted"}}},
+    )
     llm_server.plan(ask(), text("It is locked."), text("Locked."))
     assert speech(await say(hass, "ask the expert", context=alice)) == "Locked."
 
@@ -374,7 +369,9 @@ async def test_who_fails_is_told_and_its_tokens_count(
 ) -> None:
     finished = async_capture_events(hass, events.CONVERSATION_FINISHED)
     await two(hass, llm_server)
-    llm_server.plan(ask(), server_error(), server_error(), text("The expert is down.", usage=True))
+    llm_server.plan(
+        ask("Write a poem about the door"), server_error(), server_error(), text("The expert is down.", usage=True)
+    )
     assert speech(await say(hass, "ask the expert", context=alice)) == "The expert is down."
     failed = envelope(llm_server)
     assert (failed["success"], failed["result"]) == (False, None)
@@ -428,11 +425,14 @@ async def test_what_is_said_there_streams_as_thoughts(
     )
 
 
-async def test_the_first_agents_limits_hold(hass: HomeAssistant, llm_server: LLMServer, alice: Context) -> None:
+@pytest.mark.parametrize(
+    "limits", [{"never_offer": ["lock.*"]}, {"may_change": ["light"]}, {"exposed_entities": ["light"]}]
+)
+async def test_the_first_agents_limits_hold(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context, limits: dict[str, Any]
+) -> None:
     """A restricted agent that asks for the lock through another gets no more than its own rights."""
-    await two(
-        hass, llm_server, first={"never_offer": ["lock.*"]}, second={"never_ask": ["lock"], "always_ask": ["light"]}
-    )
+    await two(hass, llm_server, first=limits, second={"never_ask": ["lock"], "always_ask": ["light"]})
     llm_server.plan(ask("Unlock."), tool_call("ha_control", UNLOCK), text("I may not."), text("No."))
     assert speech(await say(hass, "let me in", context=alice)) == "No."
     assert state_of(hass, DOOR) == "locked"

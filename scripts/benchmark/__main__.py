@@ -17,6 +17,7 @@ from .real import CONVERSATIONS, REAL_SIZES, run_real
 from .real_report import REAL, real_aims, render_real
 from .report import TOOLS, TURNS, as_json, insert, render, render_tools
 from .telling_report import CONTEXT, render_context
+from .together_report import TOGETHER, render_together, together_aims
 
 SIZES = "50,200,1000,5000"
 MEMORY_SIZES = "50"
@@ -37,6 +38,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--turns", type=int, help="timed turns of each kind per round (5)")
     parser.add_argument("--tools", action="store_true", help="only what Home Agent does with tool calls")
     parser.add_argument("--context", action="store_true", help="only what Home Agent tells a model, and its index")
+    parser.add_argument("--together", action="store_true", help="only turns in which several agents take part")
     parser.add_argument("--memory", action="store_true", help="only what conversations leave in memory, on Linux")
     parser.add_argument("--real", action="store_true", help="only a day of voice on a real server, see .llama")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round: shows that it works")
@@ -60,7 +62,7 @@ def arguments() -> argparse.Namespace:
 def plan_from(chosen: argparse.Namespace) -> Plan:
     """Return the plan; agents that this environment cannot run are left out, and that is said."""
     agents = []
-    for name in (OURS,) if chosen.tools or chosen.context else chosen.agents.split(","):
+    for name in (OURS,) if chosen.tools or chosen.context or chosen.together else chosen.agents.split(","):
         if AGENTS[name].installed:
             agents.append(name)
         else:
@@ -72,6 +74,7 @@ def plan_from(chosen: argparse.Namespace) -> Plan:
         turns=chosen.turns,
         tools_only=chosen.tools,
         context_only=chosen.context,
+        together_only=chosen.together,
     )
 
 
@@ -109,6 +112,7 @@ def summaries(facts: Mapping[str, Any]) -> dict[str, str]:
         TURNS: f"{taken(facts)}; {turns}",
         TOOLS: f"{taken(facts)}; {tools}",
         CONTEXT: plain,
+        TOGETHER: f"{taken(facts)}; {turns}",
         REAL: plain,
         MEMORY: plain,
     }
@@ -122,15 +126,25 @@ def main() -> None:
     if chosen.real:
         results = run_real(plan.agents, plan.sizes, 2 if chosen.quick else CONVERSATIONS)
     elif chosen.memory:
-        results = run_memory(plan.agents, plan.sizes, 10 if chosen.quick else MEMORY_CONVERSATIONS)
+        results = run_memory(plan.agents, plan.sizes, 4 if chosen.quick else MEMORY_CONVERSATIONS)
     else:
         results = run(plan)
     if chosen.json:
         chosen.json.write_text(
-            json.dumps(as_json(facts, results, [*real_aims(results), *memory_aims(results)]), indent=2) + "\n"
+            json.dumps(
+                as_json(facts, results, [*real_aims(results), *memory_aims(results), *together_aims(results)]), indent=2
+            )
+            + "\n"
         )
-    renderers = {TURNS: render, TOOLS: render_tools, CONTEXT: render_context, REAL: render_real, MEMORY: render_memory}
-    if plan.tools_only or plan.context_only or chosen.real or chosen.memory:
+    renderers = {
+        TURNS: render,
+        TOOLS: render_tools,
+        TOGETHER: render_together,
+        CONTEXT: render_context,
+        REAL: render_real,
+        MEMORY: render_memory,
+    }
+    if plan.tools_only or plan.context_only or plan.together_only or chosen.real or chosen.memory:
         del renderers[TURNS]
     for part, sentence in summaries(facts).items():
         if part not in renderers or not (text := renderers[part](results)):

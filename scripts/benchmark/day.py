@@ -25,11 +25,11 @@ NEEDLES = ("11.3", "12.6", "13.7", "14.4", "15.8")
 """Temperatures that nothing else in the house has."""
 
 
-async def pass_time(measure: Measure, seconds: float) -> None:
-    """Let so many seconds of the day pass, with all that happens in them."""
+async def pass_time(measure: Measure, seconds: float, step: float = STEP) -> None:
+    """Let so many seconds of the day pass, with all that happens in them; `step` seconds between two looks at it."""
     while seconds > 0:
-        clock.pass_time(min(STEP, seconds))
-        seconds -= STEP
+        clock.pass_time(min(step, seconds))
+        seconds -= step
         await asyncio.sleep(SETTLE)
         await measure.hass.async_block_till_done()
         await measure.call(measure.control.wait_until_idle)

@@ -42,6 +42,7 @@ class Plan:
     """Timed turns of each kind per round."""
     tools_only: bool = False
     context_only: bool = False
+    together_only: bool = False
     """Nothing of turns, only what Home Agent does with tool calls."""
     pace_ms: float = 2
     """Time between two tokens where the delay of each is measured; elsewhere an answer comes as fast as it can."""
@@ -138,12 +139,15 @@ def run(plan: Plan) -> dict[str, dict[int, dict[str, Any]]]:
         for size in plan.sizes:
             say(f"{size} entities: starting {', '.join(plan.agents)}")
             with _workers(plan, size, port, code) as workers:
-                alone = plan.tools_only or plan.context_only
+                alone = plan.tools_only or plan.context_only or plan.together_only
                 measured = {OURS: {}} if alone else _measure(plan, workers)
-                if OURS in workers and not plan.tools_only:
+                if OURS in workers and not (plan.tools_only or plan.together_only):
                     say("  context")
                     measured[OURS]["context"] = workers[OURS].ask("context")
-                if OURS in workers and not plan.context_only:
+                if OURS in workers and not (plan.tools_only or plan.context_only):
+                    say("  several agents")
+                    measured[OURS]["together"] = workers[OURS].ask("together", rounds=plan.rounds, turns=plan.turns)
+                if OURS in workers and not (plan.context_only or plan.together_only):
                     say("  tools")
                     measured[OURS]["tools"] = workers[OURS].ask("tools", count=TOOL_CALLS, turns=SLOW_TURNS)
                 for name, figures in measured.items():

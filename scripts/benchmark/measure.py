@@ -164,6 +164,45 @@ class Measure:
         shares = [await patient._slow_calls(part.WAIT, part.PARALLEL, part.SLOWEST) for _ in range(turns)]
         return {"policy_ms": policy, "parallel": {"calls": part.PARALLEL, "shares": shares}}
 
+    async def together(self, rounds: int, turns: int) -> dict[str, Any]:
+        """Return what turns take in which several agents take part, beside plain ones before and after. Home Agent only.
+
+        It adds agents. Kinds are measured in small blocks in turn: what else the machine does meets all alike, and the first
+        turn of a block finds cold caches.
+        """
+        part: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.together")
+        report: Any = await self.hass.async_add_import_executor_job(import_module, f"{__package__}.together_report")
+        agents, ids = {"alone": self}, {"plain": self.agent_id}
+        taken: dict[str, list[dict[str, Any]]] = {kind: [] for kind in report.TITLES}
+        for number in range(2 * (rounds + 1)):
+            if number == rounds + 1:
+                ids |= await part.add_agents(self.hass)
+                agents = {
+                    kind: Measure(self.hass, self.house, self.control, agent_id, self.user_id)
+                    for kind, agent_id in ids.items()
+                }
+            for kind, agent in agents.items():
+                timed = [await Measure._part(agent, part, report, kind) for _ in range(turns + 1)]
+                taken[kind] += timed[1:] if number % (rounds + 1) else []  # else it warms up
+        return {kind: report.figures_of(timed) for kind, timed in taken.items()}
+
+    async def _part(self, part: Any, report: Any, kind: str) -> dict[str, Any]:
+        """Time one turn of several agents."""
+        self.house.change()
+        plan = {"kind": "call", "calls": part.ASK} if kind == "delegated" else {"kind": "words"}
+        await self.call(self.control.plan, begins=part.SPLIT, pace_ms=0, **plan)
+        await self.take()
+        await asyncio.sleep(SETTLE)
+        start, cpu = monotonic_ns(), process_time_ns()
+        _, speech, said = await self.say("Is everything all right at home?")
+        end = monotonic_ns()
+        await asyncio.sleep(SETTLE)
+        cpu = process_time_ns() - cpu
+        records = await self.take()
+        if len(records) != report.REQUESTS[kind] or not speech:
+            raise RuntimeError(f"unexpected turn: {len(records)} requests, {said!r}")
+        return {"cpu_ms": cpu / 1e6, "added_ms": (end - start - part.waited(records)) / 1e6}
+
     async def _slow_calls(self, name: str, count: int, slowest: float) -> float:
         calls: dict[str, dict[str, Any]] = {f"{name}{number}": {} for number in range(1, count + 1)}
         await self.call(self.control.plan, kind="calls", calls=calls, pace_ms=0)

@@ -26,6 +26,8 @@ LONGEST_LIMIT = 900.0
 """Seconds: the longest time limit that an agent is set up with here; a cancelled timer stays until it is due."""
 OVER = max(2.2 * chat_session.CONVERSATION_TIMEOUT.total_seconds(), LONGEST_LIMIT + 60)
 """Seconds until a session is over: it is looked for every five minutes, and let go when it is that old."""
+STEP = 60.0
+"""Seconds between two looks at what happens meanwhile: nobody speaks."""
 FILES = 10
 
 
@@ -43,14 +45,14 @@ class Memory:
 
     async def hold(self, blocks: int, conversations: int) -> list[dict[str, Any]]:
         """Return what `_take` says before the blocks and after each of them."""
-        await pass_time(self._measure, OVER)
+        await pass_time(self._measure, OVER, STEP)
         if self._traced:
             gc.collect()
             tracemalloc.start(FRAMES)
         taken = [self._take(0)]
         for number in range(1, blocks + 1):
             await self._converse(conversations)
-            await pass_time(self._measure, OVER)
+            await pass_time(self._measure, OVER, STEP)
             taken.append(self._take(number * conversations * TURNS))
         tracemalloc.stop()
         return taken

@@ -52,6 +52,9 @@ class Model:
     def reply(self, raw: bytes, body: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
         """Return the text, or the tool calls as `{"name", "arguments"}`: one, or with the kind `calls` all of the plan."""
         kind, answer = self.plan["kind"], self.plan.get("answer", ANSWER)
+        for begin, other in self.plan.get("begins", {}).items():
+            if body["messages"][0]["content"].startswith(begin):
+                return other, []
         if kind == "words":
             return answer, []
         if kind == "question" and self.plan["needle"].encode() in raw:

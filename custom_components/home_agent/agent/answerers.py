@@ -27,6 +27,7 @@ from homeassistant.helpers import chat_session, entity_registry as er, intent
 from ..client.endpoint import Endpoint, mask_for
 from ..languages.phrases import Asked, asked_of, is_order
 from ..local import sentences
+from ..local.learned import async_observe
 from ..policy import undo
 from ..policy.channels import async_put
 from ..policy.confirmed import async_answer_reply
@@ -41,13 +42,14 @@ from ..transcript.summary import async_sum_up
 from ..transcript.transcript import History, begin_round, keep_round
 from ..turn import events
 from ..turn.turn import Answer, Origin, TurnRequest, async_open_turn, current_request, current_turn, running
-from .commands import talk_of
+from .commands import Command, talk_of
 from .loop import LOOPED
 from .model_turn import ModelTurn
+from .router import OFF, async_route, async_worded
 from .runtime import Exchange, RuntimeData
 
 MAX_MESSAGE = 100_000  # characters; no window of a model holds more, and looking for a PIN in it takes long
-MAX_SENTENCE = 500  # characters that the house looks for a sentence in: that takes longer with the square of them
+MAX_SENTENCE = 500  # characters that the home looks for a sentence in: that takes longer with the square of them
 QUESTION_MARKS = ("?", "？", "؟", ";", "⸮", "՞")
 CLOSING = " \t\n*_\"'”’»)]"
 
@@ -68,15 +70,14 @@ async def async_answer(
     if request is not None and request.turn is None and request.handed_on_by is not None:
         profile = runtime.commands.limited(profile, request.handed_on_by)
         chat_log.delta_listener = request.delta_listener
-    elif (runtime.commands.talks or user_input.text.lstrip()[:1] == "/") and current_turn.get(None) is None:
-        command = runtime.commands.route(runtime.policy.confirmations, user_input, chat_log.conversation_id, profile)
-        if command is not None and (to := command.profile) is not None and command.text:
-            if to.subentry_id == profile.subentry_id:
-                user_input, command = _as_said(user_input, chat_log, command.text), None
-            elif _agent_of(hass, to) is None:
-                command = None
-            elif not (command.name and to.command_asks):
-                return await _async_hand_on(hass, runtime, profile, to, command.text, user_input, chat_log)
+    elif current_turn.get(None) is None and (
+        runtime.commands.talks
+        or user_input.text.lstrip()[:1] == "/"
+        or (runtime.registry.chooses_for == profile.subentry_id and (request is None or not request.by_name))
+    ):
+        user_input, command, to = _commanded(hass, runtime, profile, user_input, chat_log)
+        if command is not None and to is not None:
+            return await _async_hand_on(hass, runtime, profile, to, command, user_input, chat_log)
     turn = await async_open_turn(hass, user_input, profile, chat_log.conversation_id)
     confirmations = runtime.policy.confirmations
     with runtime.transcripts.turn(turn.conversation_id, profile.subentry_id) as transcript, running(turn):
@@ -114,6 +115,23 @@ async def async_answer(
             events.async_conversation_finished(hass, turn)
 
 
+def _commanded(
+    hass: HomeAssistant, runtime: RuntimeData, profile: Profile, user_input: ConversationInput, chat_log: ChatLog
+) -> tuple[ConversationInput, Command | None, Profile | None]:
+    """Return what is said to this agent, the command that it answers here, and the other agent that the words go to.
+
+    A command of this agent itself is taken off its words; that of an agent that is disabled is none.
+    """
+    command = runtime.commands.route(runtime.policy.confirmations, user_input, chat_log.conversation_id, profile)
+    if command is None or (to := command.profile) is None or not command.text:
+        return user_input, command, None
+    if to.subentry_id == profile.subentry_id:
+        return _as_said(user_input, chat_log, command.text), None, None
+    if _agent_of(hass, to) is None:
+        return user_input, None, None
+    return user_input, command, None if command.name and to.command_asks else to
+
+
 def _as_said(user_input: ConversationInput, chat_log: ChatLog, text: str) -> ConversationInput:
     """Replace what was said by a text, in the chat log as well."""
     if text == user_input.text:
@@ -136,21 +154,25 @@ async def _async_hand_on(
     runtime: RuntimeData,
     profile: Profile,
     to: Profile,
-    text: str,
+    command: Command,
     user_input: ConversationInput,
     chat_log: ChatLog,
 ) -> ConversationResult:
-    """Let another agent answer, in the conversation that it has with whoever speaks here; nothing of it stays in this one."""
+    """Let another agent answer, in the conversation that it has with whoever speaks here; nothing of it stays in this one.
+
+    It keeps to what protects the home here, unless it is the one that the owner's rules want to answer.
+    """
     while isinstance(chat_log.content[-1], UserContent):
         chat_log.content.pop()
     request = current_request.get()
     if request is None or request.turn is not None:
         request = TurnRequest()
-    request.handed_on_by, request.delta_listener = profile, chat_log.delta_listener
+    request.handed_on_by = to if command.by_rule else profile
+    request.delta_listener = chat_log.delta_listener
     talk, session = talk_of(user_input, chat_log.conversation_id, profile), chat_session.current_session.get()
     known = runtime.commands.talks.get(talk, {}).get(to.subentry_id)
     try:
-        result = await _async_said_to(hass, to, text, user_input, known, request)
+        result = await _async_said_to(hass, to, command.text, user_input, known, request)
     finally:
         chat_session.current_session.set(session)
     runtime.commands.remember(talk, to.subentry_id, result.conversation_id)
@@ -198,6 +220,7 @@ async def _async_say(exchange: Exchange, to: Profile, text: str) -> str:
     said = _async_said_to(exchange.hass, to, text, exchange.user_input, known, request)
     result = await asyncio.create_task(said, context=Context())
     commands.remember(talk, to.subentry_id, result.conversation_id)
+    current_turn.get(turn).record.answered_as = to  # that of the yes: this one has ended with the question
     return str(result.response.speech["plain"]["speech"])
 
 
@@ -214,6 +237,8 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
     failed = True
     try:
         answer = await _async_first_answer(exchange)
+        if turn.profile.routing_persona:
+            answer = await async_worded(exchange, answer)
         if answer.needs_confirmation:
             answer = Answer(text=await async_put(hass, exchange.runtime.policy, turn), origin=answer.origin)
         if answer.is_in_chat_log:
@@ -221,7 +246,7 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
         failed = False
     except HomeAssistantError as err:
         events.async_error(hass, turn, err, events.component_of(err))
-        text = await async_error_text(hass, turn.language, err)
+        text = await async_error_text(hass, turn.speaks, err)
         answer = Answer(text=text, done=False, origin=Origin.NOTICE)
     finally:  # cancelled, too: the client is gone or speaks again, what was begun must not be answered later
         said.failed = failed
@@ -234,7 +259,7 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
         )  # a model that reads it again goes on with it
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, text)
     if not answer.is_in_chat_log:
-        response = answer.response or intent.IntentResponse(language=turn.language)
+        response = answer.response or intent.IntentResponse(language=turn.speaks)
         if answer.response is not None and turn.spoken:
             text = speakable_text(text)
         text = shown(text)
@@ -263,7 +288,18 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
         added, conversation_kept = kept
         whole, persists = len(conversation_kept.messages), conversation_kept.persists
         events.async_history_saved(exchange.hass, turn, added, whole, persists=persists)
-    record = turn.record
+    record, runtime = turn.record, exchange.runtime
+    if (
+        answer.origin is Origin.MODEL
+        and record.understanding is not None
+        and record.outcomes
+        and exchange.reply is None
+    ):
+        if len(transcript.rounds) == 1 and not transcript.history.messages:  # what came before cannot be meant
+            learn = async_observe(
+                exchange.hass, turn, runtime.means.phrases, runtime.policy, runtime.journal, runtime.home
+            )
+            exchange.hass.async_create_task(learn, "home_agent learn a phrase")
     extractor = exchange.runtime.extractor if answer.origin is Origin.MODEL and exchange.reply is None else None
     if endpoint and extractor is not None and record.request_id is None and record.fault is None:
         extractor.async_heard(turn, endpoint, answer.text, record.follow_up)
@@ -295,6 +331,8 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
     answer = None
     if exchange.reply is not None:
         answer = await async_answer_reply(hass, runtime.policy, turn, chat_log, exchange.reply)
+        confirmed = replace(turn, text=exchange.reply.confirmation.turn.text)
+        runtime.means.brain.remember(confirmed, chat_log)  # "lock it again" after the yes
     if answer is None and (command := exchange.command) is not None:
         answer = await runtime.commands.async_answer(
             hass, turn, runtime.policy.confirmations, command, partial(_async_say, exchange)
@@ -306,7 +344,8 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         answer = await sentences.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)
     if answer is None and sentences.DELAYED in hass.data and sentences.is_delayed(hass, turn):
         answer = await sentences.async_answer_delayed(hass, turn, exchange.user_input, chat_log, runtime.means)
-    if answer is None and (endpoint is None or (turn.profile.local_first and len(turn.text) <= MAX_SENTENCE)):
+    local_first = turn.profile.local_first and len(turn.text) <= MAX_SENTENCE and not turn.translates
+    if answer is None and (endpoint is None or local_first):
         stage = sentences.Stage.BEFORE_MODEL if endpoint else sentences.Stage.NO_MODEL
         answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.means, stage)
     if answer is None and endpoint is not None:
@@ -320,7 +359,8 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
             transcript=exchange.transcript,
         )
         try:
-            answer = await model.async_run()
+            routed = await async_route(exchange) if turn.profile.routing != OFF else None
+            answer = routed or await model.async_run()
         except LLMError as err:
             answer = await _async_without_model(exchange, err)
     if answer is None:

@@ -4,7 +4,8 @@
 begins hangs on the entry and ends with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from homeassistant.core import CoreState, HomeAssistant, callback
@@ -19,12 +20,15 @@ from ..home.taught_names import taught_names_of
 from ..home.volatility import Volatility
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
+from ..local.brain import Brain
+from ..local.learned import LearnedPhrases, learned_phrases_of
+from ..local.routes import SEMANTIC, RouteRegistry
 from ..local.sentences import Means
 from ..memory.extraction import Extractor
-from ..memory.memories import memories_of
+from ..memory.memories import Memories, memories_of
 from ..policy import channels
-from ..policy.journal import Habits, journal_of
-from ..policy.policy import THROTTLE_TURNS, Throttle, policy_from_options, rules_from_options
+from ..policy.journal import ActionJournal, Habits, journal_of
+from ..policy.policy import THROTTLE_TURNS, Rules, Throttle, policy_from_options, rules_from_options
 from ..policy.teaching import NameTools
 from ..policy.tool import HomeAgentTool
 from ..policy.undo import UndoTools
@@ -38,23 +42,25 @@ from ..search.user_documents import UserDocuments
 from ..search.vectors import Vectors
 from ..settings.endpoint import endpoint_from_data
 from ..settings.memory import MemorySettings
-from ..settings.profile import Profile, profile_from_data
+from ..settings.profile import Profile, default_settings, profile_from_data, profile_ids
 from ..settings.search import RetrievalSettings
 from ..support import issues
 from ..support.const import (
     CONF_ALLOWED_ENTITIES,
     CONF_DELEGATION_AGENTS,
     CONF_DELEGATION_DEPTH,
-    CONF_PROFILE_DEFAULTS,
+    CONF_EXTENSIONS_OFF,
     CONF_THROTTLE_TURNS,
     LLM_DEFAULT,
     LLM_NONE,
     SUBENTRY_LLM,
     SUBENTRY_PROFILE,
 )
+from ..support.storage import Report
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import DEPTH, Delegation
 from ..tools.documentation import Documentation
+from ..tools.extensions.registry import Extensions, Originals
 from ..tools.external import ExternalModels
 from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools
@@ -65,7 +71,40 @@ from ..transcript.transcript import TRANSCRIPTS, Transcripts
 from ..turn.turn import Turn, async_zone
 from .commands import Commands
 from .offered import async_offer
+from .registry import Registry
+from .router import agents_as_routes
 from .runtime import HomeAgentConfigEntry, RuntimeData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What is kept on the disk, with that read which turns begin with."""
+
+    journal: ActionJournal
+    statistics: ModelStatistics
+    phrases: LearnedPhrases
+    memories: Memories
+    documents: UserDocuments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Offered:
+    """What models can call."""
+
+    tools: Tools
+    own: Tools
+    names: NameTools
+    custom: CustomTools
+    mcp: McpTools
+    extensions: Extensions
+
+    async def async_own(self, turn: Turn) -> Sequence[HomeAgentTool]:
+        """Return what the profile's own model is offered."""
+        return await self.tools.async_tools(turn.profile, llm_context_of(turn))
+
+    async def async_all(self, turn: Turn) -> Sequence[HomeAgentTool]:
+        """Return what can be called when a yes comes: by the profile, or by an agent of a domain."""
+        return [*await self.async_own(turn), *await self.extensions.async_tools(turn.profile, llm_context_of(turn))]
 
 
 async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> RuntimeData:
@@ -73,94 +112,143 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     issues.async_clear(hass)
     await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
     entry.async_on_unload(async_narrow(hass, entry.options.get(CONF_ALLOWED_ENTITIES, ())))
-    report = partial(issues.async_file_trouble, hass)
-    journal = journal_of(hass, entry.entry_id, report)
-    learned = ModelStatistics(hass, entry.entry_id, report)
-    for kept in (journal, learned):
-        await kept.async_load()
-        entry.async_on_unload(kept.async_close)
-    taught_names = taught_names_of(hass)
-    await taught_names.async_load(report)
-    entry.async_on_unload(taught_names.async_close)
-    home, profiles, endpoints = Home(hass, entry), _profiles(entry), _endpoints(hass, entry, learned)
-    custom_tools = CustomTools(hass, entry)
-    mcp_tools = McpTools(hass, entry, lambda: custom_tools.names)
-    rules = rules_from_options(entry.options)
-    documents = UserDocuments(hass)
-    await documents.async_load(profiles.values())
-    agents, depth = entry.options.get(CONF_DELEGATION_AGENTS, ()), entry.options.get(CONF_DELEGATION_DEPTH, DEPTH)
-    delegation = Delegation(hass, profiles, agents, int(depth))
-    others_tools = (delegation, ExternalModels(endpoints), ApiTools(hass), mcp_tools)  # what is here keeps its names
-    settings, languages = RetrievalSettings.from_options(entry.options), Languages(hass)
-    own_tools = (NativeTools(home), UndoTools(journal), Documentation(documents), custom_tools)
-    memories, remembers = memories_of(hass), MemorySettings.from_options(entry.options)
-    name_tools = NameTools(home, languages, remembers)
+    home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass)
+    settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
+    report = partial(issues.async_file_trouble, hass)
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
     knowledge = Knowledge(hass, entry, vectors, settings, languages, report, remembers.collection)
-    await memories.async_open(entry, remembers, settings, vectors, languages, report)
-    entry.async_on_unload(memories.async_close)
-    calendar = CalendarContext(hass)
-    tools = Tools(*own_tools, name_tools, MemoryTools(memories), *others_tools, offers=rules.offers)
-
-    async def offered(turn: Turn) -> Sequence[HomeAgentTool]:
-        return await tools.async_tools(turn.profile, llm_context_of(turn))
-
-    policy = policy_from_options(hass, entry.options, journal, rules, offered)
+    kept = await _async_kept(hass, entry, profiles, vectors, languages, report)
+    endpoints, rules = _endpoints(hass, entry, kept.statistics), rules_from_options(entry.options)
+    offered = _offered(hass, entry, kept, home, languages, profiles, endpoints, rules)
+    policy = policy_from_options(hass, entry.options, kept.journal, rules, offered.async_all)
+    routes = RouteRegistry(hass, entry, policy, vectors.embedder, offered.async_own, offered.custom)
+    routes.async_offer(agents_as_routes)
+    registry, calendar = Registry(hass, profiles.values(), entry.options), CalendarContext(hass)
     transcripts = hass.data.setdefault(TRANSCRIPTS, Transcripts())
-    extractor = None
-    if remembers.enabled and remembers.extraction:
-        extractor = Extractor(
-            hass=hass,
-            entry=entry,
-            memories=memories,
-            settings=remembers,
-            endpoints=endpoints,
-            transcripts=transcripts,
-            home=home,
-        )
     return RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
+        registry=registry,
         home=home,
         policy=policy,
-        commands=Commands(profiles.values()),
-        means=Means(policy=policy, home=home, languages=languages, journal=journal, names=name_tools),
-        tools=tools,
-        own_tools=Tools(*own_tools, offers=rules.offers),
+        commands=Commands(registry),
+        means=Means(
+            policy=policy,
+            home=home,
+            languages=languages,
+            journal=kept.journal,
+            names=offered.names,
+            brain=Brain(hass),
+            routes=routes,
+            phrases=kept.phrases,
+        ),
+        tools=offered.tools,
+        own_tools=offered.own,
         throttle=_throttle(hass, entry),
-        custom_tools=custom_tools,
-        mcp_tools=mcp_tools,
-        journal=journal,
+        extensions=offered.extensions,
+        custom_tools=offered.custom,
+        mcp_tools=offered.mcp,
+        journal=kept.journal,
         vectors=vectors,
         finder=finder,
         knowledge=knowledge,
-        documents=documents,
-        memories=memories,
-        extractor=extractor,
+        documents=kept.documents,
+        memories=kept.memories,
+        extractor=_extractor(hass, entry, kept.memories, endpoints, transcripts, home),
         transcripts=transcripts,
         conversations=conversations_of(hass, entry.entry_id),
         sources=Sources(
             home=home,
             volatility=Volatility(hass),
             system_prompts=SystemPrompts(hass, calendar),
-            lookup=Lookup(find=finder.async_find, habits=Habits(journal)),
+            lookup=Lookup(find=finder.async_find, habits=Habits(kept.journal)),
             providers=Providers(calendar, KnowledgeProvider(knowledge)),
-            documents=documents,
+            documents=kept.documents,
         ),
     )
+
+
+async def _async_kept(
+    hass: HomeAssistant,
+    entry: HomeAgentConfigEntry,
+    profiles: Mapping[str, Profile],
+    vectors: Vectors,
+    languages: Languages,
+    report: Report,
+) -> _Kept:
+    """Return what is kept on the disk, read, and written down when the entry is unloaded."""
+    journal, statistics = journal_of(hass, entry.entry_id, report), ModelStatistics(hass, entry.entry_id, report)
+    for file in (journal, statistics):
+        await file.async_load()
+        entry.async_on_unload(file.async_close)
+    taught_names = taught_names_of(hass)
+    await taught_names.async_load(report)
+    entry.async_on_unload(taught_names.async_close)
+    phrases = learned_phrases_of(hass)
+    settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
+    await phrases.async_open(remembers.learns_after, report)
+    entry.async_on_unload(phrases.async_close)
+    documents = UserDocuments(hass)
+    await documents.async_load(profiles.values())
+    memories = memories_of(hass)
+    await memories.async_open(entry, remembers, settings, vectors, languages, report)
+    entry.async_on_unload(memories.async_close)
+    return _Kept(journal=journal, statistics=statistics, phrases=phrases, memories=memories, documents=documents)
+
+
+def _offered(
+    hass: HomeAssistant,
+    entry: HomeAgentConfigEntry,
+    kept: _Kept,
+    home: Home,
+    languages: Languages,
+    profiles: Mapping[str, Profile],
+    endpoints: Mapping[str, Endpoint],
+    rules: Rules,
+) -> _Offered:
+    """Return the tools of this home, and the extensions, which give them other names."""
+    options = entry.options
+    custom, apis, models = CustomTools(hass, entry), ApiTools(hass), ExternalModels(endpoints)
+    mcp = McpTools(hass, entry, lambda: {*custom.names, *extensions.tool_names})
+    agents, depth = options.get(CONF_DELEGATION_AGENTS, ()), options.get(CONF_DELEGATION_DEPTH, DEPTH)
+    delegation = Delegation(hass, profiles, agents, int(depth))
+    names, memory_tools = NameTools(home, languages, MemorySettings.from_options(options)), MemoryTools(kept.memories)
+    entry.async_on_unload(kept.memories.async_listen(memory_tools.look))
+    own = (NativeTools(home), UndoTools(kept.journal), Documentation(kept.documents), custom)
+    here = (*own, names, memory_tools, delegation, models)
+    tools = Tools(*here, apis, mcp, offers=rules.offers)  # what is here keeps its names
+    extensions = Extensions(
+        hass,
+        profiles=profiles,
+        tools=tools,
+        originals=Originals(
+            hass=hass,
+            home=home,
+            tools=Tools(*here, offers=lambda _profile, _tool: True),
+            apis=apis,
+            mcp=mcp,
+        ),
+        custom_tools=custom,
+        home=home,
+        offers=rules.offers,
+        off=options.get(CONF_EXTENSIONS_OFF, ()),
+    )
+    own_tools = Tools(*own, offers=rules.offers)
+    return _Offered(tools=tools, own=own_tools, names=names, custom=custom, mcp=mcp, extensions=extensions)
 
 
 async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Set going what `entry.runtime_data` holds; it stops when the entry is unloaded."""
     runtime = entry.runtime_data
     for profile in runtime.profiles.values():
-        await async_zone(hass, profile.timezone)  # a tool that is lent needs it without a turn before
+        await async_zone(hass, profile.timezone, profile.name)  # a tool that is lent needs it without a turn before
     for stop in (runtime.vectors.async_close, runtime.throttle.stop, partial(issues.async_clear, hass)):
         entry.async_on_unload(stop)
     runtime.home.async_start()
     _watch_exposure(hass, entry)
     taught_names_of(hass).async_start(entry)
+    runtime.means.phrases.async_start(entry, runtime.journal)
     runtime.finder.async_start()
     runtime.knowledge.async_start()
     _offer_memories(entry)
@@ -172,14 +260,44 @@ async def async_start(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     for profile in runtime.profiles.values():
         lost = profile.llm not in (LLM_DEFAULT, LLM_NONE, *runtime.endpoints)  # it answers without a model
         issues.async_set(hass, issues.WITHOUT_ENDPOINT, profile.subentry_id, lost, profile=profile.name)
+    registry = runtime.registry
+    lost = registry.wanted not in registry.by_id
+    key, wanted = issues.DEFAULT_PROFILE_MISSING, registry.wanted
+    issues.async_set(hass, key, entry.entry_id, lost, wanted=wanted, profile=registry.default.name)
+    gone = ", ".join(registry.lost)
+    issues.async_set(hass, issues.RULES_WITHOUT_AGENT, entry.entry_id, bool(gone), agents=gone)
     report = partial(issues.async_file_trouble, hass)
     entry.async_on_unload(await runtime.conversations.async_open(runtime.profiles, report))
     entry.async_on_unload(runtime.conversations.async_close)
     await runtime.custom_tools.async_load()
+    await runtime.extensions.async_load()
+    runtime.extensions.async_start(entry)
     entry.async_on_unload(runtime.custom_tools.async_close)
     async_offer(hass, entry, runtime.profiles.values(), runtime.own_tools, runtime.policy)
     runtime.mcp_tools.async_start()
+    _warm_routes(hass, entry)
     entry.async_on_unload(runtime.mcp_tools.async_close)
+
+
+@callback
+def _warm_routes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Have the routes read, and their vectors made, before anybody says anything, and again when the home changes."""
+    runtime = entry.runtime_data
+    profiles = [
+        profile for profile in runtime.profiles.values() if profile.routing in SEMANTIC or profile.llm == LLM_NONE
+    ]
+
+    async def warm(home: HomeSnapshot) -> None:
+        language = await runtime.means.languages.async_get(hass.config.language)
+        for profile in profiles:
+            await runtime.means.routes.async_warm(profile, language, home)
+
+    @callback
+    def look(home: HomeSnapshot) -> None:
+        entry.async_create_background_task(hass, warm(home), "home_agent routes")
+
+    if profiles:
+        entry.async_on_unload(runtime.home.async_listen(look))
 
 
 @callback
@@ -231,12 +349,38 @@ def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, learned: ModelS
     return endpoints
 
 
+def _extractor(
+    hass: HomeAssistant,
+    entry: HomeAgentConfigEntry,
+    memories: Memories,
+    endpoints: Mapping[str, Endpoint],
+    transcripts: Transcripts,
+    home: Home,
+) -> Extractor | None:
+    """Return what asks a model what to remember, None where nobody is to be asked."""
+    settings = MemorySettings.from_options(entry.options)
+    if not (settings.enabled and settings.extraction):
+        return None
+    return Extractor(
+        hass=hass,
+        entry=entry,
+        memories=memories,
+        settings=settings,
+        endpoints=endpoints,
+        transcripts=transcripts,
+        home=home,
+    )
+
+
 def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
-    defaults = entry.options.get(CONF_PROFILE_DEFAULTS, {})
-    return {
-        subentry.subentry_id: profile_from_data(subentry.subentry_id, subentry.title, defaults, subentry.data)
+    """Return the profiles by subentry id; each knows its id, whether its owner chose one or not."""
+    defaults = default_settings(entry.options)
+    profiles = [
+        profile_from_data(subentry.subentry_id, subentry.title, defaults, subentry.data)
         for subentry in entry.get_subentries_of_type(SUBENTRY_PROFILE)
-    }
+    ]
+    ids = profile_ids((profile.profile_id, profile.name) for profile in profiles)
+    return {profile.subentry_id: replace(profile, profile_id=id_) for profile, id_ in zip(profiles, ids, strict=True)}
 
 
 def _throttle(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Throttle:

@@ -12,6 +12,7 @@ from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
 
 from ..home.agreement import STATES, agrees
+from ..home.exposure import is_shared
 from ..home.mentions import async_mentioned
 from ..home.snapshot import Home
 from ..languages.claims import (
@@ -56,16 +57,18 @@ class ClaimCheck:
     hass: HomeAssistant
     turn: Turn
     home: Home
+    asks_behind: bool = False
+    """Whether a question stands behind the answer, which is judged without it."""
     _command: Command | None = field(default=None, init=False)
     _asked: bool = field(default=False, init=False)
 
     async def async_untrue(self, answer: str) -> Untrue | None:
         """Return what is not true in an answer, None when there is nothing to say against it."""
         record = self.turn.record
-        if record.request_id is not None or (record.acted and self._changed_unseen):
+        if (record.request_id is not None and not self.asks_behind) or (record.acted and self._changed_unseen):
             return None
-        told = told_in(answer, self.turn.language)
-        told += await self._async_translated(told_plainly(answer, self.turn.language))
+        told = told_in(answer, self.turn.speaks)
+        told += await self._async_translated(told_plainly(answer, self.turn.speaks))
         if not told:
             return await self._async_untold(answer)
         wrong: dict[str, str] = {}
@@ -90,7 +93,7 @@ class ClaimCheck:
 
     async def _async_untold(self, answer: str) -> Untrue | None:
         """Doubt an answer of which no sentence is understood, but that repeats words of a command and denies nothing."""
-        language, text = self.turn.language, self.turn.text
+        language, text = self.turn.speaks, self.turn.text
         if self.turn.record.acted or answers_with_less(answer, language) or not repeats(answer, text):
             return None
         command = await self._async_recognised()
@@ -112,7 +115,7 @@ class ClaimCheck:
     async def _async_says(self, said: Sequence[str], domain: str, state: str) -> bool:
         """Return whether Home Assistant's word for a state is among these words, in whatever form; a short one stands last."""
         path = f"entity_component._.state.{state}"
-        word = await async_own_text(self.hass, self.turn.language, "entity_component", domain, path)
+        word = await async_own_text(self.hass, self.turn.speaks, "entity_component", domain, path)
         if not word or len(words := [fold(run) for run in runs(word)]) != 1:
             return False
         if len(words[0]) < _TELLING:
@@ -149,6 +152,7 @@ class ClaimCheck:
             entity_id
             for entity_id in await async_mentioned(self.home, text)
             if user is None or user.permissions.check_entity(entity_id, POLICY_READ)
+            if not self.turn.within or is_shared(self.hass, entity_id)
         ]
 
     def _state(self, entity_id: str) -> str:

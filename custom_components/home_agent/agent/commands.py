@@ -4,7 +4,7 @@
 agent is plain text, or a model could reach any agent.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 import re
@@ -24,6 +24,7 @@ from ..support.const import LOGGER
 from ..support.localize import async_text
 from ..turn.plan import DESTRUCTIVE, ActionClass, Plan
 from ..turn.turn import Answer, Turn
+from .registry import Registry
 
 HELP = "help"
 _COMMAND = re.compile(r"[^\W_][\w-]{0,31}")
@@ -48,6 +49,8 @@ class Command:
     profile: Profile | None
     """Whom it goes to; None: `/help`."""
     text: str
+    by_rule: bool = False
+    """Nobody said it: a rule of the owner's says who answers."""
 
 
 class SlashCommand(HomeAgentTool):
@@ -82,10 +85,11 @@ class SlashCommand(HomeAgentTool):
 class Commands:
     """The commands of all agents, and the conversations that began with one; owned by the entry."""
 
-    def __init__(self, profiles: Iterable[Profile]) -> None:
+    def __init__(self, registry: Registry) -> None:
         """Take them, longest first; one that two agents have is the first one's."""
+        self._registry = registry
         self._by_name: dict[str, Profile] = {}
-        for profile in profiles:
+        for profile in registry.by_id.values():
             for name in filter(None, map(command_name, profile.slash_commands)):
                 if self._by_name.setdefault(name, profile) is not profile:
                     LOGGER.warning("The command /%s of %s is that of another agent", name, profile.name)
@@ -107,17 +111,24 @@ class Commands:
     ) -> Command | None:
         """Return whom a text goes to besides the agent that heard it, and which part of it; None: to nobody else.
 
-        That is the agent of a command, or one that was reached by a command before and waits for a yes. Any other words drop
-        the question that whoever speaks was asked last.
+        That is the agent of a command, one that was reached by a command before and waits for a yes, or the one that the owner's
+        rules want to answer here. Any other words drop the question that whoever speaks was asked last.
         """
-        talk = talk_of(user_input, conversation_id, profile)
+        talk, registry, chosen = talk_of(user_input, conversation_id, profile), self._registry, profile
+        if registry.chooses_for == profile.subentry_id:
+            user_id = user_input.context.user_id
+            chosen = registry.choose(user_id, user_input.device_id, user_input.satellite_id)
         heard = user_input.text, user_input.language
         for profile_id, theirs in reversed([*self.talks.get(talk, {}).items()]):
             if confirmations.is_answered((theirs, profile_id), talk[2], *heard):
-                target = next((item for item in self._by_name.values() if item.subentry_id == profile_id), None)
-                return Command("", target, user_input.text) if target is not None else None
+                target = next((item for item in registry.by_id.values() if item.subentry_id == profile_id), None)
+                if target is None:
+                    return None
+                return Command("", target, user_input.text, by_rule=target is chosen)
         if (command := self.find(user_input.text)) is not None:
             confirmations.is_answered((conversation_id, profile.subentry_id), talk[2], *heard)
+        elif chosen is not profile:
+            command = Command("", chosen, user_input.text, by_rule=True)
         return command
 
     @callback
@@ -138,6 +149,8 @@ class Commands:
     def limited(self, profile: Profile, by: Profile) -> Profile:
         """Return a profile with what protects the home in the one where its command was said."""
         key = (by.subentry_id, profile.subentry_id)
+        if by.subentry_id == profile.subentry_id:
+            return profile
         if key not in self._limited:
             guards = SETTINGS["documents_for"].options
             self._limited[key] = replace(
@@ -146,7 +159,9 @@ class Commands:
                 never_ask=tuple(name for name in profile.never_ask if name in by.never_ask),
                 never_offer=tuple(dict.fromkeys((*profile.never_offer, *by.never_offer))),
                 documents_for=max(profile.documents_for, by.documents_for, key=guards.index),
-                memory="off" if "off" in (profile.memory, by.memory) else "on",
+                changes_within=tuple(dict.fromkeys((*profile.changes_within, *by.changes_within))),
+                within=tuple(dict.fromkeys((*profile.within, *by.within))),
+                memory=max(profile.memory, by.memory, key=SETTINGS["memory"].options.index),
             )
         return self._limited[key]
 
@@ -159,11 +174,11 @@ class Commands:
         """
         profile = command.profile
         if profile is None:
-            return Answer(text=await self._async_help(hass, turn.language))
+            return Answer(text=await self._async_help(hass, turn.speaks))
         if not command.text:
             placeholders = {"command": f"/{command.name}", "profile": profile.name}
-            text = await async_text(hass, turn.language, "command_alone", **placeholders)
-            return Answer(text=f"{text} {profile.command_description}".strip())
+            text = await async_text(hass, turn.speaks, "command_alone", **placeholders)
+            return Answer(text=" ".join([text, *profile.description.split()]))
         tool = SlashCommand(command, profile, say)
         plan = await tool.plan(hass, {}, turn)
         if not turn.answerable:
@@ -180,7 +195,7 @@ class Commands:
         lines = [await async_text(hass, language, "command_help")]
         for profile_id, names in of_profile.items():
             profile = profiles[profile_id]
-            about = f"{profile.name}. {profile.command_description}".strip()
+            about = " ".join([f"{profile.name}.", *profile.description.split()])
             lines.append(f"- {', '.join(names)}: {about}")
         lines.append(f"- /{HELP}: {await async_text(hass, language, 'command_help_itself')}")
         return "\n".join(lines)

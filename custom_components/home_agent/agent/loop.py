@@ -67,6 +67,12 @@ class Agent:
     response_format: Mapping[str, Any] | None = None
     talks: bool = True
     """Whether a person reads the answer: problems are then put in words. For tasks they are raised."""
+    once: bool = False
+    """It is asked once, without tools, and fails where nothing was said; what is not true is set right behind its answer."""
+    only_words: bool = False
+    """It answers in words, and its tools are only shown to it."""
+    besides: Callable[[str], Awaitable[str]] | None = None
+    """Returns what has to stand behind the answer, given its words; empty: nothing. For one that is asked once."""
     question: Callable[[], Awaitable[str]] | None = None
     """Returns what has to be asked before the turn goes on: it then ends with that, and the model is not asked again."""
 
@@ -111,10 +117,16 @@ class Agent:
         turn.record.fault = None
         messages: list[Message] = []
         refused: LLMContextLengthError | None = None
-        for attempt in range(TRIES):
+        tries = (TRIES, 1)[self.once]
+        for attempt in range(tries):
             left = self._requests_left
-            may_call = bool(self.tools) and turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1
-            last_try = attempt == TRIES - 1 or left <= 1
+            may_call = (
+                bool(self.tools)
+                and not self.only_words
+                and turn.record.calls_started < turn.profile.max_calls_per_turn
+                and left > 1
+            )
+            last_try = attempt == tries - 1 or left <= 1
             if self.last_word is not None and not may_call and log.unresponded_tool_results:
                 self.last_word()
             before, messages = messages, await self.build(attempt > 0)
@@ -126,14 +138,16 @@ class Agent:
                 may_call_tools=may_call,
                 response_format=self.response_format,
                 stream=turn.profile.streaming,
-                cache_key=turn.profile.subentry_id,
+                cache_key=f"{turn.profile.subentry_id}{turn.extension}",
                 max_text=turn.profile.max_answer_tokens if self.talks else None,
                 patience=PATIENCE if self.talks else TASK_PATIENCE,
+                retries=not self.once,
             )
             turn.record.requests += 1
             stream = self._deltas(request, last_try=last_try)
             if correcting:
                 stream = self._honest(stream, correcting)
+            stream = self._complete(stream) if self.once else stream
             if turn.spoken:
                 stream = self._not_silent(speakable(stream))
             elif self.talks:
@@ -150,7 +164,7 @@ class Agent:
         if turn.record.request_id is not None and self.question is not None:
             question = await self.question()
             if self._has_spoken:  # whatever the model has asked before is not what a yes is for
-                question = await async_text(self.hass, turn.language, "confirm_only_this", question=question)
+                question = await async_text(self.hass, turn.speaks, "confirm_only_this", question=question)
             await self._async_say(question)
         return log.unresponded_tool_results
 
@@ -167,7 +181,9 @@ class Agent:
     @property
     def _requests_left(self) -> int:
         """How often the model may still be asked in this turn; the last time it has to answer in words."""
-        return self.turn.profile.max_calls_per_turn + MORE_REQUESTS - self.turn.record.requests
+        profile = self.turn.profile
+        most = profile.max_calls_per_turn + MORE_REQUESTS
+        return min(most, profile.max_iterations or most) - self.turn.record.requests
 
     async def _async_say(self, text: str) -> None:
         """Add a sentence of ours to the answer."""
@@ -180,7 +196,7 @@ class Agent:
 
     async def _deltas(self, request: ChatRequest, *, last_try: bool) -> AsyncGenerator[Delta]:
         """Yield the deltas of one answer, and a sentence of ours where the model's is missing or broken off."""
-        acted = self.chat_log.unresponded_tool_results
+        acted = self.chat_log.unresponded_tool_results and not self.once and not self.only_words
         reply, said, called = Reply(), False, False
         started = time.perf_counter()
         try:
@@ -213,7 +229,7 @@ class Agent:
         if not called and (ended or not said):
             key = ended or "answer_empty"
             fault = LLMResponseError(key)
-            if not self.talks:
+            if not self.talks or (self.once and not said):
                 raise fault
             self.turn.record.fault = fault
             yield {"content": await self._notice(key, after=said)}
@@ -224,7 +240,7 @@ class Agent:
             key = "answer_too_long" if isinstance(error, LLMEndlessError) else "answer_cut_off"
             key = "answer_stalled" if isinstance(error, LLMTimeoutError) else key
             return {"content": await self._notice(key, after=True)}
-        text = await async_error_text(self.hass, self.turn.language, error)
+        text = await async_error_text(self.hass, self.turn.speaks, error)
         return {"content": text} if reply.started else {"role": "assistant", "content": text}
 
     async def _honest(self, stream: AsyncGenerator[Delta], corrected: Untrue) -> AsyncGenerator[Delta]:
@@ -243,9 +259,20 @@ class Agent:
         if not called and (untrue := await self._async_untrue(words)) is not None:
             yield {"content": await self._async_what_is_true(untrue, after=True)}
 
+    async def _complete(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+        """Pass the deltas of the only answer on, and behind them what is true and what has to be said besides."""
+        words = ""
+        async for delta in stream:
+            words += delta.get("content") or ""
+            yield delta
+        if (untrue := await self._async_untrue(words)) is not None:
+            yield {"content": await self._async_what_is_true(untrue, after=True)}
+        if self.besides is not None and (text := await self.besides(words)):
+            yield {"content": f"\n\n{text}"}
+
     async def _async_untrue(self, answer: str) -> Untrue | None:
         """Return what is not true in an answer; one that is only about what was done in its turn is not judged."""
-        if self.judge is None or not self.tools:
+        if self.judge is None or not (self.tools or self.once):
             return None
         if self.turn.record.acted and self.may_name_others is not None and not self.may_name_others(answer):
             return None
@@ -261,7 +288,7 @@ class Agent:
             return await self._notice(
                 "nothing_changed" if self.turn.record.outcomes else "nothing_was_done", after=after
             )
-        text = await async_states(self.hass, self.turn.language, untrue.states)
+        text = await async_states(self.hass, self.turn.speaks, untrue.states)
         return f"\n\n{text}" if after else text
 
     async def _shown(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
@@ -285,9 +312,11 @@ class Agent:
             heard = heard or bool(delta.get("content") or delta.get("tool_calls"))
             yield delta
         if not heard:
+            if self.once:
+                raise LLMResponseError("answer_empty")
             self.turn.record.fault = LLMResponseError("answer_empty")
             yield {"content": await self._notice("answer_empty", after=False)}
 
     async def _notice(self, key: str, *, after: bool) -> str:
-        text = await async_text(self.hass, self.turn.language, key)
+        text = await async_text(self.hass, self.turn.speaks, key)
         return f"\n\n{text}" if after else text

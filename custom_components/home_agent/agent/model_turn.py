@@ -3,7 +3,7 @@
 Run for a message of a conversation, and for a task that is told nothing but what stands in its chat log.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,8 @@ from ..client.endpoint import Endpoint
 from ..client.messages import OfferedTools, async_load_attachments, messages_from_content, offered_tools, shortened
 from ..client.model import Message
 from ..policy.channels import async_put
-from ..prompt.request import DEFAULT_ANSWER_TOKENS, RequestBuilder
+from ..policy.tool import HomeAgentTool
+from ..prompt.request import DEFAULT_ANSWER_TOKENS, RequestBuilder, Sources
 from ..support.const import DOMAIN
 from ..tools.registry import TurnAPI, llm_context_of, policed
 from ..transcript.transcript import Transcript
@@ -41,7 +42,13 @@ class ModelTurn:
     chat_log: ChatLog
     transcript: Transcript | None = None
     """What the model was told so far; None: nothing is told besides the chat log, and its own tools are offered."""
+    tools: Sequence[HomeAgentTool] | None = None
+    """Those of an extension; None: the profile's."""
+    sources: Sources | None = None
+    """What an extension is told from; None: what everybody is."""
     response_format: Mapping[str, Any] | None = None
+    only_words: bool = False
+    """Everything is done; the model words the answer."""
 
     async def async_run(self) -> Answer:
         """Let the model answer. Raises `LLMError` when it could not be asked at all, for a task whatever goes wrong."""
@@ -92,15 +99,18 @@ class ModelTurn:
     async def async_prepared(self, transcript: Transcript) -> Agent:
         """Return the loop of a message, with the model told what belongs to it."""
         turn, chat_log, runtime, tools = self.turn, self.chat_log, self.runtime, []
+        sources = self.sources or runtime.sources
         if not turn.rehearsal:
             self.endpoint.asked_at = dt_util.utcnow().timestamp()
             if self.endpoint.reading is not None:
                 self.endpoint.reading.cancel()
-            runtime.sources.asked[turn.profile.subentry_id] = turn
+            sources.asked[turn.profile.subentry_id] = turn
         llm_context = llm_context_of(turn)
         if self.endpoint.config.tool_calling:  # those that need a yes only where somebody can give one
             asks_for = runtime.policy.rules.asks_for
-            offered = await runtime.tools.async_tools(turn.profile, llm_context)
+            offered = self.tools
+            if offered is None:
+                offered = await runtime.tools.async_tools(turn.profile, llm_context)
             tools = [tool for tool in offered if turn.answerable or not asks_for(turn.profile, tool)]
         chat_log.llm_api = TurnAPI(
             hass=self.hass,
@@ -113,7 +123,7 @@ class ModelTurn:
             transcript.added[turn.owner] = turn.extra_system_prompt
         chat_log.extra_system_prompt = transcript.added.get(turn.owner)  # that of another user stays with them
         chat_log.llm_input_provided_index = len(chat_log.content)
-        requests = RequestBuilder(self.hass, turn, transcript, chat_log, self.endpoint, runtime.sources, tools)
+        requests = RequestBuilder(self.hass, turn, transcript, chat_log, self.endpoint, sources, tools)
         await requests.async_open()
         chat_log.async_trace({"messages": list(chat_log.content), "tools": [tool.name for tool in tools]})
         return Agent(
@@ -121,7 +131,12 @@ class ModelTurn:
             endpoint=self.endpoint,
             turn=turn,
             chat_log=chat_log,
-            tools=requests.offered.specs,
+            tools=[
+                spec
+                for spec in requests.offered.specs
+                if turn.record.offers is None or spec["function"]["name"] in turn.record.offers
+            ],
+            only_words=self.only_words,
             build=requests.async_messages,
             note=requests.note_what_is_true,
             judge=ClaimCheck(hass=self.hass, turn=turn, home=runtime.sources.home).async_untrue,

@@ -1,4 +1,4 @@
-"""Keeps the models in the house ready: they have read a prompt before somebody waits for its answer.
+"""Keeps the models in the home ready: they have read a prompt before somebody waits for its answer.
 
 Once a minute: how often states change is learned, and where much has changed since the states in the prompt were written
 down, they are written down anew while nobody talks. After that, and at start, the model is asked for one token, so that it
@@ -32,8 +32,9 @@ from ..settings.profile import Profile
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import LLMError, where_of
 from ..transcript.transcript import Transcript, begin_round
-from ..turn.turn import Turn, TurnRecord, area_of
+from ..turn.turn import Turn, TurnRecord, area_of, running
 from .model_turn import ModelTurn
+from .router import SPLITS, async_router_begins
 from .runtime import RuntimeData
 
 LOOK_EVERY = timedelta(minutes=1)
@@ -107,7 +108,9 @@ class Readiness:
                 )
         told: set[str] = set()
         for reader in self._readers.values():
-            view = await self.runtime.sources.views.async_of(await self.runtime.home.async_get(), reader.turn.user)
+            view = await self.runtime.sources.views.async_of(
+                self.hass, await self.runtime.home.async_get(), reader.turn
+            )
             for selection in view.selections.values():
                 told.update(entity.entity_id for entity in selection.entities)
         await self.runtime.sources.volatility.async_look(told, now)
@@ -123,7 +126,7 @@ class Readiness:
         if endpoint.reading is not None and not endpoint.reading.done():
             return
         sources = self.runtime.sources
-        view = await sources.views.async_of(await self.runtime.home.async_get(), reader.turn.user)
+        view = await sources.views.async_of(self.hass, await self.runtime.home.async_get(), reader.turn)
         keeps_ready = endpoint.config.keeps_ready
         estimate = endpoint.client.estimator.estimate
         stale = []
@@ -162,6 +165,14 @@ class Readiness:
 
     async def _async_read_everything(self, endpoint: Endpoint, reader: _Reader) -> None:
         """Let the model read all that stands before a first message."""
+        if reader.turn.profile.routing in SPLITS:
+            messages = await async_router_begins(self.runtime, reader.turn)
+            messages.append({"role": "user", "content": NOTHING_SAID})
+            if await _async_read(endpoint, ChatRequest(messages=messages, max_tokens=1)):
+                home = await self.runtime.home.async_get()
+                view = await self.runtime.sources.views.async_of(self.hass, home, reader.turn)
+                reader.read = view.snapshot
+            return
         turn = replace(
             reader.turn,
             text="",
@@ -176,7 +187,7 @@ class Readiness:
             return
         system = request.messages[0]
         if await _async_read(endpoint, replace(request, messages=[system, {"role": "user", "content": NOTHING_SAID}])):
-            view = await self.runtime.sources.views.async_of(await self.runtime.home.async_get(), turn.user)
+            view = await self.runtime.sources.views.async_of(self.hass, await self.runtime.home.async_get(), turn)
             reader.read = view.snapshot
 
     @callback
@@ -239,6 +250,8 @@ class Readiness:
 
     async def _async_read_for(self, endpoint: Endpoint, turn: Turn) -> None:
         """Let the model read everything up to what the user is about to say, and keep it for that turn."""
+        if turn.profile.routing in SPLITS:  # what comes first is short, and read already
+            return
         sources = self.runtime.sources
         going_on = self.runtime.transcripts.of_owner(turn.owner)
         logs = self.hass.data.get(DATA_CHAT_LOGS) or {}
@@ -281,8 +294,9 @@ class Readiness:
                 chat_log=chat_log,
                 transcript=transcript,
             )
-            agent = await model_turn.async_prepared(transcript)
-            return ChatRequest(messages=await agent.build(False), tools=agent.tools, max_tokens=1)
+            with running(turn):  # what the agent does not know of the home is not read either
+                agent = await model_turn.async_prepared(transcript)
+                return ChatRequest(messages=await agent.build(False), tools=agent.tools, max_tokens=1)
         except Exception as err:  # noqa: BLE001 - nobody waits for it, and the turn that follows says what is wrong
             LOGGER.debug("What a model would be asked could not be prepared: %s", where_of(err))
             return None

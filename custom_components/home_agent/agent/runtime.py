@@ -1,7 +1,7 @@
 """What the loaded entry owns, and a message on its way to an answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from homeassistant.components.conversation import ChatLog, ConversationInput
@@ -26,12 +26,14 @@ from ..settings.profile import Profile
 from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..tools.custom.provider import CustomTools
+from ..tools.extensions.registry import Extensions
 from ..tools.mcp.provider import McpTools
 from ..tools.registry import Tools
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import Transcript, Transcripts
 from ..turn.turn import Turn
 from .commands import Command, Commands
+from .registry import Registry
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
 
@@ -44,6 +46,10 @@ class RuntimeData:
     """By subentry id, in the order in which they were added."""
     profiles: dict[str, Profile]
     """By subentry id."""
+    registry: Registry
+    """The same by the ids that people and models use, and who answers where nobody is named."""
+    models: dict[tuple[str, str], Endpoint] = field(default_factory=dict)
+    """Endpoints with another model than their own, by subentry id and model."""
     home: Home
     policy: Policy
     tools: Tools
@@ -53,6 +59,7 @@ class RuntimeData:
     means: Means
     """What the home answers with by itself."""
     throttle: Throttle
+    extensions: Extensions
     custom_tools: CustomTools
     mcp_tools: McpTools
     journal: ActionJournal
@@ -68,15 +75,20 @@ class RuntimeData:
     sources: Sources
 
     def endpoint_of(self, profile: Profile) -> Endpoint | None:
-        """Return the endpoint a profile talks to; None: the house answers by itself.
+        """Return the endpoint a profile talks to; None: the home answers by itself.
 
         An endpoint that was removed counts as none; a Repairs issue tells the owner.
         """
         if profile.llm == LLM_NONE:
             return None
-        if profile.llm == LLM_DEFAULT:
-            return next(iter(self.endpoints.values()), None)
-        return self.endpoints.get(profile.llm)
+        first = next(iter(self.endpoints.values()), None)
+        endpoint = first if profile.llm == LLM_DEFAULT else self.endpoints.get(profile.llm)
+        if endpoint is None or profile.llm_model in ("", endpoint.config.model):
+            return endpoint
+        key = (endpoint.config.subentry_id, profile.llm_model)
+        if key not in self.models:
+            self.models[key] = endpoint.with_model(profile.llm_model)
+        return self.models[key]
 
     async def async_move(self, options: Mapping[str, Any]) -> None:
         """Let go of what is kept where these options keep nothing any more; the entry is loaded anew after that."""

@@ -156,12 +156,12 @@ class ChatCompletionsClient:
 
         Each tool call is yielded once, whole, as `llm.ToolInput`; arguments that do not parse are `BrokenArguments`. With
         `request.stream` false the same deltas come from one answer. A request that failed before its first delta, for a
-        reason that may pass, is made once more; a model that is being loaded is waited for (`ChatRequest.patience`).
+        reason that may pass, is made once more (`ChatRequest.retries`); a model that is being loaded is waited for (`ChatRequest.patience`).
 
         Raises a subclass of `LLMError`; after `reply.started` the caller keeps what it has got.
         """
         started = time.perf_counter()
-        for may_retry in (True, False):
+        for may_retry in (True, False) if request.retries else (False,):
             try:
                 patience = request.patience - (time.perf_counter() - started)
                 async with aclosing(self._attempt(request, reply, patience)) as deltas:

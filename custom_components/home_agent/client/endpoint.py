@@ -5,7 +5,7 @@ What is learned about models, how their tokens are counted and how large their w
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -157,6 +157,14 @@ class Endpoint:
         self._loading_since: datetime | None = None
         """When it was first said that the model is being loaded, and nothing else since."""
 
+    @callback
+    def with_model(self, model: str) -> Endpoint:
+        """Return the same server with another model; what is learned of that is its own, figures and sensors are common."""
+        client = ChatCompletionsClient(self._hass, replace(self.config, model=model))
+        other = Endpoint(self._hass, self._entry, client, self._statistics)
+        other.stats, other._listeners = self.stats, self._listeners
+        return other
+
     @property
     def window(self) -> int:
         """Tokens of prompt and answer together, as far as they are known by now."""
@@ -297,6 +305,6 @@ def async_recovered(hass: HomeAssistant, config: EndpointConfig) -> None:
 def mask_for(choice: str, *, remote: bool) -> Mask | None:
     """Return what hides personal data on the way to an endpoint; None when nothing is to be hidden.
 
-    `choice` is the profile's: `auto` (only where what is sent leaves the house), `always`, `never`.
+    `choice` is the profile's: `auto` (only where what is sent leaves the home), `always`, `never`.
     """
     return mask if choice == "always" or (choice == "auto" and remote) else None

@@ -28,9 +28,38 @@ from .model import CameWith, Message, ToolSpec, raw_estimate
 _NO_RESULT = '{"success":false,"result":null,"error":"The tool call was interrupted; its outcome is unknown."}'
 CONFIRMED = "home_agent.confirmed"
 """Mark (`native`) of calls that were made by code after the user's yes; the model sees them as its own."""
+ROUTED = "home_agent.routed"
+"""Mark of calls that agents have made to whom a router gave parts of a message; they are kept, and only these agents see them."""
 _NOTHING: Mapping[int, Any] = {}
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_NAME = 64  # characters; https://platform.openai.com/docs/api-reference/chat/create, seen 2026-11
+
+
+def add_calls(
+    chat_log: conversation.ChatLog,
+    agent_id: str,
+    calls: Sequence[llm_helper.ToolInput],
+    *,
+    known: bool,
+    routed: bool = False,
+) -> None:
+    """Write into a chat log which calls code makes (`ToolInput.external`).
+
+    `known`: the model has the tools, so it is told; `routed`: they are of an extension to which the message was split.
+    """
+    native = ROUTED if routed else CONFIRMED if known else None
+    chat_log.async_add_assistant_content_without_tools(
+        conversation.AssistantContent(agent_id=agent_id, tool_calls=[*calls], native=native)
+    )
+
+
+def add_result(
+    chat_log: conversation.ChatLog, agent_id: str, call: llm_helper.ToolInput, result: llm_helper.ToolResult
+) -> None:
+    """Write the result of a call that code has made into a chat log."""
+    chat_log.async_add_assistant_content_without_tools(
+        conversation.ToolResultContent(agent_id=agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
+    )
 
 
 def messages_from_content(
@@ -43,7 +72,7 @@ def messages_from_content(
 
     By the place of a content: `parts` are the turn parts that stand before the text of a user message, `files` its loaded
     attachments (`async_load_attachments`), `notes` what the model was told behind an answer: a message of its own, behind
-    tool calls the end of the last result, for some endpoints take no user message there.
+    tool calls the end of the last result, for some endpoints take no user message there; behind a user message its end.
     """
     messages: list[Message] = []
     for position, item in enumerate(content):
@@ -54,6 +83,8 @@ def messages_from_content(
             case conversation.UserContent():
                 part, attached = parts.get(position), files.get(position)
                 text = f"{part}\n\n{item.content}" if part else item.content
+                if note := notes.get(position):
+                    text = f"{text}\n\n{note}"
                 words = [{"type": "text", "text": text}, *attached] if attached else text
                 messages.append({"role": "user", "content": words})
             case conversation.AssistantContent():

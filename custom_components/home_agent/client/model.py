@@ -101,6 +101,8 @@ class ChatRequest:
     """Tokens of the answer's text, after which it is ended here; thinking does not count, and the server is told nothing of it."""
     patience: float = PATIENCE
     """Seconds for which a model that is being loaded is waited for."""
+    retries: bool = True
+    """Whether it is made once more where it failed before its first delta, for a reason that may pass."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,9 @@ class MemoryProvider:
         query, turn = request.query, request.turn
         if (scope := self._memories.scope_of(turn)) is None:
             return None
-        found = await self._memories.async_find(query.text, scope, language=query.language, previous=query.previous)
+        found = await self._memories.async_find(
+            query.text, scope, language=query.language, previous=query.previous, is_sparing=True
+        )
         turn.record.taints.update(source for item in found for source in item.memory.tainted)
         told = [(item.memory.id, _memory_line(item.memory)) for item in found]
         return Block(items=[Item(key=f"{key}/{crc32(line.encode()):x}", data=line) for key, line in told])

@@ -119,6 +119,8 @@ class Sources:
     """The newest turn of each profile, by its subentry id."""
     ready: dict[Owner, Ready] = field(default_factory=dict)
     """By who is about to speak."""
+    quiet: bool = False
+    """No event tells what is told: it is for a part of a turn."""
 
 
 class RequestBuilder:
@@ -171,7 +173,7 @@ class RequestBuilder:
         stays as it is.
         """
         transcript, owner = self._transcript, self._turn.owner
-        self._view = await self._sources.views.async_of(await self._sources.home.async_get(), self._turn.user)
+        self._view = await self._sources.views.async_of(self._hass, await self._sources.home.async_get(), self._turn)
         key = (self._turn.profile.subentry_id, self._budget.home_map, self._budget.states)
         mode = transcript.mode or self._view.modes.get(key)
         if mode is None:
@@ -286,7 +288,7 @@ class RequestBuilder:
             self._documents_room = min(self._documents_room, window // DOCUMENTS_SHARE)
             self._expected += min(documents.tokens, self._documents_room)
         fixed = self.offered.raw_tokens + self._expected
-        fixed = math.ceil(fixed / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS  # sent whatever the house is like
+        fixed = math.ceil(fixed / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS  # sent whatever the home is like
         answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
         prompt = max(MIN_PROMPT_TOKENS, window - answer - fixed)
         history = profile.history_max_tokens if profile.history_enabled else 0
@@ -335,7 +337,7 @@ class RequestBuilder:
 
     async def _async_see_again(self) -> None:
         """Take the home as it is by now: looking things up takes its time, and what was hidden meanwhile is told to nobody."""
-        view = await self._sources.views.async_of(await self._sources.home.async_get(), self._turn.user)
+        view = await self._sources.views.async_of(self._hass, await self._sources.home.async_get(), self._turn)
         if view is self._view:
             return
         self._view = view
@@ -435,12 +437,9 @@ class RequestBuilder:
         left_out = LeftOut()
         try:
             known = transcript.known_from(sent.rounds)
-            ready, owner = None, self._turn.owner
-            if not self._turn.rehearsal and (ready := self._sources.ready.pop(owner, None)) is not None:
-                fits = ready.baseline is transcript.baseline and ready.rounds == len(transcript.rounds)
-                fits = fits and ready.conversation_id in (None, self._turn.conversation_id)
-                fits = fits and ready.language == self._turn.language and self._hass.loop.time() - ready.at < READY_FOR
-                ready = ready if fits and budget is self._budget else None
+            ready = None if self._turn.rehearsal else self._sources.ready.pop(self._turn.owner, None)
+            if ready is not None and not self._goes_on_from(ready, budget):
+                ready = None
             if ready is not None:
                 self._turn.record.taints |= ready.taints
                 known = replace(
@@ -480,6 +479,17 @@ class RequestBuilder:
         transcript.rounds[-1].part = part
         self._report(part, left_out)
 
+    def _goes_on_from(self, ready: Ready, budget: Budget) -> bool:
+        """Return whether the turn is the one that a rehearsal was for, a moment ago and within the same budget."""
+        return (
+            budget is self._budget
+            and ready.baseline is self._transcript.baseline
+            and ready.rounds == len(self._transcript.rounds)
+            and ready.conversation_id in (None, self._turn.conversation_id)
+            and ready.language == self._turn.language
+            and self._hass.loop.time() - ready.at < READY_FOR
+        )
+
     def _query(self, previous: str) -> Query:
         """Return what is looked for; `previous` is what was said before."""
         return self._sources.lookup.query(
@@ -510,6 +520,8 @@ class RequestBuilder:
 
     def _report(self, part: TurnPart, left_out: LeftOut) -> None:
         """Say what the model is told, and what of all there is it is not."""
+        if self._sources.quiet:
+            return
         tokens, sent, told = self._estimate(part.text), self._sent, list(part.told)
         if (baseline := self._transcript.baseline) is not None and not sent.rounds[1:]:
             told, tokens = list(dict.fromkeys((*told, *baseline.told))), tokens + baseline.tokens
@@ -540,7 +552,7 @@ async def async_turn_part(
     """
     turn = context.turn
     now = dt_util.now(await _async_own_zone(context.hass, turn.profile))
-    facts = {"date": now.strftime(DATE), "language": turn.language}
+    facts = {"date": now.strftime(DATE), "language": turn.speaks}
     if turn.user and turn.user.name:
         facts["user"] = turn.user.name
     if turn.area_id and (area := ar.async_get(context.hass).async_get_area(turn.area_id)):

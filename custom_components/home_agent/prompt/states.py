@@ -14,19 +14,18 @@ from fnmatch import fnmatchcase
 from functools import partial
 import time
 
-from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util, slugify
 from homeassistant.util.json import JsonValueType
 
-from ..home.exposure import may_tell
+from ..home.exposure import is_within, may_tell
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import PROSE, describe, may_be_of_others
 from ..home.volatility import Holds, Volatility
 from ..search.model import Found, Query
 from ..search.ranking import relevant
-from ..settings.profile import Mode
+from ..settings.profile import Mode, Narrowing
 from ..support.bounds import SLICE, in_slices
 from ..support.masking import Mask
 from ..support.outages import Outages
@@ -276,31 +275,32 @@ class View:
 
 
 class Views:
-    """One view for all who may read everything, and one for each other user."""
+    """One view for all who may read everything, and one for each other user; the same for each part of the home."""
 
     def __init__(self) -> None:
         """Start with none."""
-        self._views: dict[str | None, View] = {}
+        self._views: dict[tuple[str | None, tuple[Narrowing, ...]], View] = {}
 
-    async def async_of(self, snapshot: HomeSnapshot, user: User | None) -> View:
-        """Return what a user may see of the home; None: the user is not known, and exposure alone decides."""
+    async def async_of(self, hass: HomeAssistant, snapshot: HomeSnapshot, turn: Turn) -> View:
+        """Return what may be told of the home in a turn; where no user is known, exposure alone decides."""
+        user, within = turn.user, turn.within
         restricted = user if user and not user.permissions.access_all_entities(POLICY_READ) else None
         key, permissions = (restricted.id, restricted.permissions) if restricted else (None, None)
-        view = self._views.get(key)
+        view = self._views.get((key, within))
         if view is None or view.base is not snapshot or view.permissions is not permissions:
             seen = snapshot
-            if restricted:
-                may_read = restricted.permissions.check_entity
+            if restricted or within:
+                may_read = restricted.permissions.check_entity if restricted else None
                 readable = {
                     entity_id: entity
                     async for entity_id, entity in in_slices(snapshot.entities.items())
-                    if may_read(entity_id, POLICY_READ)
+                    if (may_read is None or may_read(entity_id, POLICY_READ)) and is_within(hass, entity_id, within)
                 }
                 seen = HomeSnapshot(readable, snapshot.areas, words=snapshot.words, places=snapshot.places)
             if view is not None and view.snapshot.entities == seen.entities and view.snapshot.areas == seen.areas:
                 view.base, view.permissions = snapshot, permissions  # what changed is nothing that this reader sees
                 return view
-            view = self._views[key] = View(snapshot=seen, base=snapshot, permissions=permissions)
+            view = self._views[key, within] = View(snapshot=seen, base=snapshot, permissions=permissions)
         return view
 
 

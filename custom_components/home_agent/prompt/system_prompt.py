@@ -29,6 +29,7 @@ from .template import (
     PromptTask,
     has_history,
     render_prompt,
+    with_named,
 )
 
 MAX_SHARE = 4  # of what the window has besides instructions and tools, a placeholder for the history gets one share
@@ -84,6 +85,9 @@ SPEAK = """\
 - If the request is unclear, ask one short question."""
 
 
+IN_LANGUAGE = "Always answer in the language `{language}`, whatever language the user speaks."
+
+
 def default_prompt(tools: Sequence[HomeAgentTool], *, looks_up: bool = False) -> str:
     """Return the default instructions for an agent with these tools; the same words for the same tools.
 
@@ -134,8 +138,10 @@ class SystemPrompts:
         personal data in what is filled in, `looks_up` says whether states are sent by request. A prompt of the owner's that does not render stays as it was written.
         """
         profile = turn.profile
-        own = "" if profile.use_default_prompt else profile.custom_prompt
-        written = {prompt: ProcessedPrompt(prompt="") for prompt in (own, profile.prompt_additions)}
+        own, additions = "" if profile.use_default_prompt else profile.custom_prompt, profile.prompt_additions
+        if profile.prompts:
+            own, additions = (with_named(prompt, profile.prompts) for prompt in (own, additions))
+        written = {prompt: ProcessedPrompt(prompt="") for prompt in (own, additions)}
         prompts = [prompt for prompt in written if prompt.strip()]
         if transcript.instructions is not None:  # what a template says, or what it imports, may depend on who talks
             transcript.instructions.personal = any("{" in prompt for prompt in prompts)
@@ -159,7 +165,8 @@ class SystemPrompts:
         words = written[own].prompt if own else ""
         words = words or default_prompt(tools, looks_up=looks_up)
         guides = dict.fromkeys(tool.guide for tool in tools if tool.guide and not tool.guide_is_default)
-        parts = (words, *guides, written[profile.prompt_additions].prompt)
+        in_language = IN_LANGUAGE.format(language=profile.language) if profile.language else ""
+        parts = (words, *guides, written[additions].prompt, in_language)
         error = next((written[prompt].error for prompt in prompts if written[prompt].error), None)
         return SystemPrompt("\n\n".join(part for part in parts if part), error)
 

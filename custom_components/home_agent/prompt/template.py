@@ -198,6 +198,24 @@ def names_in(text: str, names: frozenset[str]) -> frozenset[str]:
     return names & meta.find_undeclared_variables(_GRAMMAR.parse(one_spelling(text, names)))
 
 
+_NAMED = re.compile(r"\{\{-?\s*prompts\.(\w+)\s*-?\}\}")
+
+
+def with_named(text: str, prompts: Mapping[str, str]) -> str:
+    """Return a template with the named texts that it takes in as `{{ prompts.NAME }}`; they may take in others, once each.
+
+    A name that nobody has stays, and is reported as any unknown placeholder is.
+    """
+
+    def taken_in(found: re.Match[str], left: Mapping[str, str]) -> str:
+        if (named := left.get(found[1])) is None:
+            return found[0]
+        others = {name: prompt for name, prompt in left.items() if name != found[1]}
+        return _NAMED.sub(lambda inner: taken_in(inner, others), named)
+
+    return _NAMED.sub(lambda found: taken_in(found, prompts), text)
+
+
 def fill(hass: HomeAssistant, text: str, values: Mapping[str, object]) -> Filled:
     """Return the prompt with its values. Raises one of `UNUSABLE`."""
     template = Template(one_spelling(text, frozenset(values)), hass)
@@ -422,8 +440,13 @@ class PromptContextService:
                     history_tokens=history.tokens if history else 0,
                 ),
             )
+        self._note(processed, task, history)
+        return processed
+
+    def _note(self, processed: ProcessedPrompt, task: PromptTask, history: HistoryText | None) -> None:
+        """Count what was processed and log it in names and counts: nothing of what was said (S4-64)."""
         self.metrics.add(processed, history)
-        LOGGER.info(  # in names and counts: nothing of what was said (S4-64)
+        LOGGER.info(
             "Prompt processed: agent %s, task %s, history messages %d, history truncated %s, estimated tokens %d, %.1f ms",
             task.agent_name,
             task.task_id,
@@ -437,7 +460,6 @@ class PromptContextService:
             ", ".join(processed.metadata.placeholders_replaced) or "none",
             ", ".join(processed.metadata.warnings) or "none",
         )
-        return processed
 
     def format_message_history(self, task: PromptTask, options: HistoryOptions) -> HistoryText:
         """Return the history of a task as text; for the same messages the same object (S4-58)."""

@@ -4,7 +4,8 @@ The other agent answers in a conversation of its own: it is told the request, no
 user, under its own rules and those of whoever delegates; a question that arises is put by the turn that somebody asked.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, override
@@ -19,7 +20,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..policy.tool import HomeAgentTool
-from ..settings.profile import Profile, profile_ids
+from ..settings.profile import Profile
 from ..support.const import DOMAIN
 from ..support.errors import ToolRefusal
 from ..turn.plan import DELEGATED, ActionClass, Plan
@@ -53,6 +54,8 @@ ASKED = (
     "done yet; asking the agent again changes nothing."
 )
 
+type Listener = Callable[[ChatLog, dict[str, Any]], None]
+
 _OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
 """Whether a session knows its user, from Home Assistant 2026.11 on."""
 
@@ -84,6 +87,7 @@ class DelegateToService(HomeAgentTool):
 
     name = NAME
     title_key = "tool_delegate_to_service"
+    example = "Ask the other assistant what is for dinner."
     asks_key = "confirm_delegate"
     answers = True
     judges_calls = True
@@ -106,6 +110,8 @@ class DelegateToService(HomeAgentTool):
         """Take whom the profile may ask, those included that take no requests, and how often a request is handed on."""
         self._targets = {target.id: target for target in targets}
         self._depth = depth
+        self.targets = [target for target in targets if target.level != BLOCKED]
+        """Whom it can ask."""
         names = sorted(target.id for target in targets if target.level != BLOCKED)
         lines = [f"{WHAT}"]
         for name in names:
@@ -200,29 +206,41 @@ class DelegateToService(HomeAgentTool):
 
         They go to whoever reads along as something that is thought, not said: they are no part of the answer.
         """
-        outer = current_chat_log.get()
-
-        @callback
-        def progress(_log: ChatLog, delta: dict[str, Any]) -> None:
-            if outer is not None and outer.delta_listener is not None and delta.get("content"):
-                if delta.get("role", "assistant") == "assistant":
-                    outer.delta_listener(outer, {"thinking_content": delta["content"]})
-
-        whose: dict[str, Any] = {"context": turn.context} if _OWNED else {}
-        with (
-            chat_session.async_get_chat_session(hass, None, **whose) as session,
-            conversation.async_get_chat_log(hass, session, chat_log_delta_listener=progress),
-        ):
+        progress = as_progress(current_chat_log.get())
+        with own_conversation(hass, turn, progress) as chat_log:
             return await conversation.async_converse(
                 hass,
                 request,
-                session.conversation_id,
+                chat_log.conversation_id,
                 turn.context,
                 language=turn.language,
                 agent_id=entity_id,
                 device_id=turn.device_id,
                 satellite_id=turn.satellite_id,
             )
+
+
+@contextmanager
+def own_conversation(hass: HomeAssistant, turn: Turn, heard: Listener) -> Generator[ChatLog]:
+    """Open a conversation of its own for what is handed on in a turn; it is its user's, and `heard` reads along."""
+    whose: dict[str, Any] = {"context": turn.context} if _OWNED else {}
+    with (
+        chat_session.async_get_chat_session(hass, None, **whose) as session,
+        conversation.async_get_chat_log(hass, session, chat_log_delta_listener=heard) as chat_log,
+    ):
+        yield chat_log
+
+
+def as_progress(outer: ChatLog | None) -> Listener:
+    """Return what shows the words of a conversation to whoever reads along in another, as thoughts."""
+
+    @callback
+    def progress(_log: ChatLog, delta: dict[str, Any]) -> None:
+        if outer is not None and outer.delta_listener is not None and delta.get("content"):
+            if delta.get("role", "assistant") == "assistant":
+                outer.delta_listener(outer, {"thinking_content": delta["content"]})
+
+    return progress
 
 
 class Delegation:
@@ -237,16 +255,15 @@ class Delegation:
         self._hass = hass
         self._agents = frozenset(agents)
         self._depth = depth
-        ids = profile_ids((profile.profile_id, profile.name) for profile in profiles.values())
         self._profiles = {
             key: Target(
-                id=id_,
+                id=profile.profile_id,
                 name=profile.name,
                 description=profile.description,
                 profile_id=key,
                 level=profile.delegation_level,
             )
-            for (key, profile), id_ in zip(profiles.items(), ids, strict=True)
+            for key, profile in profiles.items()
         }
         self._tools: dict[tuple[str, ...], DelegateToService] = {}
 

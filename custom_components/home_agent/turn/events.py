@@ -56,7 +56,12 @@ def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str,
             return
     if turn is not None:
         async_announce(hass, turn)
-        data = {"conversation_id": turn.conversation_id, "profile": turn.profile.name, **data}
+        data = {
+            "conversation_id": turn.conversation_id,
+            "profile": turn.profile.name,
+            "profile_id": turn.profile.profile_id,
+            **data,
+        }
         if turn.parent is not None:
             data["parent_conversation_id"] = turn.parent.conversation_id
     hass.bus.async_fire(event, dict(data), context=turn.context if turn is not None else None)
@@ -87,6 +92,7 @@ def async_announce(hass: HomeAssistant, turn: Turn) -> None:
 @callback
 def async_conversation_finished(hass: HomeAssistant, turn: Turn) -> None:
     """Say what the answer took. Token counts are those the endpoint reported."""
+    routing = turn.record.routing
     _fire(
         hass,
         turn,
@@ -106,7 +112,10 @@ def async_conversation_finished(hass: HomeAssistant, turn: Turn) -> None:
             "first_token_ms": turn.record.first_token_ms,
             "duration_ms": round((time.perf_counter() - turn.record.started) * 1000),
             "used_external_llm": turn.record.used_external_llm,
+            "model_requests": turn.record.requests + (routing.requests if routing is not None else 0),
+            "routing": routing.as_dict() if routing is not None else None,
             "answered_by": turn.record.origin.value,
+            "understanding": known.as_dict() if (known := turn.record.understanding) is not None else None,
         },
     )
 

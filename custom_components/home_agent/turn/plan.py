@@ -130,6 +130,8 @@ class Plan:
     targets: tuple[str, ...] = ()
     """Entity ids that are read or changed; each is checked for exposure and permission."""
     effects: tuple[Effect, ...] = ()
+    handled: tuple[ServiceCall, ...] = ()
+    """Actions that Home Assistant's handler of an intent takes by itself: the rules hold for them, nothing is verified or undone."""
     reason: str | None = None
     """Why it is sensitive (`unlock`, `open_door`, `destructive`, ...), for the question and the audit line."""
     reasons: tuple[str, ...] = ()
@@ -152,7 +154,7 @@ class Plan:
     insists: bool = False
     """It needs the user's yes whatever the lists of the owner spare."""
     outside: bool = False
-    """The result is text from outside the house: from then on the conversation is tainted."""
+    """The result is text from outside the home: from then on the conversation is tainted."""
 
     @property
     def is_done(self) -> bool:

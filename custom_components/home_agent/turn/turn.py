@@ -4,7 +4,7 @@ Tools and the policy find the turn they belong to through `current_turn`, becaus
 a conversation's first turn (its prompt freeze) while the turn changes.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,9 +20,10 @@ from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er, intent
 from homeassistant.util import dt as dt_util
 
-from ..languages.data import LANGUAGE_CODE, LOADED, async_load, code_of
-from ..settings.profile import ContextEntity, Profile
+from ..languages.data import LANGUAGE_CODE, LOADED, async_load, base_of, code_of
+from ..settings.profile import ContextEntity, Narrowing, Profile
 from ..support.const import LOGGER
+from ..support.errors import DidNotRun
 
 
 @dataclass(slots=True)
@@ -53,6 +54,44 @@ class Usage:
         return self
 
 
+@dataclass(slots=True)
+class Asked:
+    """How often a model was asked for one part of a turn, and what that took."""
+
+    requests: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def as_dict(self) -> dict[str, int]:
+        """Return `requests`, and tokens as `prompt`, `completion` and `cached`."""
+        usage = self.usage
+        return {
+            "requests": self.requests,
+            "prompt": usage.input_tokens,
+            "completion": usage.output_tokens,
+            "cached": usage.cached_tokens,
+        }
+
+
+@dataclass(slots=True)
+class Routing:
+    """Who was asked in a turn that a router has split."""
+
+    router: Asked = field(default_factory=Asked)
+    domains: dict[str, Asked] = field(default_factory=dict)
+    """By name, in the order of the message."""
+    synthesizer: Asked = field(default_factory=Asked)
+
+    @property
+    def requests(self) -> int:
+        """Those of the router and the domains; the synthesizer's is one of the turn itself."""
+        return self.router.requests + sum(asked.requests for asked in self.domains.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return counts of requests and tokens: `router`, `domains` by name, `synthesizer`."""
+        domains = {name: asked.as_dict() for name, asked in self.domains.items()}
+        return {"router": self.router.as_dict(), "domains": domains, "synthesizer": self.synthesizer.as_dict()}
+
+
 class Origin(StrEnum):
     """Where an answer came from."""
 
@@ -79,6 +118,10 @@ class Outcome(StrEnum):
     """The call raised."""
 
 
+NOT_FOLLOWED = frozenset({Outcome.UNCHANGED, Outcome.UNAVAILABLE})
+"""The call returned, and the home shows that nothing came of it."""
+
+
 @dataclass(slots=True, kw_only=True)
 class ToolCallRecord:
     """One tool call of the turn, for the response of `home_agent.process` and for events. No results, no texts."""
@@ -90,6 +133,93 @@ class ToolCallRecord:
     duration_ms: int
     error: str | None = None
     """The error class, when it failed."""
+
+
+class Zone(StrEnum):
+    """How sure it is which route a sentence means (C-17)."""
+
+    HIGH = "high"
+    """It runs without a model."""
+    MEDIUM = "medium"
+    """One of the best two."""
+    LOW = "low"
+    """None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteChoice:
+    """What came of comparing a sentence with the routes (local/routes.py)."""
+
+    zone: Zone
+    route: str = ""
+    """The best one; empty where nothing resembles it. So the next."""
+    second: str = ""
+    best: float = 0.0
+    """Similarities, 0 to 1: of the best one, of the second, of what is said of the best one."""
+    second_best: float = 0.0
+    action: float = 0.0
+    by: str = ""
+    """What was compared: `words`, or `vectors` of a model."""
+    declined: str = ""
+    """Why it did not run, as a code: `docs/LOCAL_BRAIN.md` lists them; empty where it did."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as data for events and responses."""
+        return {
+            "zone": self.zone.value,
+            "route": self.route or None,
+            "second": self.second or None,
+            "scores": {
+                "best": round(self.best, 2),
+                "second": round(self.second_best, 2),
+                "action": round(self.action, 2),
+                "gap": round(self.best - self.second_best, 2),
+            },
+            "by": self.by,
+            "declined": self.declined or None,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understanding:
+    """What the local brain made of a sentence."""
+
+    intents: tuple[str, ...] = ()
+    """What is wanted, or where that is not certain, might be."""
+    targets: tuple[str, ...] = ()
+    """Entity ids; empty where it declined."""
+    score: float = 0.0
+    """How certain that is, 0 to 1."""
+    declined: str = ""
+    """Why nothing was done, as a code: `docs/LOCAL_BRAIN.md` lists them; empty where it was."""
+    words: str = ""
+    """Words that nothing explains."""
+    candidates: tuple[str, ...] = ()
+    """Entity ids that might have been meant."""
+    asked: bool = False
+    """Whether the user was asked which of the candidates is meant, or this is the answer."""
+    learned: bool = False
+    """Whether it is a phrase that was learned from the model."""
+    is_near: bool = False
+    """Whether what was not understood may be a slip of the pen, or refers to the sentence before."""
+    route: RouteChoice | None = None
+    """What came of the routes; None: the sentence was not compared with them."""
+    duration_ms: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as data for events and responses."""
+        return {
+            "intents": [*self.intents],
+            "targets": [*self.targets],
+            "score": self.score,
+            "declined": self.declined or None,
+            "words": self.words or None,
+            "candidates": [*self.candidates],
+            "route": self.route.as_dict() if self.route is not None else None,
+            "duration_ms": self.duration_ms,
+            **({"asked": True} if self.asked else {}),
+            **({"learned": True} if self.learned else {}),
+        }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,7 +236,7 @@ class TurnRecord:
     """Tool calls so far, the refused ones included."""
     calls: list[ToolCallRecord] = field(default_factory=list)
     acted: bool = False
-    """Something was done; not when the house shows that nothing became of it."""
+    """Something was done; not when the home shows that nothing became of it."""
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     """By entity id, of all writes so far."""
     usage: Usage = field(default_factory=Usage)
@@ -117,6 +247,8 @@ class TurnRecord:
     """Tools whose results brought text from outside into this conversation; the session's own set."""
     request_id: str | None = None
     """The confirmation that the turn has to ask for (policy/confirmation.py)."""
+    did_not_run: DidNotRun | None = None
+    """What the last automation says that was to run and did not."""
     context_mode: str = ""
     """How the model is told the states of the home; empty until it is known."""
     is_announced: bool = True
@@ -127,6 +259,16 @@ class TurnRecord:
     """What the answer ends with a sentence about: the model broke off, or said nothing."""
     follow_up: Callable[[str], Awaitable[Any]] | None = None
     """Returns the request that begins like the last one and has a message more behind the answer (agent/loop.py)."""
+    answered_as: Profile | None = None
+    """Whose words the answer is, where that is another agent than the turn's: one that a command reached after its question."""
+    routing: Routing | None = None
+    """Set where a router was asked."""
+    shares: int = 1
+    """How many agents answer side by side: together they may make as many times the calls of one."""
+    understanding: Understanding | None = None
+    """What the local brain made of the sentence; None: it was not asked."""
+    offers: frozenset[str] | None = None
+    """Names of the tools that the model is offered; None: all that the profile has."""
     events_in_prompt: bool = False
     """The instructions of this conversation were just made, and hold the events that were asked for."""
 
@@ -135,13 +277,17 @@ class TurnRecord:
         """Milliseconds since the input arrived."""
         return round((time.perf_counter() - self.started) * 1000)
 
+    def not_followed(self, entity_ids: Iterable[str]) -> list[str]:
+        """Return those entities that were written to without effect, each once."""
+        return [item for item in dict.fromkeys(entity_ids) if self.outcomes.get(item) in NOT_FOLLOWED]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
     """Whose a conversation is: nobody else ever gets it."""
 
     profile_id: str
-    """Subentry id of the assistant."""
+    """Subentry id of the agent."""
     user_id: str | None
     device_id: str | None
     """Only where no user is known: a voice satellite. With neither it is an automation's."""
@@ -180,14 +326,27 @@ class Turn:
     """The turn whose tool, script or automation asks; what this one takes and brings in counts for that one as well."""
     delegated: bool = False
     """The parent's model hands its request to this profile: what the parent may not do, nobody does for it."""
+    extension: str = ""
+    """The extension whose tools it has instead of the profile's; the parent's router has named it."""
+    place: int = 0
+    """Which of those it is that answer side by side: what needs a yes is asked in their order."""
+    within: tuple[Narrowing, ...] = ()
+    """The parts of the home of which all are needed to know an entity: the profile's, and those of every turn that led to this
+    one, by whatever way. Empty: the whole exposed home."""
     record: TurnRecord = field(default_factory=TurnRecord, repr=False)
 
+    speaks: str = field(init=False)
+    """The language of what is answered: the profile's own, or the one in which was asked."""
+    translates: bool = field(init=False)
+    """Whether these are two languages; the home answers its own sentences in the one in which was asked."""
     owner: Owner = field(init=False)
     """Whose the conversation of the turn is."""
     answerable: bool = field(init=False)
     """Whether anybody can be asked for a confirmation."""
     lineage: tuple[Turn, ...] = field(init=False, repr=False)
     """The turn itself and, where it is delegated, those that delegate, up to the one that somebody asked."""
+    remembers: bool = field(init=False)
+    """Whether its agent remembers, and every one whose turn has led to it: what a guest may not hear, nobody asks for them."""
 
     def __post_init__(self) -> None:
         """Say what follows from the rest."""
@@ -196,12 +355,22 @@ class Turn:
         owner = Owner(profile_id=self.profile.subentry_id, user_id=user_id, device_id=device_id)
         speaks = self.user is not None or self.device_id is not None or self.satellite_id is not None
         object.__setattr__(self, "owner", owner)  # of a frozen class of our own
+        object.__setattr__(self, "speaks", self.profile.language or self.language)
+        translates = bool(self.profile.language) and base_of(self.speaks) != base_of(self.language)
+        object.__setattr__(self, "translates", translates)
         answerable = bool(self.confirm_via) or (self.direct and speaks)
         lineage: tuple[Turn, ...] = (self,)
         if self.delegated and self.parent is not None:
             answerable, lineage = self.parent.answerable, (self, *self.parent.lineage)
         object.__setattr__(self, "answerable", answerable)
         object.__setattr__(self, "lineage", lineage)
+        remembers = self.profile.remembers and (self.parent is None or self.parent.remembers)
+        object.__setattr__(self, "remembers", remembers)
+        above = self.parent or current_turn.get(None)
+        if self.profile.within or (above is not None and above.within):
+            led_here = above.within if above is not None else ()
+            within = tuple(dict.fromkeys((*self.within, *self.profile.within, *led_here)))
+            object.__setattr__(self, "within", within)
 
 
 current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
@@ -249,6 +418,8 @@ class TurnRequest:
 
     context_entities: Sequence[ContextEntity] | None = None
     confirm_via: tuple[str, ...] = ()
+    by_name: bool = False
+    """Whether the agent that answers was named: then no rule chooses another one."""
     delegated_by: Turn | None = None
     """The turn whose model hands over the request."""
     handed_on_by: Profile | None = None
@@ -267,8 +438,9 @@ async def async_open_turn(
 ) -> Turn:
     """Return the turn of an input. `conversation_id` is the chat log's; the input's may be None or renamed."""
     language = user_input.language if LANGUAGE_CODE.fullmatch(user_input.language or "") else hass.config.language
-    if code_of(language) not in LOADED:
-        await async_load(hass, language)
+    for heard_or_said in (language, profile.language or language):
+        if code_of(heard_or_said) not in LOADED:
+            await async_load(hass, heard_or_said)
     user_id = user_input.context.user_id
     user = await hass.auth.async_get_user(user_id) if user_id else None
     request = current_request.get()
@@ -314,16 +486,24 @@ _ZONES: dict[str, ZoneInfo | None] = {}
 """Those that were asked for, None where there is none of that name: reading one goes by way of a thread each time, which costs a turn a millisecond."""
 
 
-async def async_zone(hass: HomeAssistant, wanted: str) -> ZoneInfo:
-    """Return the zone of a profile, else the home's, else UTC when neither is usable (C-13); what is none is logged once."""
-    for name in filter(None, (wanted.strip(), hass.config.time_zone)):
+async def async_zone(hass: HomeAssistant, wanted: str, agent: str = "") -> ZoneInfo:
+    """Return the zone of a profile, else the home's, else UTC when neither is usable (C-13); what is none is logged once.
+
+    `agent` is the name of the profile, for that; who asks first is whoever sets it up.
+    """
+    for name, whose, instead in (
+        (wanted.strip(), f"the agent {agent}" if agent else "an agent", "the one of the home"),
+        (hass.config.time_zone, "Home Assistant", "UTC"),
+    ):
+        if not name:
+            continue
         if name not in _ZONES:
             try:
                 _ZONES[name] = await dt_util.async_get_time_zone(name)
             except ValueError, OSError:  # a path is no name of a zone
                 _ZONES[name] = None
             if _ZONES[name] is None:
-                LOGGER.warning("There is no time zone %s; the next one is used", name)
+                LOGGER.warning("There is no time zone %s, to which %s is set; %s is used", name, whose, instead)
         if (zone := _ZONES[name]) is not None:
             return zone
     return ZoneInfo("UTC")

@@ -1,0 +1,694 @@
+"""A message that touches several extensions: split by a router, answered side by side, put together into one answer.
+
+The router is one request without tools; it sees what the extensions can do in a line each, and selects no tool. Each part is a
+model turn of its own, with the prompt and the tools of its extension alone, under the rules of the turn that somebody asked. The
+synthesizer is one request without tools, whose words stream to the user; who failed is named and what needs a yes is asked by
+code. Whatever is wrong with the router's answer, the profile answers by itself (S2-20 to S2-34, C-48).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from itertools import islice
+import json
+import re
+from secrets import token_hex
+import time
+from typing import Any
+
+from homeassistant.components.conversation import (
+    AssistantContent,
+    ChatLog,
+    Content,
+    SystemContent,
+    ToolResultContent,
+    UserContent,
+)
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType, JsonValueType
+
+from ..client.endpoint import Endpoint
+from ..client.messages import ROUTED
+from ..client.model import ChatRequest, Message, Reply
+from ..home.snapshot import HomeSnapshot
+from ..languages.claims import answers_with_less
+from ..languages.phrases import is_order
+from ..local.routes import SEMANTIC, RouteTarget
+from ..policy.channels import async_put
+from ..policy.tool import HomeAgentTool
+from ..prompt.providers import MemoryProvider, Providers
+from ..prompt.request import RequestBuilder, Sources
+from ..prompt.system_prompt import DATA, IN_LANGUAGE, TRUTH
+from ..search.user_documents import UserDocuments
+from ..settings.profile import Mode, Profile
+from ..support.const import LOGGER
+from ..support.errors import HomeAgentError, LLMError, where_of
+from ..support.localize import async_error_text, async_text
+from ..support.text import fold
+from ..tools.delegation import MAX_ANSWER, REQUEST, TARGET, DelegateToService, as_progress, own_conversation
+from ..tools.extensions.model import Extension
+from ..tools.registry import llm_context_of
+from ..tools.sanitize import cleaned
+from ..transcript.transcript import Instructions, Transcript, render_turn_part
+from ..turn import events
+from ..turn.turn import Answer, Asked, Origin, Routing, Turn, TurnRecord, Usage, Zone, running
+from .claims import ClaimCheck
+from .loop import Agent, Delta
+from .model_turn import ModelTurn
+from .runtime import Exchange, RuntimeData
+
+ROUTER = "router"
+"""In transcripts, who splits a message."""
+OFF = "off"
+SPLITS = frozenset({"router", "semantic_then_router"})
+"""Values of the setting `routing` of profiles whose messages are split."""
+MAX_COMPARED = 500  # characters of a message that is compared with the routes
+SYNTHESIZER = "synthesizer"
+MOST = 6  # parts of a message; people ask for two or three things at once, and each is a whole turn with a model
+AT_ONCE = 3  # parts that are answered side by side: more only wait for each other in a model of the home
+PLACES = 1000  # between the calls of one part and the next; no turn makes so many
+MAX_READ = 8000  # characters of the router's answer; a list of parts has a few hundred
+MAX_TRIES = 20  # brackets in it with which a list may begin
+MAX_INTENT = 1000  # characters
+
+# The instructions. Written for the model, so English whatever the home speaks (S1-88).
+
+ROUTE = f"""\
+You split the newest message of a user of a home into parts for the agents listed below. You do not answer it and you call nothing.
+Answer with a JSON list and nothing else: [{{"extension": "name of the agent", "intent": "what it is to do"}}]
+- One entry for each agent that the message concerns, in the order of the message; none for the others.
+- The intent is in the language of the user and complete: what "it" or "there" means, names, numbers, times.
+- If no agent fits, or it is only talk, answer [].
+A message may have <house>…</house>: the time, where the user is, what is remembered. {DATA}"""
+AGENTS = "## Agents"
+
+ANSWER_PART = f"""\
+## Your part
+
+Other agents take care of the rest of the message. Yours is "task" in <house>…</house> behind the message: do it with your tools, \
+several steps if it needs them, and nothing else.
+{TRUTH}
+- Then return what you did or found, short and complete, in the language of the user. If something is missing, say what.
+- {DATA}"""
+
+SYNTHESIZE = f"""\
+You put together the one answer to the newest message of a user of a home. Agents have done the parts of it; what each returned \
+stands in <house>…</house> behind the message, as "returns".
+- Say in the language of the user, short and natural, what was done and found, in the order of the message. One text, no list of agents.
+- Say nothing that the returns do not say. Where they contradict each other, say what is certain, and what is not.
+- Behind "failed" stands why the part of an agent was not done: name the agent and say that.
+- Where "waits" stands, nothing was done yet. The user is asked about it right behind your answer: do not ask, and do not say that it is done.
+- {DATA}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a message and whose it is."""
+
+    extension: str
+    """Its name, as it is listed."""
+    intent: str
+
+
+class Came(StrEnum):
+    """What came of a part."""
+
+    ANSWERED = "answered"
+    ASKS = "asks"
+    """It needs the user's yes."""
+    FAILED = "failed"
+    LATE = "late"
+
+
+@dataclass(slots=True, kw_only=True)
+class Return:
+    """What an extension returned."""
+
+    segment: Segment
+    came: Came = Came.FAILED
+    text: str = ""
+    """Its words; where it failed, why, if that can be told."""
+    turn: Turn | None = None
+    """The turn in which it answered; None: it never began."""
+    content: Sequence[Content] = ()
+    """The chat log of its own conversation."""
+
+    @property
+    def data(self) -> JsonObjectType:
+        """What the synthesizer is told of it."""
+        told: JsonObjectType = {"agent": self.segment.extension, "task": self.segment.intent}
+        match self.came:
+            case Came.ANSWERED:
+                told["result"] = cleaned(self.text, MAX_ANSWER)
+            case Came.ASKS:
+                told["waits"] = "for the user's confirmation"
+            case Came.LATE:
+                told["failed"] = "It did not answer in time. What it had begun may have happened."
+            case Came.FAILED:
+                told["failed"] = cleaned(self.text) or "It could not answer."
+        return told
+
+
+def segments_of(text: str, names: Sequence[str]) -> list[Segment]:
+    """Return the parts that a router names: JSON, fenced or with prose around it, else `Name (intent)`.
+
+    What goes to nobody of these names is left out, several parts of one are joined, and more than `MOST` are cut off; in the
+    order of the text. Empty: it cannot be used, or nobody is concerned.
+    """
+    known = {fold(name.casefold()): name for name in names}
+    text = text[:MAX_READ]
+    joined: dict[str, list[str]] = {}
+    for given, intent in [*_from_json(text)] or [*_from_words(text, names)]:
+        name, words = known.get(fold(given.strip().casefold())), " ".join(cleaned(intent, MAX_INTENT).split())
+        if name is None:
+            LOGGER.debug("The router names an extension that there is not")
+        elif words and words not in joined.setdefault(name, []):
+            joined[name].append(words)
+    found = [Segment(name, "; ".join(intents)) for name, intents in joined.items() if intents]
+    if len(found) > MOST:
+        LOGGER.warning("The router split a message into %d parts; the first %d are answered", len(found), MOST)
+    return found[:MOST]
+
+
+def _from_json(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and intent of the objects of the first JSON in a text that has any."""
+    decoder = json.JSONDecoder()
+    for start in islice(re.finditer(r"[\[{]", text), MAX_TRIES):
+        try:
+            value, _ = decoder.raw_decode(text, start.start())
+        except ValueError, RecursionError:
+            continue
+        if found := [*_pairs(value)]:
+            yield from found
+            return
+
+
+def _pairs(value: Any, depth: int = 3) -> Iterator[tuple[str, str]]:
+    match value:
+        case {"extension": str(name), "intent": str(intent)}:
+            yield name, intent
+        case dict() | list() if depth:  # a list, or {"segments": [...]}
+            for item in value.values() if isinstance(value, dict) else value:
+                yield from _pairs(item, depth - 1)
+
+
+def _from_words(text: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what stands as `Name (intent)`; an intent may have brackets of its own."""
+    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<!\w)({listed})[*_`\"]{{0,3}}\s{{0,3}}\(", re.IGNORECASE)
+    for match in islice(pattern.finditer(text), MAX_TRIES):
+        depth = 1
+        for place in range(match.end(), min(len(text), match.end() + MAX_INTENT)):
+            depth += {"(": 1, ")": -1}.get(text[place], 0)
+            if not depth:
+                yield match[1], text[match.end() : place]
+                break
+
+
+def route_prompt(schema: str) -> str:
+    """Return what the router's requests begin with: the same bytes as long as the extensions are the same."""
+    return f"{ROUTE}\n\n{AGENTS}\n\n{schema}"
+
+
+async def async_router_begins(runtime: RuntimeData, turn: Turn) -> list[Message]:
+    """Return the messages with which the router's next request of a profile begins."""
+    schema = await runtime.extensions.async_light_schema(turn.profile, llm_context_of(turn))
+    return [{"role": "system", "content": route_prompt(schema)}]
+
+
+async def async_route(exchange: Exchange) -> Answer | None:
+    """Return the answer of the stages that the profile has before its model (C-16); None: the profile answers.
+
+    A route that is surely meant runs without a model. Else the router splits the message, or, where the profile has none, the model
+    is offered the tools of the best two routes. Raises `HomeAgentError` when the entry is unloaded meanwhile.
+    """
+    profile, match = exchange.turn.profile, None
+    if profile.routing in SEMANTIC and len(exchange.turn.text) <= MAX_COMPARED:
+        means, turn = exchange.runtime.means, exchange.turn
+        language, home = await means.languages.async_get(turn.language), await means.home.async_get()
+        match = await means.routes.async_match(turn, language, home)
+        answer = await means.routes.async_answer(turn, exchange.chat_log, match) if match is not None else None
+        if answer is not None:
+            means.brain.remember(turn, exchange.chat_log)
+            return answer
+    if profile.routing in SPLITS and (answer := await _async_split(exchange)) is not None:
+        return answer
+    if match is not None and match.choice.zone is Zone.LOW:
+        alone = profile.smalltalk_without_tools and not exchange.turn.record.is_order
+        exchange.turn.record.offers = frozenset() if alone else None
+    elif match is not None and profile.routing not in SPLITS:
+        exchange.turn.record.offers = frozenset(match.tools)
+    return None
+
+
+async def async_worded(exchange: Exchange, answer: Answer) -> Answer:
+    """Return the answer of a route in the words of the profile's model; as it is, where none ran or the model cannot be asked."""
+    turn, known = exchange.turn, exchange.turn.record.understanding
+    ran = known is not None and known.route is not None and not known.route.declined
+    if not ran or not answer.done or answer.needs_confirmation or exchange.endpoint is None or turn.record.requests:
+        return answer
+    if not isinstance(exchange.chat_log.content[-1], ToolResultContent):  # another agent has put it into words
+        return answer
+    model = ModelTurn(
+        hass=exchange.hass,
+        runtime=exchange.runtime,
+        endpoint=exchange.endpoint,
+        turn=turn,
+        chat_log=exchange.chat_log,
+        transcript=exchange.transcript,
+        only_words=True,
+    )
+    try:
+        return await model.async_run()
+    except LLMError as err:
+        events.async_error(exchange.hass, turn, err, events.component_of(err))
+        return answer
+
+
+def agents_as_routes(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[RouteTarget]:
+    """Yield the agents to which a request may be handed that have a description of what they are for."""
+    for tool in tools:
+        for target in tool.targets if isinstance(tool, DelegateToService) else ():
+            described = [line.strip() for line in re.split(r"[\n.;]+", target.description) if line.strip()]
+            if described:
+                yield RouteTarget(
+                    id=f"agent.{target.id}",
+                    tool=tool.name,
+                    said=described,
+                    described=(target.name,),
+                    call=partial(_handed_to, target.id),
+                    answers=True,
+                )
+
+
+def _handed_to(agent: str, _values: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {TARGET: agent, REQUEST: text}
+
+
+async def _async_split(exchange: Exchange) -> Answer | None:
+    """Return the answer to a message that concerns extensions; None: none does, or nobody can tell.
+
+    It ends with the turn, and with the entry. Raises `HomeAgentError` when the entry is unloaded meanwhile.
+    """
+    runtime, turn, endpoint = exchange.runtime, exchange.turn, exchange.endpoint
+    assert endpoint is not None, "a profile without a model has no router"
+    llm_context = llm_context_of(turn)
+    extensions = await runtime.extensions.async_of(turn.profile, llm_context)
+    if not extensions:
+        return None
+    runtime.sources.asked[turn.profile.subentry_id] = turn
+    routed = RoutedTurn(
+        hass=exchange.hass,
+        runtime=runtime,
+        endpoint=endpoint,
+        turn=turn,
+        chat_log=exchange.chat_log,
+        transcript=exchange.transcript,
+        extensions={extension.name: extension for extension in extensions},
+        schema=await runtime.extensions.async_light_schema(turn.profile, llm_context),
+        sources=_sources(exchange.hass, runtime),
+    )
+    try:
+        await endpoint.async_work(routed.async_run(), "answer in parts")
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise HomeAgentError("not_loaded") from None
+    return routed.answer
+
+
+def _sources(hass: HomeAssistant, runtime: RuntimeData) -> Sources:
+    """Return what the parts of a turn are told from: what is remembered, nothing of the home, no documents."""
+    return replace(
+        runtime.sources,
+        providers=Providers(MemoryProvider(runtime.memories)),
+        documents=UserDocuments(hass),
+        asked={},
+        ready={},
+        quiet=True,
+    )
+
+
+def _told_little(profile: Profile, prompt: str) -> Profile:
+    """Return a profile with these instructions that is told nothing of the home."""
+    return replace(
+        profile,
+        use_default_prompt=False,
+        custom_prompt=prompt,
+        context_mode=Mode.OFF.value,
+        context_entities=(),
+        system_documents=(),
+        history_summary=False,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class RoutedTurn:
+    """One turn that is answered in parts."""
+
+    hass: HomeAssistant
+    runtime: RuntimeData
+    endpoint: Endpoint
+    turn: Turn
+    chat_log: ChatLog
+    transcript: Transcript
+    extensions: Mapping[str, Extension]
+    schema: str
+    sources: Sources
+    answer: Answer | None = None
+    """None: the profile answers by itself."""
+    _routing: Routing = field(default_factory=Routing)
+    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    async def async_run(self) -> None:
+        """Find the answer."""
+        self.turn.record.routing = self._routing
+        if not (segments := await self._async_segments()):
+            return
+        self.turn.record.shares = len(segments)
+        if len(segments) == 1 and self.turn.profile.routing_skips:
+            self.answer = await self._async_direct(segments[0])
+            return
+        progress, returns = as_progress(self.chat_log), [Return(segment=segment) for segment in segments]
+        place = len(self.chat_log.content)
+        try:
+            async with asyncio.TaskGroup() as group:  # cancelled together
+                for number, made in enumerate(returns):
+                    group.create_task(self._async_part(number, made, progress))
+        finally:  # what was called before it was cancelled is counted as well
+            self._note(returns, place)
+        if any(one.came is Came.ANSWERED for one in returns):
+            self.answer = await self._async_synthesized(returns)
+        elif all(one.came is Came.ASKS for one in returns):
+            self.answer = Answer(needs_confirmation=True, origin=Origin.MODEL)
+        else:
+            waits = self.turn.record.request_id is not None
+            self.answer = Answer(text=await self._async_told(returns), done=waits, origin=Origin.NOTICE)
+
+    async def _async_segments(self) -> list[Segment]:
+        """Return how the router splits the message; nothing where it cannot, or takes too long."""
+        turn, endpoint = self.turn, self.endpoint
+        endpoint.asked_at = time.time()
+        if endpoint.reading is not None:
+            endpoint.reading.cancel()
+        prompt = route_prompt(self.schema)
+        # what it is told is no news: its record is its own, but for where its words came from
+        profile = replace(_told_little(turn.profile, prompt), history_summary=turn.profile.history_summary)
+        asking = replace(turn, profile=profile, record=TurnRecord(taints=turn.record.taints))
+        told = self.transcript.as_told_to(ROUTER, (), Mode.OFF)
+        told.instructions = Instructions(owner=turn.owner, text=prompt)
+        requests = await self._async_requests(asking, told)
+        messages = await requests.async_messages(False)
+        self.transcript.drop_with(told)
+        request = ChatRequest(
+            messages=messages,
+            stream=False,
+            cache_key=f"{turn.profile.subentry_id}{ROUTER}",
+            retries=False,
+        )
+        reply, started, asked = Reply(), time.perf_counter(), self._routing.router
+        asked.requests = 1
+        try:
+            async with (
+                asyncio.timeout(turn.profile.routing_timeout),
+                aclosing(endpoint.client.stream(request, reply)) as deltas,
+            ):
+                words = "".join([delta.get("content") or "" async for delta in deltas])
+        except LLMError as err:
+            endpoint.async_failed(err)
+            LOGGER.info("The router of %s failed: %s", turn.profile.name, type(err).__name__)
+            return []
+        except TimeoutError:
+            LOGGER.info("The router of %s did not answer in time", turn.profile.name)
+            return []
+        endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000), turn.record)
+        asked.usage += reply.usage or Usage()
+        segments = segments_of(words, [*self.extensions])
+        LOGGER.debug("%s: a message concerns %d extensions", turn.profile.name, len(segments))
+        return segments
+
+    async def _async_requests(self, asking: Turn, told: Transcript) -> RequestBuilder:
+        """Return what builds the request of somebody who has no tools, in a chat log that nobody sees."""
+        said = told.rounds[-1].question
+        log = ChatLog(self.hass, asking.conversation_id, [SystemContent(content=""), UserContent(content=said.content)])
+        log.extra_system_prompt = told.added.get(asking.owner)
+        requests = RequestBuilder(self.hass, asking, told, log, self.endpoint, self.sources, ())
+        await requests.async_open()
+        return requests
+
+    async def _async_part(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
+        """Let an extension answer its part, in a conversation of its own. Never raises, whatever becomes of it."""
+        async with self._places:
+            extension = made.segment.extension
+            try:
+                await self._async_answered(number, made, heard)
+            except TimeoutError:
+                made.came = Came.LATE
+                LOGGER.info("The extension %s did not answer in time", extension)
+            except HomeAssistantError as err:
+                made.text = await async_error_text(self.hass, self.turn.speaks, err)
+                events.async_error(self.hass, made.turn or self.turn, err, events.component_of(err))
+            except Exception as err:  # noqa: BLE001 - the others have answers
+                LOGGER.error("The extension %s failed unexpectedly: %s", extension, where_of(err))
+            if made.turn is not None and made.turn.record.request_id is not None:
+                made.came = Came.ASKS
+
+    async def _async_answered(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
+        """Fill in what an extension returns. Raises `LLMError` when its model could not be asked, `TimeoutError`."""
+        extension, asked = self.extensions[made.segment.extension], Asked()
+        self._routing.domains[extension.name] = asked
+        profile, endpoint, tools = self._means(extension)
+        with own_conversation(self.hass, self.turn, heard) as log:
+            log.async_add_user_content(UserContent(content=self.transcript.rounds[-1].question.content))
+            made.turn = turn = replace(
+                self.turn,
+                profile=profile,
+                conversation_id=log.conversation_id,
+                text=made.segment.intent,
+                extra_system_prompt=None,
+                direct=False,
+                confirm_via=(),
+                parent=self.turn,
+                delegated=True,
+                extension=extension.name,
+                place=number * PLACES,
+                record=TurnRecord(
+                    taints={*self.turn.record.taints}, is_order=is_order(made.segment.intent, self.turn.language)
+                ),
+            )
+            told = self._told(extension, turn, tools)
+            told.rounds[-1].notes[-1] = render_turn_part(time="", facts={"task": made.segment.intent})
+            model = ModelTurn(
+                hass=self.hass,
+                runtime=self.runtime,
+                endpoint=endpoint,
+                turn=turn,
+                chat_log=log,
+                transcript=told,
+                tools=tools,
+                sources=replace(self.runtime.sources, asked={}, ready={}) if extension.profile_id else self.sources,
+            )
+            try:
+                with running(turn):
+                    async with asyncio.timeout(self.turn.profile.routing_timeout):
+                        answer = await model.async_run()
+            finally:
+                made.content = log.content
+                asked.requests, asked.usage = turn.record.requests, turn.record.usage
+        made.text = answer.text
+        if turn.record.fault is None:
+            made.came = Came.ANSWERED
+
+    def _means(self, extension: Extension) -> tuple[Profile, Endpoint, Sequence[HomeAgentTool]]:
+        """Return as whom an extension answers, with which model, and what it may call of its tools."""
+        own, runtime = self.turn.profile, self.runtime
+        profile, endpoint = runtime.profiles.get(extension.profile_id), self.endpoint
+        if profile is not None:
+            endpoint = runtime.endpoint_of(profile) or endpoint
+            profile = replace(profile, history_summary=False, language=own.language or profile.language)
+        else:
+            profile = replace(_told_little(own, extension.prompt), name=extension.name, prompt_additions="")
+        offers = runtime.policy.rules.offers
+        return profile, endpoint, [tool for tool in extension.tools if offers(profile, tool)]
+
+    def _told(self, extension: Extension, turn: Turn, tools: Sequence[HomeAgentTool]) -> Transcript:
+        """Return the conversation as an extension is told it, with its instructions; the same bytes each time."""
+        is_profile = bool(extension.profile_id)
+        names = [tool.name for tool in tools]
+        told = self.transcript.as_told_to(f"/{extension.name}", names, None if is_profile else Mode.OFF)
+        if is_profile:  # its own instructions come first
+            told.added[turn.owner] = f"{extension.prompt}\n\n{ANSWER_PART}"
+        else:
+            guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
+            in_language = IN_LANGUAGE.format(language=turn.profile.language) if turn.profile.language else ""
+            parts = (extension.prompt, *guides, ANSWER_PART, in_language)
+            told.instructions = Instructions(owner=turn.owner, text="\n\n".join(filter(None, parts)))
+        return told
+
+    def _note(self, returns: Sequence[Return], place: int) -> None:
+        """Put what was called into the chat log, before the answer: what was done is told and kept with it."""
+        calls: list[llm.ToolInput] = []
+        results: list[Content] = []
+        record = self.turn.record
+        for one in returns:
+            if one.turn is not None:
+                record.calls += one.turn.record.calls
+                record.used_external_llm = record.used_external_llm or one.turn.record.used_external_llm
+                if record.first_token_ms is None and one.turn.record.first_token_ms is not None:
+                    begun = round((one.turn.record.started - record.started) * 1000)
+                    record.first_token_ms = begun + one.turn.record.first_token_ms
+            came = {item.tool_call_id: item for item in one.content if isinstance(item, ToolResultContent)}
+            for item in one.content:
+                for call in (item.tool_calls or ()) if isinstance(item, AssistantContent) else ():
+                    if (result := came.get(call.id)) is not None:
+                        noted = replace(call, id=f"part{token_hex(4)}", external=True)
+                        calls.append(noted)
+                        results.append(replace(result, agent_id=self.turn.agent_id, tool_call_id=noted.id))
+        if calls:
+            made = AssistantContent(agent_id=self.turn.agent_id, tool_calls=calls, native=ROUTED)
+            self.chat_log.content[place:place] = [made, *results]
+
+    async def _async_synthesized(self, returns: Sequence[Return]) -> Answer:
+        """Return the one answer that is made of what came back; where no model makes one, each return is told."""
+        turn, record, endpoint = self.turn, self.turn.record, self.endpoint
+        asking = replace(turn, profile=_told_little(turn.profile, SYNTHESIZE))
+        told = self.transcript.as_told_to(SYNTHESIZER, (), Mode.OFF)
+        for one in told.rounds[:-1]:  # what was returned then is in the answers
+            one.notes.clear()
+        if turn.extra_system_prompt:
+            told.added[turn.owner] = turn.extra_system_prompt
+        given: list[JsonValueType] = [one.data for one in returns]
+        note = render_turn_part(time="", facts={}, sections={"returns": ("", given)})
+        told.rounds[-1].notes[-1] = note
+        told.window = endpoint.window - endpoint.client.estimator.estimate(note)
+        requests = await self._async_requests(asking, told)
+
+        async def build(_shorter: bool) -> list[Message]:
+            return await requests.async_messages(False)
+
+        check = ClaimCheck(hass=self.hass, turn=turn, home=self.runtime.sources.home, asks_behind=True)
+        agent = Agent(
+            hass=self.hass,
+            endpoint=endpoint,
+            turn=asking,
+            chat_log=self.chat_log,
+            tools=(),
+            build=build,
+            judge=check.async_untrue,
+            may_name_others=requests.may_name_others,
+            once=True,
+            besides=partial(self._async_besides, returns),
+        )
+        asked, before = self._routing.synthesizer, replace(record.usage)
+        try:
+            await agent.async_run()
+        except LLMError as err:
+            LOGGER.info("The answer of %s could not be put together: %s", turn.profile.name, type(err).__name__)
+            events.async_error(self.hass, turn, err, events.component_of(err))
+            record.fault = None
+            return Answer(text=await self._async_told(returns), origin=Origin.MODEL)
+        finally:
+            asked.requests, now = record.requests, record.usage
+            asked.usage = Usage(
+                input_tokens=now.input_tokens - before.input_tokens,
+                output_tokens=now.output_tokens - before.output_tokens,
+                cached_tokens=now.cached_tokens - before.cached_tokens,
+            )
+        last = self.chat_log.content[-1]
+        text = last.content or "" if isinstance(last, AssistantContent) else ""
+        return Answer(text=text, origin=Origin.MODEL, is_in_chat_log=True)
+
+    async def _async_direct(self, segment: Segment) -> Answer:
+        """Let the only extension speak to the user itself; its words go on as they come."""
+        words: asyncio.Queue[Delta | None] = asyncio.Queue()
+        place, begins = len(self.chat_log.content), True
+
+        def heard(_log: ChatLog, delta: dict[str, Any]) -> None:
+            nonlocal begins
+            if delta.get("role", "assistant") == "assistant":
+                begins = begins or "role" in delta
+                if content := delta.get("content"):
+                    words.put_nowait({"role": "assistant", "content": content} if begins else {"content": content})
+                    begins = False
+
+        made = Return(segment=segment)
+
+        async def deltas() -> AsyncGenerator[Delta]:
+            said = False
+            while (delta := await words.get()) is not None:
+                said = True
+                yield delta
+            if failures := await self._async_failures([made], ""):
+                yield {"content": f"\n\n{failures}"} if said else {"role": "assistant", "content": failures}
+
+        async def work() -> None:
+            try:
+                await self._async_part(0, made, heard)
+            finally:
+                words.put_nowait(None)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(work())
+                async for _content in self.chat_log.async_add_delta_content_stream(self.turn.agent_id, deltas()):
+                    pass
+            last = self.chat_log.content[-1]
+            text = last.content or "" if isinstance(last, AssistantContent) else ""
+        finally:
+            self._note([made], place)
+        if self.turn.record.request_id is not None:  # it has said the question already
+            await async_put(self.hass, self.runtime.policy, self.turn)
+        return Answer(text=text, origin=Origin.MODEL, is_in_chat_log=True)
+
+    async def _async_besides(self, returns: Sequence[Return], words: str) -> str:
+        """Return what has to stand behind the synthesizer's words: the returns where they broke off, failures, the question."""
+        if self.turn.record.fault is not None:
+            return await self._async_told(returns)
+        parts = [await self._async_failures(returns, words), await self._async_question()]
+        return "\n\n".join(filter(None, parts))
+
+    async def _async_told(self, returns: Sequence[Return]) -> str:
+        """Return all that came back, each as it is, without a model."""
+        say = partial(async_text, self.hass, self.turn.speaks)
+        parts = [
+            await say("route_return", agent=one.segment.extension, text=one.text)
+            for one in returns
+            if one.came is Came.ANSWERED
+        ]
+        parts += [await self._async_failures(returns, ""), await self._async_question()]
+        return "\n\n".join(filter(None, parts))
+
+    async def _async_failures(self, returns: Sequence[Return], words: str) -> str:
+        """Return a sentence about each that failed and of which the words do not say so already."""
+        sentences = []
+        for one in returns:
+            name = one.segment.extension
+            if one.came in (Came.FAILED, Came.LATE) and not _is_told_of(name, words, self.turn.speaks):
+                key = "route_late" if one.came is Came.LATE else "route_failed"
+                said = await async_text(self.hass, self.turn.speaks, key, agent=name, intent=one.segment.intent)
+                sentences.append(said)
+        return " ".join(sentences)
+
+    async def _async_question(self) -> str:
+        """Put the question that the turn ends with, and return it; empty where there is none."""
+        if self.turn.record.request_id is None:
+            return ""
+        try:
+            return await async_put(self.hass, self.runtime.policy, self.turn)
+        except HomeAssistantError as err:
+            return await async_error_text(self.hass, self.turn.speaks, err)
+
+
+def _is_told_of(name: str, words: str, language: str) -> bool:
+    """Return whether a sentence names an extension and denies something."""
+    sentences = re.split(r"(?<=[.!?…。！？])\s+|\n", words)
+    return any(
+        fold(name.casefold()) in fold(sentence.casefold()) and answers_with_less(sentence, language)
+        for sentence in sentences
+    )
