@@ -13,8 +13,8 @@ import platform
 import sys
 from typing import Any
 
-from . import claims, meaning, memory
-from .dataset import AS_IT_IS, Case, Dataset
+from . import claims, local, local_report, meaning, memory, sentences
+from .dataset import AS_IT_IS, FLAVOURS, Case, Dataset
 from .embedding import Nearest
 from .groups import group_cases
 from .measure import Answer, Knowledge, async_ask
@@ -37,19 +37,44 @@ def arguments() -> argparse.Namespace:
     """Return what was asked for."""
     parser = argparse.ArgumentParser(
         prog="scripts/eval",
-        description="Measures how well requests find what they mean (retrieval), and whether false answers are noticed (claims), "
-        "and what is worth remembering and found again (memory).",
+        description="Measures what the home answers by itself (local), how well requests find what they mean (retrieval), whether "
+        "false answers are noticed (claims), and what is worth remembering and found again (memory).",
     )
-    parser.add_argument("what", choices=["retrieval", "meaning", "claims", "memory"])
-    parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for retrieval and meaning")
+    parser.add_argument("what", choices=["local", "retrieval", "meaning", "claims", "memory"])
+    parser.add_argument("--data", type=Path, metavar="DIR", help="homes and requests, for local, retrieval and meaning")
     parser.add_argument("--quick", action="store_true", help=f"one home of {QUICK}: shows that it works")
     parser.add_argument("--embedding-url", metavar="URL", help="also ask an OpenAI-compatible endpoint for vectors")
     parser.add_argument("--embedding-model", metavar="NAME", default="text-embedding-3-small")
     parser.add_argument("--embedding-threshold", type=float, default=0.3, help="least cosine (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables between the marks of a document")
+    alone = parser.add_argument_group("local")
+    alone.add_argument(
+        "--files", nargs="+", metavar="NAME", default=local.Choice().files, help="of requests (%(default)s)"
+    )
+    alone.add_argument(
+        "--sizes",
+        nargs="+",
+        choices=["own", *FLAVOURS],
+        default=["own"],
+        help="of the homes: own, with their diagnostic entities, with other homes, with both (%(default)s)",
+    )
+    alone.add_argument("--homes", nargs="+", metavar="PART", default=[], help="whose names contain one of these")
+    alone.add_argument(
+        "--category", nargs="+", metavar="NAME", default=[], help="kinds of devices, ways to name, intents"
+    )
+    alone.add_argument("--languages", nargs="+", metavar="CODE", default=[])
+    alone.add_argument("--limit", type=int, metavar="N", help="so many requests, always the same ones")
+    alone.add_argument("--only-ours", action="store_true", help="without Home Assistant's own agent")
+    alone.add_argument(
+        "--sentences",
+        action="store_true",
+        help="instead: the sentences of Home Assistant's installed data, of all languages",
+    )
+    alone.add_argument("--processes", type=int, metavar="N", default=os.cpu_count() or 1, help="(%(default)s)")
+    alone.add_argument("--failures", type=Path, metavar="FILE", help="write what was not right, a line each")
     chosen = parser.parse_args()
-    if chosen.what not in ("claims", "memory") and chosen.data is None:
+    if chosen.what not in ("claims", "memory") and chosen.data is None and not chosen.sentences:
         parser.error(f"{chosen.what} needs --data")
     if chosen.what == "meaning" and not chosen.embedding_url:
         parser.error("meaning needs --embedding-url")
@@ -134,6 +159,39 @@ def main_claims(chosen: argparse.Namespace) -> None:
         chosen.markdown.write_text(insert(chosen.markdown.read_text(), text, "claims"))
 
 
+def main_local(chosen: argparse.Namespace) -> None:
+    """Let the homes answer by themselves, and report."""
+    if chosen.sentences:
+        walked = sentences.run(chosen.languages, chosen.processes, say)
+        print(sentences.render(walked))
+        if chosen.json:
+            found = {"about": about(chosen), "others": sentences.as_json(walked)}
+            chosen.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        return
+    choice = local.Choice(
+        files=chosen.files,
+        sizes=[AS_IT_IS if size == "own" else size for size in chosen.sizes],
+        homes=chosen.homes,
+        categories=chosen.category,
+        languages=chosen.languages,
+        limit=chosen.limit,
+        agents=local.AGENTS[:1] if chosen.only_ours else local.AGENTS,
+        processes=chosen.processes,
+    )
+    asked = local.run(Dataset(chosen.data), choice, say)
+    if not asked:
+        sys.exit("Nothing to ask.")
+    facts = {key: value for key, value in about(chosen).items() if key not in ("embedding", "quick")}
+    facts |= {"limit": chosen.limit, "seed": local.SEED}
+    print(f"Taken {facts['taken']} on {facts['machine']}, Home Assistant {facts['homeassistant']}.\n")
+    print(local_report.render(asked))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(local_report.as_json(facts, asked), indent=2, ensure_ascii=False) + "\n")
+    if chosen.failures:
+        lines = (json.dumps(item, ensure_ascii=False) + "\n" for item in local_report.failures(asked))
+        chosen.failures.write_text("".join(lines))
+
+
 async def async_memory(chosen: argparse.Namespace) -> None:
     """Judge what comes with the project for the memory, and report."""
     retrieval = memory.retrieval_of(chosen.embedding_url, chosen.embedding_model, chosen.embedding_threshold)
@@ -159,6 +217,9 @@ def main() -> None:
         return
     if chosen.what == "claims":
         main_claims(chosen)
+        return
+    if chosen.what == "local":
+        main_local(chosen)
         return
     if chosen.what == "memory":
         asyncio.run(async_memory(chosen))

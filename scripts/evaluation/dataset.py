@@ -57,6 +57,10 @@ class Dataset:
             return home
         return _read(self._folder / "homes" / f"{name}.json")
 
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the lines of `NAME.jsonl` as they are; none where there is no such file."""
+        return _rows(self._folder / f"{name}.jsonl")
+
     @property
     def flavours(self) -> Sequence[str]:
         """Return the sizes that homes can be had in."""

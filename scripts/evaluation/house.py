@@ -1,6 +1,6 @@
 """A home of the folder in the registries of a Home Assistant, so that the integration reads it as it reads every home."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -30,7 +30,7 @@ async def async_living_in(home: dataset.Home) -> AsyncIterator[tuple[HomeAssista
         await exposed.async_initialize()
         entry = MockConfigEntry(domain="evaluation")
         entry.add_to_hass(hass)
-        areas = _build(hass, entry, home)
+        areas = build(hass, entry, home)
         ours = MockConfigEntry(domain="home_agent")
         ours.add_to_hass(hass)
         try:
@@ -39,12 +39,17 @@ async def async_living_in(home: dataset.Home) -> AsyncIterator[tuple[HomeAssista
             await hass.async_stop(force=True)
 
 
-def _build(hass: HomeAssistant, entry: MockConfigEntry, home: dataset.Home) -> Mapping[str, str]:
+def build(
+    hass: HomeAssistant, entry: MockConfigEntry, home: dataset.Home, *, living: Container[str] = ()
+) -> Mapping[str, str]:
+    """Put a home into the registries; return its area ids by the home's own. Entities of `living` domains get no state."""
     floors = {row["id"]: _floor(hass, row) for row in home["floors"]}
     areas = {row["id"]: _area(hass, row, floors) for row in home["areas"]}
     devices = {row["id"]: _device(hass, entry, row, areas) for row in home["devices"]}
     for row in home["entities"]:
-        _entity(hass, entry, row, areas, devices)
+        _register(hass, entry, row, areas, devices)
+        if row["domain"] not in living:
+            put_state(hass, row)
     return areas
 
 
@@ -77,7 +82,7 @@ def _device(
     return registry.async_update_device(device.id, area_id=areas.get(row.get("area") or "")) or device
 
 
-def _entity(
+def _register(
     hass: HomeAssistant,
     entry: MockConfigEntry,
     row: Mapping[str, Any],
@@ -86,9 +91,7 @@ def _entity(
 ) -> None:
     """Register an entity, exposed; its names are the folder's, not composed of those of device and area."""
     registry = er.async_get(hass)
-    entity_id, attributes = row["entity_id"], {**row["attributes"], "friendly_name": row["name"]}
-    if row["device_class"]:
-        attributes["device_class"] = row["device_class"]
+    entity_id = row["entity_id"]
     device = devices.get(row.get("device") or "")
     known = registry.async_get_or_create(
         entity_id.partition(".")[0],
@@ -105,6 +108,13 @@ def _entity(
     area_id = areas.get(row.get("area") or "")
     if device is None or device.area_id != area_id:
         registry.async_update_entity(entity_id, name=row["name"], area_id=area_id)
+
+
+def put_state(hass: HomeAssistant, row: Mapping[str, Any]) -> None:
+    """Set the state of an entity that nothing but the state machine knows."""
+    entity_id, attributes = row["entity_id"], {**row["attributes"], "friendly_name": row["name"]}
+    if row["device_class"]:
+        attributes["device_class"] = row["device_class"]
     try:
         hass.states.async_set(entity_id, row["state"], attributes)
     except HomeAssistantError:  # a state that Home Assistant refuses: what is looked for is not the state

@@ -18,7 +18,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 TIMEOUT = 20_000  # milliseconds; a page takes one second on a quiet machine
 FIRST_PAGE_TIMEOUT = 60_000  # milliseconds; the frontend is compiled
 expect.set_options(timeout=TIMEOUT)
-_FLOW_STEP = re.compile(r"/api/config/config_entries/(\w+/)?flow/")
+_FLOW_STEP = re.compile(r"/api/(config/config_entries/(\w+/)?flow|repairs/issues/fix)/")
 
 
 def chromium() -> str | None:
@@ -152,6 +152,12 @@ class Frontend:
     async def fill(self, key: str, value: str) -> None:
         """Fill in a text field, by its key in the schema."""
         await self.dialog.locator(f"input[name='{key}']").fill(value)
+
+    async def add_text(self, label: str, value: str) -> None:
+        """Add a line to a field that takes several texts."""
+        field = self.dialog.locator("ha-input-multi", has_text=label).first
+        await field.get_by_role("button", name="Add").click()
+        await field.locator("input").last.fill(value)
 
     async def pick(self, label: str, value: str) -> None:
         """Pick from a drop-down field that can be searched; its list may still be moving when it is pressed."""

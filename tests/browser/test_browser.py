@@ -21,12 +21,15 @@ from tests.embedding_server import EmbeddingServer
 from tests.llama_server import llama_server, require_llama
 from tests.llm_server import LLMServer, text, tool_call, unauthorized
 
-from .frontend import Frontend, chromium
+from .frontend import FIRST_PAGE_TIMEOUT, Frontend, chromium
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium here; scripts/setup says how to get one")
 TEXTS = json.loads((ROOT / "custom_components/home_agent/translations/en.json").read_text())
 PRESETS = TEXTS["selector"]["preset"]["options"]
+STARTS = TEXTS["config_subentries"]["profile"]["step"]["start"]["menu_options"]
 TOPICS = TEXTS["options"]["step"]["init"]["menu_options"]
+REPAIR = TEXTS["issues"]["name_proposed"]
+BED = "light.bed_light"
 KITCHEN_ON = {"action": "turn_on", "entity_id": "light.kitchen_lights"}
 
 
@@ -260,7 +263,7 @@ async def test_forms_that_are_sent_as_they_are_override_nothing(
     await hass.stop()
     stored = json.loads((hass.process.folder / ".storage/core.config_entries").read_text())["data"]["entries"]
     [entry] = [entry for entry in stored if entry["domain"] == "home_agent"]
-    assert entry["options"]["profile_defaults"] == {}
+    assert entry["options"]["default_profile_settings"] == {}
     assert "retrieval" not in entry["options"]
     assert entry["options"]["pins"] == {"unlock": "2468"}
     assert entry["options"]["always_confirm"] == ["light.ceiling_lights"]
@@ -316,6 +319,7 @@ async def test_add_a_tool_an_agent_and_a_server_that_is_off(
     assert (await frontend.submit())["type"] == "create_entry"
 
     await frontend.press("Add agent")
+    await frontend.page_of(STARTS["blank"])
     await frontend.fill("name", "Home Agent")
     assert (await frontend.submit())["errors"] == {"name": "name_taken"}
     await frontend.fill("name", "Butler")
@@ -324,3 +328,107 @@ async def test_add_a_tool_an_agent_and_a_server_that_is_off(
     assert [subentry["title"] for subentry in await hass.subentries("mcp_server")] == ["Library"]
     assert len(await hass.agents()) == 2
     assert not frontend.problems
+
+
+async def test_a_name_is_proposed_approved_in_repairs_and_known_from_then_on(
+    hass: Hass, llm_server: LLMServer, frontend: Frontend
+) -> None:
+    """Alice is no administrator: what she teaches waits in Repairs; once approved, everything knows it until she takes it back."""
+    agent = await add_home_agent(hass, url=llm_server.base_url, model="scripted", model_first=False)
+    await hass.create_pipeline(agent, preferred=True)
+    await add_user(hass, "alice")
+    question = f"Call Bed Light ({BED}) “moon lamp” as well, as alice proposes?"
+    async with Frontend.window(hass.url) as alice:
+        await alice.log_in("alice", "alice")
+        await alice.open_assist("Home Agent")
+        await alice.say("When I say moon lamp, I mean the bed light", "I've proposed to call Bed Light “moon lamp”")
+        assert "moon lamp" not in await aliases(hass)
+
+        await frontend.log_in(USER, PASSWORD)
+        await frontend.open("/config/repairs")
+        await frontend.page.get_by_text(REPAIR["title"]).click(timeout=FIRST_PAGE_TIMEOUT)
+        await expect(frontend.dialog.locator("ha-markdown").first).to_contain_text(question, timeout=FIRST_PAGE_TIMEOUT)
+        await frontend.shot("name-repair")
+        step = await frontend.choose_next(REPAIR["fix_flow"]["step"]["init"]["menu_options"]["confirm"])
+        assert step["type"] == "create_entry"
+        assert "moon lamp" in await aliases(hass)
+
+        # the home's sentences, the search and the model know it
+        await hass.call("light.turn_off", BED)
+        await frontend.open_assist("Home Agent")
+        await frontend.say("turn on the moon lamp", "Turned on")
+        await hass.wait_for(BED, "on")
+        assert llm_server.requests == []
+        llm_server.plan(tool_call("ha_query", {"entity_id": "moon lamp"}), text("It shines like the moon."))
+        await frontend.say("Tell me a story about the moon lamp", "It shines like the moon.")
+        first, second = llm_server.requests
+        assert f"{BED} = Bed Light | moon lamp" in first.body["messages"][0]["content"]
+        found = json.loads(second.body["messages"][-1]["content"])
+        assert BED in json.dumps(found["result"])
+        listed = await hass.call_for_response("home_agent.list_taught_names")
+        assert [(row["name"], row["status"], row["present"]) for row in listed["names"]] == [
+            ("moon lamp", "taught", True)
+        ]
+
+        await alice.say("undo that", "Bed Light is no longer called “moon lamp”.")
+        assert "moon lamp" not in await aliases(hass)
+        assert (await hass.call_for_response("home_agent.list_taught_names"))["names"] == []
+        assert not alice.problems
+    assert not frontend.problems
+    hass.assert_clean_log()
+
+
+async def add_user(hass: Hass, name: str) -> None:
+    """Add a user who is no administrator, with their name as the password."""
+    created = await hass.command("config/auth/create", name=name, group_ids=["system-users"])
+    user_id = created["user"]["id"]
+    await hass.command("config/auth_provider/homeassistant/create", user_id=user_id, username=name, password=name)
+
+
+async def aliases(hass: Hass) -> list[str | None]:
+    """Return the aliases of the bed light; None stands for its own name."""
+    found: list[str | None] = (await hass.command("config/entity_registry/get", entity_id=BED))["aliases"]
+    return found
+
+
+async def test_two_agents_through_the_dialogs(hass: Hass, llm_server: LLMServer, frontend: Frontend) -> None:
+    """One of them from a preset, the other with a command; each is talked to in Assist, and one asks before it acts."""
+    first = await add_home_agent(hass, url=llm_server.base_url, model="qwen3:8b")
+    await frontend.log_in(USER, PASSWORD)
+
+    await frontend.press("Add agent")
+    await frontend.shot("presets")
+    await frontend.page_of(STARTS["security"])
+    await expect(frontend.dialog.locator("input[name=name]")).to_have_value("Security")
+    await frontend.switch("Handle simple commands locally")
+    assert (await frontend.submit())["type"] == "create_entry"
+    await hass.wait_for_agents(2)
+
+    await frontend.press("Add agent")
+    await frontend.page_of(STARTS["storyteller"])
+    await frontend.fill("name", "Bard")
+    await frontend.unfold("Slash commands")
+    await frontend.add_text("Commands", "/Story")
+    assert (await frontend.submit())["type"] == "create_entry"
+    agents = await hass.wait_for_agents(3)
+    [bard, security] = [agent for agent in agents if agent != first]
+    for agent, name in ((security, "Security"), (bard, "Bard")):
+        await hass.create_pipeline(agent, name)
+
+    await frontend.open_assist("Bard")
+    llm_server.plan(text("Once upon a time there was a lamp."))
+    await frontend.say("Tell me of a lamp", "Once upon a time there was a lamp.")
+    assert not llm_server.request.body.get("tools")
+
+    await frontend.open_assist("Security")
+    llm_server.plan(tool_call("ha_control", KITCHEN_ON))
+    await frontend.say("I see nothing", "?")
+    assert await hass.state("light.kitchen_lights") == "off"
+    await frontend.say("yes", "Done")
+    assert await hass.state("light.kitchen_lights") == "on"
+    llm_server.plan(text("Once upon a time there was a key."))
+    await frontend.say("/story of a key", "Once upon a time there was a key.")
+    assert "of a key" in llm_server.request.last_user
+    assert "You tell stories." in llm_server.request.body["messages"][0]["content"]
+    assert not frontend.problems
+    hass.assert_clean_log()

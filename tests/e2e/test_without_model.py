@@ -26,6 +26,21 @@ async def test_house_without_a_model_does_and_answers_and_refuses(own_hass: Hass
     await own_hass.say("Schalte das Licht in der Küche aus", agent=agent, language="de")
     assert await own_hass.state("light.kitchen_lights") == "off"
 
+    for language, sentence, state in (
+        ("es", "Encienda Bed Light, por favor", "on"),
+        ("fr", "Pourriez-vous éteindre Bed Light ?", "off"),
+        ("it", "Potrebbe accendere Bed Light?", "on"),
+        ("nl", "Kun je Bed Light uitzetten?", "off"),
+        ("pl", "Czy możesz zapalić Bed Light?", "on"),
+        ("es", "no apagues Bed Light", "on"),
+        ("fr", "éteins Bed Light s'il pleut", "on"),
+        ("it", "domani spegni Bed Light", "on"),
+        ("nl", "zet Bed Light vanavond uit", "on"),
+        ("pl", "zgaś Bed Light jutro", "on"),
+    ):
+        await own_hass.say(sentence, agent=agent, language=language)
+        assert await own_hass.state("light.bed_light") == state, sentence
+
     answer = await own_hass.say("write me a poem", agent=agent)
     assert answer.kind == "error"
     assert "add a model" in answer.speech
@@ -194,16 +209,8 @@ SENTENCES = (
     ("en", "and the living room?", "I found Living Room, but I didn't understand what to do with it."),
     ("en", "make it brighter", NOT_UNDERSTOOD),
     ("en", "is it on?", NOT_UNDERSTOOD),
-    ("en", "turn off everything in the kitchen", "I haven't understood all of that: Kitchen Lights would be left out."),
     ("en", "lights in the kitchen and the bedroom", f"{MEANT}Bed Light, Kitchen Lights."),
-    ("en", "turn on the lights in the kitchen and the bedroom", "I haven't understood all of that: Bed Light would be"),
-    ("en", "what's the temperature outside", f"{NOT_UNDERSTOOD}Did you mean Outside Temperature?"),
-    ("en", "is any window open?", f"I haven't understood all of that: {WINDOWS} would be left out."),
-    ("en", "lock all the doors", "I can't do that for all of them yet: Front Door, Garage Door, Kitchen Door."),
     ("en", "close all the windows", f"I can't do that for all of them yet: {WINDOWS}."),
-    ("en", "what's on my shopping list?", "I found Shopping list, but I didn't understand what to do with it."),
-    ("en", "turn on the fan", f"{MEANT}Ceiling Fan, Living Room Fan, "),
-    ("en", "tunr of the kichen lihgts", f"{NOT_UNDERSTOOD}Did you mean Kitchen Lights?"),
     ("en", "it's too dark in here", NOT_UNDERSTOOD),
     ("en", "good night", NOT_UNDERSTOOD),
     ("en", "pause the music", f"{MEANT}Bedroom, "),
@@ -212,7 +219,7 @@ SENTENCES = (
     ("de", "Was steht auf der Einkaufsliste?", NOT_UNDERSTOOD_DE),
     ("de", "Und im Bedroom?", NOT_UNDERSTOOD_DE),
     ("de", "Ist ein Fenster offen?", f"Das habe ich nicht ganz verstanden: {WINDOWS} würde fehlen."),
-    ("de", "Stelle HVAC auf 90 Grad", "Ich habe Hvac gefunden, aber nicht verstanden, was ich damit tun soll."),
+    ("de", "Stelle HVAC auf 90 Grad", "Hvac lässt sich nur auf Werte von 7 bis 35 einstellen"),
 )
 
 
@@ -220,11 +227,58 @@ async def test_what_is_not_understood_is_answered_with_what_is_true_and_helps(ow
     agent = await add_home_agent(own_hass)
     own_hass.allow_log("default_agent")  # Home Assistant logs what the thermostat refused
     before = await own_hass.states()
+    wrong = []
     for language, sentence, answer in SENTENCES:
         said = await own_hass.say(sentence, agent=agent, language=language)
-        assert (said.kind, said.speech[: len(answer)]) == ("error", answer), sentence
+        if (said.kind, said.speech[: len(answer)]) != ("error", answer):
+            wrong.append((sentence, said.kind, said.speech))
+    assert not wrong
     changed = {item for item, state in (await own_hass.states()).items() if state != before.get(item)}
     assert not {item for item in changed if item.partition(".")[0] in ("cover", "fan", "light", "lock", "media_player")}
+
+
+async def test_questions_and_a_whole_room_are_no_riddles(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    outside = await own_hass.say("what's the temperature outside", agent=agent)
+    assert (outside.kind, outside.speech) == ("query_answer", "Outside temperature is 15.6 °C")
+    windows = await own_hass.say("is any window open?", agent=agent)
+    assert (windows.kind, windows.speech) == ("query_answer", "Yes, Hall Window and Living Room Window")
+    before = await own_hass.states()
+    await own_hass.call("light.turn_on", "light.kitchen_lights")
+    done = await own_hass.say("turn off everything in the kitchen", agent=agent)
+    assert done.kind == "action_done"
+    await own_hass.wait_for("light.kitchen_lights", "off")
+    changed = {item for item, state in (await own_hass.states()).items() if state != before.get(item)}
+    assert {item for item in changed if item.partition(".")[0] in ("cover", "fan", "light", "lock")} <= {
+        "light.kitchen_lights"
+    }
+
+
+async def test_all_doors_a_list_and_a_mistyped_sentence_are_understood(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    await own_hass.call("lock.unlock", "lock.kitchen_door")
+    await own_hass.wait_for("lock.kitchen_door", "unlocked")
+    assert (await own_hass.say("lock all the doors", agent=agent)).kind == "action_done"
+    await own_hass.wait_for("lock.kitchen_door", "locked")
+    assert await own_hass.state("lock.front_door") == "locked"
+    listed = await own_hass.say("what's on my shopping list?", agent=agent)
+    assert (listed.kind, listed.speech) == ("query_answer", "There is nothing on the list Shopping list.")
+    await own_hass.call("light.turn_on", "light.kitchen_lights")
+    assert (await own_hass.say("tunr of the kichen lihgts", agent=agent)).kind == "action_done"
+    await own_hass.wait_for("light.kitchen_lights", "off")
+
+
+async def test_it_asks_which_one_and_understands_the_answer(own_hass: Hass) -> None:
+    agent = await add_home_agent(own_hass)
+    asked = await own_hass.say("turn on the fan", agent=agent, conversation_id="which-fan")
+    assert asked.speech.startswith("Which one: Ceiling Fan, Living Room Fan, ")
+    assert asked.raw["continue_conversation"]
+    states = await own_hass.states()
+    assert {states["fan.ceiling_fan"], states["fan.living_room_fan"]} == {"off"}
+    done = await own_hass.say("the ceiling fan", agent=agent, conversation_id="which-fan")
+    assert not done.raw["continue_conversation"]
+    await own_hass.wait_for("fan.ceiling_fan", "on")
+    assert await own_hass.state("fan.living_room_fan") == "off"
 
 
 async def test_it_says_what_it_can_do_and_what_it_did(own_hass: Hass) -> None:

@@ -130,9 +130,9 @@ async def test_a_thousand_steps_take_milliseconds(hass: HomeAssistant) -> None:
     steps = [{"action": "light.turn_on", "target": {"entity_id": f"light.a{number}"}} for number in range(1000)]
     await scripts(hass, a=[*steps, UNLOCKING])
     assert started(hass, "script.a").reasons == (UNLOCK,)
-    began = time.perf_counter()
+    began = time.thread_time()
     started(hass, "script.a")
-    assert time.perf_counter() - began < 0.1
+    assert time.thread_time() - began < 0.1
 
 
 async def test_a_chain_that_is_too_long_counts_as_anything(hass: HomeAssistant) -> None:

@@ -4,12 +4,21 @@ from collections.abc import Sequence
 import json
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.const import STATE_OFF, STATE_ON
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    label_registry as lr,
+)
 from homeassistant.helpers.intent import IntentResponseType
 import pytest
 
 from custom_components.home_agent.home.exposure import is_shared
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import EXPOSED, build_house, part_of, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 from tests.prompt.test_modes import baseline_of
@@ -114,3 +123,102 @@ async def test_without_a_list_all_is_there_again(hass: HomeAssistant, llm_server
     )
     await say(hass, "turn off the kitchen lights")
     assert hass.states.is_state("light.kitchen_lights", STATE_OFF)
+
+
+# What one agent knows of what is shared.
+
+PARTS: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "nothing is set": ({}, set(EXPOSED)),
+    "an area": ({"exposed_areas": ["kitchen"]}, {"light.kitchen_lights", "cover.kitchen_window"}),
+    "an area of its own": ({"exposed_areas": ["hall"]}, {"switch.decorative_lights"}),
+    "a label": ({"exposed_labels": ["toys"]}, {"switch.decorative_lights"}),
+    "a label of the device": ({"exposed_labels": ["soft"]}, {"light.bed_light"}),
+    "a label of the area": ({"exposed_labels": ["cosy"]}, {"light.bed_light", "light.ceiling_lights"}),
+    "an entity": ({"exposed_entities": ["light.bed_light"]}, {"light.bed_light"}),
+    "kinds and patterns": ({"exposed_entities": ["lock", "*.kitchen_*"]}, {"lock.front_door", "light.kitchen_lights", "cover.kitchen_window"}),
+    "all of these": (
+        {"exposed_areas": ["hall"], "exposed_labels": ["soft"], "exposed_entities": ["lock"]},
+        {"switch.decorative_lights", "light.bed_light", "lock.front_door"},
+    ),
+    "what is gone": ({"exposed_areas": ["attic"]}, set()),
+    "what is not exposed": ({"exposed_entities": ["light.office_rgbw_lights"]}, set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("part", "known"), PARTS.values(), ids=PARTS.keys())
+async def test_an_agent_knows_a_part_of_the_home(
+    hass: HomeAssistant, llm_server: LLMServer, part: dict[str, Any], known: set[str]
+) -> None:
+    _furnish(hass)
+    await set_up(hass, llm_server, profile=part)
+    llm_server.plan(tool_call("ha_query", {"entity_id": "*"}), text("That is all."))
+    await say(hass, "what is there?")
+    asked, answered = llm_server.requests
+    told = baseline_of(asked.body) if known else {}
+    answer = answered.body["messages"][-1]["content"]
+    read = {item for item in hass.states.async_entity_ids() if f'"{item}"' in answer}
+    assert (set(told), read) == (known, known)
+    assert not any(item in asked.raw.decode() for item in set(EXPOSED) - known)
+
+
+async def test_what_changes_counts_at_once(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    _furnish(hass)
+    await set_up(hass, llm_server, profile={"exposed_labels": ["toys"]})
+    call = tool_call("ha_control", {"action": "turn_on", "entity_id": "switch.decorative_lights"})
+    answers = []
+    for labels in ({"toys"}, set(), {"toys"}):
+        er.async_get(hass).async_update_entity("switch.decorative_lights", labels=labels)
+        llm_server.plan(call, text("Well."))
+        await say(hass, "decorations please")
+        answers.append(json.loads(llm_server.request.body["messages"][-1]["content"])["success"])
+    assert answers == [True, False, True]
+
+
+async def test_agents_know_different_parts(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    """What one is told says nothing of what another one may be told."""
+    second = ConfigSubentryDataWithId(
+        subentry_type="profile",
+        data={"local_first": False, "exposed_areas": ["kitchen"]},
+        title="Cook",
+        unique_id=None,
+        subentry_id="profile-2",
+    )
+    await set_up(hass, llm_server, more=[second])
+    llm_server.respond(lambda _body: text("Hello."))
+    told = []
+    for agent in ("home_agent", "cook", "home_agent"):
+        await say(hass, "hello", agent_id=f"conversation.{agent}")
+        told.append(set(baseline_of(llm_server.request.body)))
+    assert told == [set(EXPOSED), {"light.kitchen_lights", "cover.kitchen_window"}, set(EXPOSED)]
+
+
+async def test_a_group_that_reaches_out_of_the_part_is_not_controlled(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    """As one that reaches what is not exposed; one that stays inside is."""
+    for name, members in (("inside", ["light.bed_light"]), ("across", ["light.bed_light", "light.kitchen_lights"])):
+        hass.states.async_set(f"group.{name}", "off", {"entity_id": members, "friendly_name": name})
+        async_expose_entity(hass, ASSISTANT, f"group.{name}", True)
+    await set_up(hass, llm_server, profile={"exposed_areas": ["bedroom"], "exposed_entities": ["group"]})
+    errors = []
+    for name in ("inside", "across"):
+        llm_server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": f"group.{name}"}), text("Well."))
+        await say(hass, "the group")
+        errors.append(json.loads(llm_server.request.body["messages"][-1]["content"])["error"])
+    assert "cannot be controlled as a whole" not in str(errors[0])
+    assert "cannot be controlled as a whole" in str(errors[1])
+
+
+def _furnish(hass: HomeAssistant) -> None:
+    """Give things labels and areas of their own."""
+    areas, registry, devices, labels = ar.async_get(hass), er.async_get(hass), dr.async_get(hass), lr.async_get(hass)
+    for name in ("Toys", "Soft", "Cosy"):
+        labels.async_create(name)
+    hall = areas.async_create("Hall")
+    registry.async_update_entity("switch.decorative_lights", name="Fairy Lights")
+    registry.async_update_entity("switch.decorative_lights", area_id=hall.id, labels={"toys"})
+    lamp = registry.async_get("light.bed_light")
+    assert lamp is not None
+    assert lamp.device_id is not None
+    devices.async_update_device(lamp.device_id, labels={"soft"})
+    areas.async_update("bedroom", labels={"cosy"})

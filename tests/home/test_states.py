@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from homeassistant.components.light.const import ColorMode
@@ -104,7 +104,10 @@ TOKEN = "b2c9e1d4a7f05836b2c9e1d4a7f05836"
         (("light.hidden",), []),
         ({"light.hidden": 1, "light.seen": 2}, {"light.seen": 2}),
         ({"lamps": ["light.hidden", "light.seen"]}, {"lamps": ["light.seen"]}),
-        ([f"light.l{number}" for number in range(21)] + ["light.hidden"], "… 1 more"),
+        (
+            [f"light.l{number}" for number in range(21)] + ["light.hidden"],
+            [*(f"light.l{number}" for number in range(20)), "… 1 more"],
+        ),
         ("http://user:secret@10.0.0.5/stream", ""),
         ("see rtsp://10.0.0.5:554/live?pw=1 now", "see … now"),
         ("/api/camera_proxy/camera.a?token=1", ""),
@@ -131,7 +134,7 @@ TOKEN = "b2c9e1d4a7f05836b2c9e1d4a7f05836"
 )
 def test_what_a_value_may_not_tell(value: object, told: object) -> None:
     found = json_safe(value, knows=knows)
-    assert found == told or (isinstance(found, list) and found[-1] == told)
+    assert found == told
     assert json_safe("light.hidden") == "light.hidden"  # what is no attribute is told as it is
 
 
@@ -163,8 +166,8 @@ def test_what_is_left_of_attributes() -> None:
 
 
 def test_looking_through_long_texts_takes_no_time() -> None:
-    began = perf_counter()
+    began = thread_time()
     for sign in ("a", "a1", "?", "=", ":", "@", "/", ".", "a.", "x?=", "a:b@", "Aa0_"):
         json_safe(sign * 100_000, knows=knows)
         json_safe([sign * 5_000] * 100, knows=knows)
-    assert perf_counter() - began < 2
+    assert thread_time() - began < 2

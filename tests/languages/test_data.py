@@ -21,7 +21,9 @@ from custom_components.home_agent.languages.data import (
     language_codes,
     prompt_words,
 )
-from custom_components.home_agent.languages.phrases import Kind, read_answer
+from custom_components.home_agent.languages.phrases import Kind, plain_words, read_answer
+from custom_components.home_agent.languages.routes import routes_of
+from custom_components.home_agent.support.text import fold, runs
 
 FOLDER = Path(data.__file__).parent
 SCHEMA = json.loads((FOLDER / "schema.json").read_text("utf-8"))
@@ -105,3 +107,41 @@ async def test_files_are_read_once(hass: HomeAssistant) -> None:
     await async_load(hass, "fi", "tlh")
     assert data_of("fi-FI") is data_of("fi")
     assert "tlh" not in data.LOADED
+
+
+ANSWERED = {
+    "cs": {"to", "je", "a"},
+    "da": {"den", "det", "og"},
+    "de": {"gern", "dann", "und", "ihn", "home agent"},
+    "en": {"then", "oh", "that", "home agent", "sir", "ma'am", "and"},
+    "es": {"lo", "y", "señor", "señora"},
+    "fi": {"se", "ja"},
+    "fr": {"et", "monsieur", "madame"},
+    "fy": {"tank"},
+    "hu": {"azt", "és"},
+    "it": {"e", "signore", "signora"},
+    "nb": {"den", "det", "og"},
+    "nl": {"hem", "en", "meneer", "mevrouw"},
+    "pl": {"to", "je", "i"},
+    "pt": {"a", "o", "e", "senhor", "senhora"},
+    "ru": {"ну", "уж", "его", "её", "и"},
+    "sv": {"den", "det", "och"},
+    "uk": {"його", "її", "і"},
+}
+"""Courtesies that change nothing beside a yes alone: they stand for something, or join."""
+
+
+def test_whoever_is_polite_says_the_same_in_each_language() -> None:
+    """Courtesies (please, thank you) change no command, no route and no learned phrase."""
+    counts = {}
+    for code in CODES:
+        if code in ("ja", "th", "zh"):  # no spaces: those sentences are left to Home Assistant
+            continue
+        known = routes_of(code)
+        for courtesy in {*data_of(code).courtesies} - ANSWERED.get(code, set()):
+            said = tuple(fold(run) for run in runs(courtesy))
+            counts[code, courtesy] = (
+                plain_words(f"zqx {courtesy}", code),
+                said in known.polite or known.harmless.issuperset(said),
+            )
+    assert [row for row, found in counts.items() if found != (("zqx",), True)] == []

@@ -1,6 +1,7 @@
 """What a recognised sentence would do, as the policy sees it."""
 
 from collections.abc import Callable
+import sys
 from typing import Any
 
 from homeassistant.components.climate import ClimateEntityFeature
@@ -12,6 +13,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.local.refusals import wording_of
 from custom_components.home_agent.policy.intents import Mismatch, Recognised, plan_of
+from custom_components.home_agent.policy.policy import Lists, Rules, Verdict
 from custom_components.home_agent.support.errors import ToolError
 from custom_components.home_agent.turn.plan import OPEN_DOOR, OPEN_VALVE, UNLOCK, ActionClass, Plan
 from custom_components.home_agent.turn.turn import Turn
@@ -138,7 +140,7 @@ async def test_a_group_that_reaches_what_is_not_exposed_is_refused(hass: HomeAss
     hass.states.async_set("light.lamp", "on", {"friendly_name": "Lamp", "entity_id": ["light.hidden"]})
     with pytest.raises(ToolError) as refused:
         plan(hass, make_turn(), "HassTurnOff", name="Lamp")
-    assert refused.value.translation_key == "group_not_exposed"
+    assert refused.value.translation_key == "group_reaches_further"
     assert refused.value.translation_placeholders == {"target": "light.lamp"}
 
 
@@ -199,6 +201,32 @@ async def test_why_nothing_fits(
     assert wording_of(result) == wording
 
 
+async def test_what_is_named_by_its_id_is_not_looked_for(
+    hass: HomeAssistant, make_turn: MakeTurn, add_entity: AddEntity
+) -> None:
+    """The local brain names entities so: how many others there are changes nothing."""
+    turn, lamp = make_turn(), Recognised(name="HassTurnOn", slots={"name": "light.lamp"})
+    calls: list[int] = []
+
+    def count() -> None:
+        before, calls[:] = sys.getprofile(), []
+        sys.setprofile(lambda _frame, event, _arg: calls.append(1) if event == "call" else None)
+        try:
+            found = plan_of(hass, turn, lamp)
+        finally:
+            sys.setprofile(before)
+        assert isinstance(found, Plan)
+        assert found.targets == ("light.lamp",)
+
+    count()
+    few = len(calls)
+    for number in range(100):
+        add_entity(f"light.far_{number}", "off", name=f"Far {number}")
+    count()  # what is new is noted once
+    count()
+    assert len(calls) <= few
+
+
 async def test_delayed_command_of_a_user_with_limits(hass: HomeAssistant, make_turn: MakeTurn) -> None:
     user = MockUser().add_to_hass(hass)
     user.mock_policy({"entities": {"entity_ids": {"light.lamp": True}}})
@@ -208,3 +236,14 @@ async def test_delayed_command_of_a_user_with_limits(hass: HomeAssistant, make_t
     assert error.value.translation_key == "not_allowed"
     user.mock_policy({"entities": True})
     assert isinstance(plan_of(hass, make_turn(user=user), later), Plan)
+
+
+def test_what_a_handler_does_by_itself_is_known(hass: HomeAssistant, make_turn: MakeTurn) -> None:
+    plan = plan_of(
+        hass, make_turn(), Recognised(name="HassClimateSetTemperature", slots={"area": "Hall", "temperature": 20})
+    )
+    assert isinstance(plan, Plan)
+    [call] = plan.handled
+    assert (call.domain, call.service, call.entity_ids) == ("climate", "set_temperature", ("climate.hall",))
+    decision = Rules(Lists(never_offer=("climate.set_temperature",))).decide(make_turn(), None, plan)
+    assert decision.action is Verdict.REFUSE

@@ -77,6 +77,7 @@ async def test_what_is_already_so_is_said_and_not_asked(
     called = async_capture_events(hass, EVENT_CALL_SERVICE)
     result = await say(hass, said, context=alice, language=language)
     assert (speech(result), result.response.error_code) == (answer, None)
+    assert [target.id for target in result.response.success_results] == [entity_id]
     assert not asked
     assert not called
     assert not result.continue_conversation

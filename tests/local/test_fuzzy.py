@@ -1,11 +1,13 @@
 """Fuzzy wording, misheard names and "it": what Home Assistant's second recogniser adds where there is no model."""
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import entity_registry as er, intent
+from homeassistant.helpers import config_validation as cv, entity_registry as er, intent
 from homeassistant.setup import async_setup_component
 import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say, speech, state_of
@@ -20,6 +22,13 @@ async def test_it_means_what_the_last_sentence_was_about(hass: HomeAssistant) ->
     assert state_of(hass, "light.bed_light") == "off"
     assert speech(second) == "Turned off the light"
     assert [item.role for item in log_of(hass, second)][-4:] == ["user", "assistant", "tool_result", "assistant"]
+
+
+async def test_it_means_nothing_that_was_before_the_last_sentence(hass: HomeAssistant) -> None:
+    first = await say(hass, "turn on the bed light")
+    await say(hass, "bed light sideways", first.conversation_id)  # nothing understands it
+    assert "not sure what it refers to" in speech(await say(hass, "turn it off", first.conversation_id))
+    assert state_of(hass, "light.bed_light") == "on"
 
 
 async def test_it_means_nothing_yet(hass: HomeAssistant) -> None:
@@ -237,15 +246,32 @@ NO_COMMANDS = [
     "dont turn on the bed light",
     "do not turn the bed light on please",
     "never turn on the bed light",
-    "turn on all the lights except the bed light",
-    "turn on all the lights but the bed light",
-    "turn on all lights apart from the bed light",
+    "turn on all the lights but not the bed light",
+    "turn on all the lights except the bed light if it is dark",
+    "turn on all the lights except the porch light",
     "turn on only the bed light",
     "turn on the bed light or the ceiling lights",
     "he said turn on the bed light",
     "I forgot to turn on the bed light",
     "what happens when I turn on the bed light",
 ]
+
+
+@pytest.mark.parametrize(
+    "said", ["turn on all the lights except the bed light", "turn on all lights but the bed light"]
+)
+async def test_a_group_with_what_is_excepted_is_left_alone(hass: HomeAssistant, said: str) -> None:
+    for name, member in (("with", "light.bed_light"), ("without", "light.kitchen_lights")):
+        attributes = {"friendly_name": f"Party {name}", "entity_id": [member, "light.ceiling_lights"]}
+        hass.states.async_set(f"light.party_{name}", "off", attributes)
+        async_expose_entity(hass, ASSISTANT, f"light.party_{name}", True)
+    called = async_capture_events(hass, EVENT_CALL_SERVICE)
+    await say(hass, said)
+    assert state_of(hass, "light.bed_light") == "off"
+    assert state_of(hass, "light.ceiling_lights") == "on"
+    touched = {item for event in called for item in cv.ensure_list(event.data["service_data"].get("entity_id"))}
+    assert "light.party_with" not in touched
+    assert "light.party_without" in touched
 
 
 @pytest.mark.parametrize("said", NO_COMMANDS)
@@ -271,3 +297,19 @@ async def test_what_stands_in_a_name_changes_nothing(hass: HomeAssistant) -> Non
     assert "Tomorrow Only" in state.name
     await say(hass, f"could you please turn on the {state.name.lower()} for me")
     assert state_of(hass, "light.bed_light") == "on"
+
+
+async def test_the_whole_name_of_a_script_is_enough_whatever_words_it_has(hass: HomeAssistant) -> None:
+    names = ("Tidy target", "Tidy targets", "All tidy", "Garage turned on", "Switch behind the door")
+    scripts = {name.lower().replace(" ", "_"): {"alias": name, "sequence": [{"event": name}]} for name in names}
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    for key in scripts:
+        async_expose_entity(hass, ASSISTANT, f"script.{key}", True)
+    done: list[str] = []
+    for name in names:
+        hass.bus.async_listen(name, lambda event: done.append(str(event.event_type)))
+    for name in names:
+        await say(hass, f"turn on {name.lower()}")
+        await say(hass, f"turn on {name.lower()} tomorrow in the garden")
+    await hass.async_block_till_done()
+    assert done == list(names)

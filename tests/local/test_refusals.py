@@ -125,7 +125,6 @@ async def test_hidden_things_of_a_room_are_as_good_as_none(hass: HomeAssistant) 
     [
         ("en", "what is the meaning of life", "add a model"),
         ("en", "qwertz", "add a model"),
-        ("en", "turn on all the lights", "Bed Light, Ceiling Lights, Kitchen Lights. Please name each thing."),
         ("en", "is it on?", "add a model"),
         ("de", "Schalte es wieder aus", "ein Modell hinzu"),
         ("de", "was ist der Sinn des Lebens", "ein Modell hinzu"),
@@ -169,9 +168,8 @@ async def test_unknown_name_is_named(hass: HomeAssistant, language: str, sentenc
         ("de", "warum ist der himmel blau"),  # a name "warum ist" in an area "himmel blau", to a recogniser
         ("de", "Wie blau ist der Himmel?"),
         ("de", "Und im Bedroom?"),
-        ("de", "Schließ alle Türen ab"),
         ("en", "is it on?"),
-        ("en", "lock all the doors"),
+        ("en", "paint all the doors"),
         ("fr", "le ciel est-il bleu"),
         ("es", "¿está azul el cielo?"),
         ("nl", "waarom is de lucht blauw"),

@@ -219,7 +219,11 @@ async def test_user_with_limits_uses_what_is_theirs(hass: HomeAssistant, limited
 @pytest.mark.parametrize(
     ("members", "options", "answer"),
     [
-        (["light.office_rgbw_lights"], {}, "Not all members of Party are exposed to Assist"),
+        (
+            ["light.office_rgbw_lights"],
+            {},
+            "Party also controls something that I have no access to, so I can't control it as a whole.",
+        ),
         (["light.ceiling_lights"], {"always_confirm": ["light.ceiling_lights"]}, "Party"),
         (["light.ceiling_lights"], {"never_offer": ["light.ceiling_lights"]}, "You are not allowed to"),
     ],
@@ -235,6 +239,39 @@ async def test_a_group_is_no_way_to_what_is_in_it(
     result = await say(hass, "turn off party")
     assert answer in speech(result)
     assert not [call for call in calls if call.data["domain"] in ("light", "homeassistant")]
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "answer"),
+    [
+        (
+            "en",
+            "Turn off all the lights",
+            "Turned off the lights. I left out Party, because it also controls something that I have no access to.",
+        ),
+        (
+            "de",
+            "Schalte alle Lichter aus",
+            "Party habe ich ausgelassen, denn das steuert auch etwas, worauf ich keinen Zugriff habe.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("part", [{"exposed_areas": ["bedroom"], "exposed_entities": ["light.party"]}, {}])
+async def test_a_group_that_reaches_further_is_left_out_of_all(
+    hass: HomeAssistant, language: str, sentence: str, answer: str, part: dict[str, object]
+) -> None:
+    """What is inside is done, nothing outside moves, and the answer says what was left and why."""
+    for entity_id in ("light.bed_light", "light.ceiling_lights", "light.kitchen_lights", "light.office_rgbw_lights"):
+        await hass.services.async_call("light", "turn_on", {"entity_id": entity_id}, blocking=True)
+    members = ["light.ceiling_lights", "light.office_rgbw_lights"]
+    hass.states.async_set("light.party", "on", {"friendly_name": "Party", "entity_id": members})
+    async_expose_entity(hass, ASSISTANT, "light.party", True)
+    await set_up(hass, profile=part)
+    said = speech(await say(hass, sentence, language=language))
+    assert said.endswith(answer)
+    assert state_of(hass, "light.ceiling_lights") == "off"
+    assert state_of(hass, "light.party") == state_of(hass, "light.office_rgbw_lights") == "on"
+    assert state_of(hass, "light.kitchen_lights") == ("on" if part else "off")
 
 
 @pytest.mark.usefixtures("home_agent")
@@ -276,6 +313,18 @@ async def test_local_first_leaves_the_rest_to_the_model(
     result = await say(hass, sentence)
     assert (speech(result) != "The model says.") is is_local
     assert len(llm_server.requests) == (0 if is_local else 1)
+
+
+async def test_what_goes_on_from_the_words_of_the_model_is_left_to_it(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, profile={"local_first": True})
+    first = await say(hass, "turn on the bed light")
+    assert not llm_server.requests
+    for sentence in ("what about the coffee machine", "turn it off"):
+        llm_server.plan(text("The model says."))
+        assert speech(await say(hass, sentence, first.conversation_id)) == "The model says."
+    assert state_of(hass, "light.bed_light") == "on"
 
 
 async def test_what_the_house_could_not_answer_leaves_no_trace_for_the_model(

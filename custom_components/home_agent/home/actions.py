@@ -307,12 +307,14 @@ def _what_it_can(subject: Subject) -> str:
 
 
 class ClosedGroup(ToolRefusal):
-    """A group reaches what is not exposed."""
+    """A group reaches what is not exposed, or not known in the running turn."""
 
     def __init__(self, entity_id: str) -> None:
         """Keep which one, for the model and for people."""
-        super().__init__(f"{entity_id} cannot be controlled as a whole: not everything in it is exposed.")
-        self.translation_key = "group_not_exposed"
+        super().__init__(
+            f"{entity_id} cannot be controlled as a whole: it reaches something that may not be controlled here."
+        )
+        self.translation_key = "group_reaches_further"
         self.translation_placeholders = {"target": entity_id}
 
 
@@ -386,7 +388,7 @@ _HARMLESS = frozenset({("wake_on_lan", "send_magic_packet")})
 _VERBS = re.compile(
     r"(?<![^_])(?:call|delete|erase|purge|purchase|order|reboot|reload|remove|reset|restart|send|shutdown|uninstall|wipe)(?![^_])"
 )
-"""What no action is called that could be taken back, or that stays in the house."""
+"""What no action is called that could be taken back, or that stays in the home."""
 _KEYS_OF_DOORS = re.compile(r"credential|lock_user|user_?code")
 """Who can open a lock from now on, unless it is only told (`get_`)."""
 

@@ -13,6 +13,7 @@ from homeassistant.const import ATTR_SUPPORTED_FEATURES, STATE_UNKNOWN
 from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
+from ..support.errors import ToolRefusal
 from .tolerance import Leads, Tolerance
 
 
@@ -136,6 +137,16 @@ class Details:
     """What it is sent, from the state and the attributes that were asked for; None: there is nothing to read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is known of a service that runs what somebody wrote."""
+
+    refused: Callable[[State, Mapping[str, Any]], ToolRefusal | None]
+    """Why it may not run now, from its state and the service's data; None: it may."""
+    held_back: Callable[[State], ToolRefusal]
+    """Why nothing ran though it was called, from its state before."""
+
+
 class Logged(StrEnum):
     """Which changes of an entity are events of the home."""
 
@@ -176,6 +187,8 @@ class Domain:
     """False: its `entity_id` is what the owner chose to touch, not who belongs to it."""
     is_runner: bool = False
     """What it does happens to others: they are watched, and brought back instead of it."""
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    """Of what is no runner: services that do what somebody wrote into it and leave itself as it is."""
 
     # What is told of them.
     line: tuple[str, ...] = ()

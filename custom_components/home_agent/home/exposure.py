@@ -1,23 +1,27 @@
 """What we may know of: entities that are exposed to assistants, and of these only what the owner's list names, where there is one.
 
-Home Assistant keeps one exposure for all its assistants. The list makes ours smaller, never larger.
+Home Assistant keeps one exposure for all its assistants. The list makes ours smaller, never larger, and so does what is set for
+an agent: while one of its turns is running, the home is the part of it that the agent knows.
 """
 
 from collections.abc import Iterable, Iterator
 import fnmatch
+from functools import lru_cache
 import re
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.util.hass_dict import HassKey
 
+from ..settings.profile import Narrowing
 from ..support.bounds import in_slices
 from ..support.const import ASSISTANT, DOMAIN
 from ..support.errors import ToolError, ToolPermissionError
 from ..turn.plan import ActionClass, Plan
+from ..turn.turn import current_turn
 
 FEW = 20  # targets, which are checked in a moment
 _WILD = re.compile(r"[*?]")
@@ -75,20 +79,52 @@ def async_narrow(hass: HomeAssistant, names: Iterable[str]) -> CALLBACK_TYPE:
 
 
 def is_narrowed(hass: HomeAssistant) -> bool:
-    """Return whether less is shared than what Home Assistant exposes."""
-    return DATA_ALLOWED in hass.data
+    """Return whether less is shared than what Home Assistant exposes, with everybody or in the running turn."""
+    turn = current_turn.get(None)
+    return DATA_ALLOWED in hass.data or (turn is not None and bool(turn.within))
+
+
+def is_shared_at_all(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether an entity is exposed and on the owner's list, whether it exists or not, and whoever asks."""
+    allowed = hass.data.get(DATA_ALLOWED)
+    return (allowed is None or entity_id in allowed) and async_should_expose(hass, ASSISTANT, entity_id)
 
 
 def is_shared(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether an entity is exposed and on the owner's list, whether it exists or not."""
+    """Return whether an entity is exposed, on the owner's list, and known in the running turn, whether it exists or not."""
+    turn = current_turn.get(None)
+    if turn is not None and turn.within and not is_within(hass, entity_id, turn.within):
+        return False
     allowed = hass.data.get(DATA_ALLOWED)
     return (allowed is None or entity_id in allowed) and async_should_expose(hass, ASSISTANT, entity_id)
+
+
+def is_within(hass: HomeAssistant, entity_id: str, within: Iterable[Narrowing]) -> bool:
+    """Return whether an entity is in each of some parts of the home."""
+    area_id: str | None = None
+    labels: set[str] = set()
+    if (entry := er.async_get(hass).async_get(entity_id)) is not None:
+        area_id = er.async_get_effective_area_id(hass, entry)
+        device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
+        area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+        labels.update(entry.labels, device.labels if device else (), area.labels if area else ())
+    return all(
+        (area_id is not None and area_id in part.areas)
+        or not part.labels.isdisjoint(labels)
+        or entity_id in _listed(part.entities)
+        for part in within
+    )
+
+
+@lru_cache(maxsize=256)
+def _listed(entities: tuple[str, ...]) -> Names:
+    return Names(entities)
 
 
 def may_tell(hass: HomeAssistant, entity_id: str, user: User | None = None) -> bool:
     """Return whether an id may be named to a user: it is none of an entity, or of one that they may know of."""
     exists = hass.states.get(entity_id) is not None or er.async_get(hass).async_get(entity_id) is not None
-    return not exists or (is_shared(hass, entity_id) and may_know(user, entity_id))
+    return not exists or (is_shared(hass, entity_id) and may_know(hass, user, entity_id))
 
 
 # Who may touch what: exposure of the entity and permission of the user, both as they are at this moment.
@@ -98,7 +134,7 @@ def is_exposed(hass: HomeAssistant, entity_id: str, user: User | None = None) ->
     """Return whether an entity exists, the owner exposed it and the user may know of it; only all of that is told."""
     if hass.states.get(entity_id) is None or not is_shared(hass, entity_id):
         return False
-    return user is None or may_know(user, entity_id)
+    return user is None or may_know(hass, user, entity_id)
 
 
 def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]:
@@ -116,8 +152,11 @@ def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]
         yield
 
 
-def may_know(user: User | None, entity_id: str) -> bool:
-    """Return whether a user may see or control an entity; with either, its name is no secret."""
+def may_know(hass: HomeAssistant, user: User | None, entity_id: str) -> bool:
+    """Return whether a user may see or control a shared entity in the running turn; with either, its name is no secret."""
+    turn = current_turn.get(None)
+    if turn is not None and turn.within and not is_within(hass, entity_id, turn.within):
+        return False
     return user is None or any(user.permissions.check_entity(entity_id, kind) for kind in (POLICY_READ, POLICY_CONTROL))
 
 

@@ -116,12 +116,12 @@ def between(low: str, high: str, *, default: tuple[float, float] | None = None, 
 
 
 def temperature(value: object, subject: Subject) -> JsonValueType:
-    """Read a temperature in the house's unit; one in another unit is converted."""
-    house = subject.hass.config.units.temperature_unit
+    """Read a temperature in the home's unit; one in another unit is converted."""
+    own = subject.hass.config.units.temperature_unit
     found = split_number(value)
     if found is not None and (unit := _TEMPERATURES.get(found[1])):
-        value = round(TemperatureConverter.convert(found[0], unit, house), 1)
-    return _in_range(_number(value, subject), *_limits(subject, "min_temp", "max_temp", None), house)
+        value = round(TemperatureConverter.convert(found[0], unit, own), 1)
+    return _in_range(_number(value, subject), *_limits(subject, "min_temp", "max_temp", None), own)
 
 
 def of_255(value: object, subject: Subject) -> JsonValueType:
@@ -227,7 +227,7 @@ def date_time(value: object, _subject: Subject) -> JsonValueType:
 
 
 def local_date_time(value: object, _subject: Subject) -> JsonValueType:
-    """Read a point in time into the house's own clock, without offset."""
+    """Read a point in time into the home's own clock, without offset."""
     return dt_util.as_local(parse_date_time(value)).replace(tzinfo=None).isoformat(sep=" ")
 
 

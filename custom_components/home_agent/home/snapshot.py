@@ -33,7 +33,7 @@ from homeassistant.helpers.event import (
 from ..support.bounds import in_slices
 from ..support.const import ASSISTANT
 from .domains import DOMAINS, UNKNOWN
-from .exposure import is_shared
+from .exposure import is_shared_at_all
 
 MAX_NAME = 200  # characters; one name must not take the room of all others
 MAX_LOOKED_AT = 4000  # characters of a text in which names are looked for
@@ -117,7 +117,7 @@ class Home:
     """Keeps the newest `HomeSnapshot`; owned by the config entry."""
 
     def __init__(self, hass: HomeAssistant, entry: ConfigEntry[Any]) -> None:
-        """Start empty; the first `async_get` reads the house."""
+        """Start empty; the first `async_get` reads the home."""
         self._hass = hass
         self._entry = entry
         self._snapshot: HomeSnapshot | None = None
@@ -130,7 +130,7 @@ class Home:
 
     @callback
     def async_start(self) -> None:
-        """Listen for changes until the entry is unloaded, and read the house in the background."""
+        """Listen for changes until the entry is unloaded, and read the home in the background."""
         bus = self._hass.bus
         for unsubscribe in (
             async_track_state_added_domain(self._hass, MATCH_ALL, self._mark),
@@ -154,7 +154,7 @@ class Home:
 
     @callback
     def async_invalidate(self) -> None:
-        """Read the house again before the next turn."""
+        """Read the home again before the next turn."""
         self._forget()
 
     async def async_get(self) -> HomeSnapshot:
@@ -188,7 +188,7 @@ class Home:
             return self._snapshot
 
     async def _async_read(self) -> HomeSnapshot:
-        """Read the house, again when something changed meanwhile, but not for ever: only until nothing was hidden meanwhile."""
+        """Read the home, again when something changed meanwhile, but not for ever: only until nothing was hidden meanwhile."""
         readings, forgotten = 0, -1
         while readings < MAX_READINGS or forgotten != self._forgotten:
             readings += 1
@@ -242,7 +242,7 @@ async def async_count_exposed(hass: HomeAssistant) -> int:
     """Return how many entities are exposed to assistants."""
     exposed = 0
     async for entity_id in in_slices(hass.states.async_entity_ids()):
-        exposed += is_shared(hass, entity_id)
+        exposed += is_shared_at_all(hass, entity_id)
     return exposed
 
 
@@ -260,7 +260,7 @@ async def _async_read(hass: HomeAssistant) -> HomeSnapshot:
     registry = er.async_get(hass)
     entities: dict[str, HomeEntity] = {}
     async for entity_id in in_slices(sorted(hass.states.async_entity_ids(), key=_order)):
-        if (state := hass.states.get(entity_id)) is None or not is_shared(hass, entity_id):
+        if (state := hass.states.get(entity_id)) is None or not is_shared_at_all(hass, entity_id):
             continue
         entities[entity_id] = _entity(hass, registry.async_get(entity_id), state)
     areas = _areas(hass)

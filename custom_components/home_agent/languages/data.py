@@ -55,6 +55,56 @@ class AlteringWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandPhrases:
+    """More ways to say one of Home Assistant's intents, in the notation of its own sentences."""
+
+    intent: str
+    domains: Sequence[str]
+    sentences: Sequence[str]
+    """Without names of things and rooms."""
+    slots: Mapping[str, Any] = field(default_factory=dict)
+    """Values that are always the same."""
+    change: Mapping[str, float] = field(default_factory=dict)
+    """Values that are so much more than they are now."""
+    alone: bool = False
+    """Whether it says enough without naming anything."""
+    response: str = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUpWords:
+    """How a sentence goes on from the one before."""
+
+    again: Sequence[str] = ()
+    """Beginnings of one that says the same of something else: "and", "what about"."""
+    too: Sequence[str] = ()
+    """Ends of one: "too", "as well"."""
+    one: Sequence[str] = ()
+    """Words that stand for the kind of what the one before was about: "the right one"."""
+    it: Sequence[str] = ()
+    """Words for what the one before was about."""
+    joins: Sequence[str] = ()
+    """What stands between two wishes."""
+    both: Sequence[str] = ()
+    """Words for two things and no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceWords:
+    """How somebody answers who was asked which one of several things is meant. Parts of names and rooms are understood anyway."""
+
+    ordinals: Sequence[Sequence[str]] = ()
+    """Words for the first, the second and so on."""
+    last: Sequence[str] = ()
+    all: Sequence[str] = ()
+    none: Sequence[str] = ()
+    other: Sequence[str] = ()
+    """Words for the one that is left."""
+    beside: Sequence[str] = ()
+    """Words that may stand with any of them: "the one on"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWords:
     """How a language says that something was done; regular expressions, `<name>` stands for one of `parts`."""
 
@@ -96,6 +146,82 @@ class EventWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeWords:
+    """How moments and spans of time are said; the schema says what each key is for."""
+
+    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    days: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    weekdays: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    months: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    nights: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    evenings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    moments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    minutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    halves: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sides: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ordinals: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    numbers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    fractions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    last: Sequence[str] = ()
+    past: Sequence[str] = ()
+    this: Sequence[str] = ()
+    next: Sequence[str] = ()
+    since: Sequence[str] = ()
+    between: Sequence[str] = ()
+    to: Sequence[str] = ()
+    ago: Sequence[str] = ()
+    ago_before: Sequence[str] = ()
+    begin: Sequence[str] = ()
+    at: Sequence[str] = ()
+    on: Sequence[str] = ()
+    of: Sequence[str] = ()
+    in_month: Sequence[str] = ()
+    lead: Sequence[str] = ()
+    glue: Sequence[str] = ()
+    articles: Sequence[str] = ()
+    one: Sequence[str] = ()
+    and_half: Sequence[str] = ()
+    joins: Sequence[str] = ()
+    clock: Sequence[str] = ()
+    quarter: Sequence[str] = ()
+    half_to: Sequence[str] = ()
+    half_past: Sequence[str] = ()
+    three_quarters_to: Sequence[str] = ()
+    ordinal_endings: Sequence[str] = ()
+    minus: Sequence[str] = ()
+    unclear: Sequence[str] = ()
+    thousands: str = ""
+    """What stands between the thousands of a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListWords:
+    """How what stands on a list is asked for."""
+
+    reads: Sequence[str] = ()
+    """Beginnings: "what is on", "read"."""
+    ends: Sequence[str] = ()
+    """What may stand behind the name of the list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionWords:
+    """How the state of things is asked for."""
+
+    begins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Beginnings, by what they ask: `is`, `detects`, `which`, `how_many`, `value`, or what is measured."""
+    states: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    any: Sequence[str] = ()
+    all: Sequence[str] = ()
+    anything: Sequence[str] = ()
+    everything: Sequence[str] = ()
+    definite: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    """Words that change nothing about a question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryWords:
     """How a language says what is not worth remembering, and that something has changed; regular expressions."""
 
@@ -110,7 +236,17 @@ class MemoryWords:
     denials: Sequence[str] = ()
     questions: Sequence[str] = ()
     vague: Sequence[str] = ()
+    secrets: Sequence[str] = ()
+    values: Sequence[str] = ()
+    instructions: Sequence[str] = ()
+    requests: Sequence[str] = ()
+    passing: Sequence[str] = ()
+    habits: Sequence[str] = ()
+    single: Sequence[str] = ()
+    besides: Sequence[str] = ()
+    fresh: Sequence[str] = ()
     changes: Sequence[str] = ()
+    relations: Sequence[str] = ()
     negations: Sequence[str] = ()
     frames: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -157,6 +293,25 @@ class LanguageData:
     remark: str = ""
     """A regular expression for what states something and asks for nothing: "it is dark in the kitchen"."""
     orders: Sequence[str] = ()
+    commands: Sequence[CommandPhrases] = ()
+    runs: Sequence[str] = ()
+    """How it is said that what somebody wrote is to run now, as in `commands`: "run". Not that it is to be turned on."""
+    harmless: Sequence[str] = ()
+    """Words that change nothing about a command, wherever they stand."""
+    prepositions: Sequence[str] = ()
+    """Words that change nothing in front of an article or a place, and much elsewhere."""
+    polite: Sequence[str] = ()
+    """The same, also of several words that stand together."""
+    lasting: Sequence[str] = ()
+    """Words in front of how long something lasts: "for" 7 minutes."""
+    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Words for what numbers are of, by its sign: `%`, `°`, `k`."""
+    plurals: Sequence[str] = ()
+    """Endings of several things; `s` and `es` where there are none."""
+    follow_ups: FollowUpWords = FollowUpWords()
+    exceptions: Sequence[str] = ()
+    """What stands between all of some things and those that are not meant: "except"."""
+    choices: ChoiceWords = ChoiceWords()
     alters: AlteringWords = AlteringWords()
     undo: UndoWords = UndoWords()
     asks: AskedWords = AskedWords()
@@ -172,6 +327,11 @@ class LanguageData:
     things: Mapping[str, Sequence[str]] = field(default_factory=dict)
     inflection: Inflection = Inflection()
     events: EventWords = EventWords()
+    concepts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Words of everyday life by subject; each text has words for the same thing."""
+    times: TimeWords | None = None
+    questions: QuestionWords | None = None
+    lists: ListWords = ListWords()
     memory: MemoryWords = MemoryWords()
     prompt: PromptWords | None = None
 
@@ -179,11 +339,16 @@ class LanguageData:
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
     "alters": AlteringWords,
+    "follow_ups": FollowUpWords,
+    "choices": ChoiceWords,
     "undo": UndoWords,
     "asks": AskedWords,
     "claims": ClaimWords,
     "inflection": Inflection,
     "events": EventWords,
+    "times": TimeWords,
+    "lists": ListWords,
+    "questions": QuestionWords,
     "memory": MemoryWords,
     "prompt": PromptWords,
 }
@@ -243,6 +408,8 @@ def _read(code: str) -> LanguageData:
         for key, value in raw.items()
         if key != "$schema"
     }
+    if isinstance(commands := known.get("commands"), list):
+        known["commands"] = [CommandPhrases(**command) for command in commands]
     return LanguageData(**known)
 
 

@@ -75,6 +75,17 @@ def roots_of(base: str, word: str) -> frozenset[str]:
     return stems.union(_with_short(cut, rules))
 
 
+@lru_cache(maxsize=16384)
+def keys_of(base: str, word: str) -> frozenset[str]:
+    """Return what a folded word and its other forms have in common; the word itself is among it."""
+    if word.isdigit():
+        return frozenset({word})
+    if _rules(base).endings:
+        return stems_of(base, word) | {word}
+    ends = tuple(data_of(base).plurals) or ("s", "es")
+    return frozenset({word, *(word[: -len(end)] for end in ends if word.endswith(end) and len(word) - len(end) > 2)})
+
+
 def forms_of(base: str, word: str) -> Iterator[str]:
     """Yield what a folded word may be called in another form: hundreds of them, few of which exist."""
     rules = _rules(base)

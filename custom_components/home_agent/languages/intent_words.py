@@ -57,6 +57,11 @@ class SentenceWords:
     """Words that stand in sentences about anything."""
 
 
+def domains_of_intent(intent: str) -> list[str]:
+    """Return the domains that an intent is for by its name."""
+    return [domain for start, domain in _DOMAIN_OF_INTENT if intent.startswith(start)]
+
+
 def sentence_words(code: str) -> SentenceWords | None:
     """Return the words of a language as `home_assistant_intents` calls it; None when it has none. Reads a file."""
     data = get_intents(code)
@@ -89,7 +94,7 @@ class _Reader:
     def _block(self, intent: str, block: Mapping[str, Any]) -> None:
         slots = block.get("slots") or {}
         domains = _listed(slots.get("domain")) or _listed((block.get("requires_context") or {}).get("domain"))
-        domains = domains or [domain for start, domain in _DOMAIN_OF_INTENT if intent.startswith(start)]
+        domains = domains or domains_of_intent(intent)
         bag: set[str] = set()
         for sentence in block.get("sentences", ()):
             bag |= self._bag(sentence, tuple(domains))

@@ -8,7 +8,7 @@ has not said yes: that is a third kind of answer.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 import re
 import unicodedata
 
@@ -20,6 +20,7 @@ MAX_UNDO = 500  # characters; a longer text says something else
 MAX_TAUGHT = 200  # characters of a sentence that gives a name
 
 _ASKS = re.compile(r"[?？؟⸮՞\u037e]")
+_ASKS_AT_END = re.compile(r"[?？؟][\s\"'”’»!.]*$")
 _GREEK_ASKS = re.compile(r";\s*$")
 _AROUND = " ,.!'\"“”„‚‘’«»"
 """What may stand around a name in a sentence."""
@@ -286,11 +287,46 @@ def is_reserved(name: str, language: str) -> bool:
     return False
 
 
+def is_asking(text: str, language: str) -> bool:
+    """Return whether a text has the mark of a question in it."""
+    return bool(_ASKS.search(text) or (base_of(language) == "el" and _GREEK_ASKS.search(text)))
+
+
+@lru_cache(maxsize=8192)
+def plain_words(text: str, language: str) -> tuple[str, ...]:
+    """Return the words of a text, without case, signs and what is only polite."""
+    phrases, said = _phrases_of(code_of(language)), tuple(_words(text))
+    words: list[str] = []
+    place = 0
+    while place < len(said):
+        nice = next((one for one in phrases.niceties if said[place : place + len(one)] == one), None)
+        if nice is None:
+            words.append(said[place])
+        place += len(nice) if nice else 1
+    return tuple(words)
+
+
 def is_order(text: str, language: str) -> bool:
     """Return whether a text begins like a command and is no question; false where the language has no words for it."""
     phrases, said = _phrases_of(code_of(language)), text[:MAX_UNDO].casefold()
     begins = (word for word in _PART.findall(said) if word not in phrases.polite)
     return next(begins, "") in phrases.orders and not _ASKS.search(said)
+
+
+@lru_cache(maxsize=256)
+def is_question(text: str, language: str) -> bool:
+    """Return whether a text asks about something: it ends as a question, and is neither an order nor a request.
+
+    "Kettle on?" asks; "turn the kettle on?", which a recogniser of speech may have heard, and "can you turn it on?" do not. False in
+    a language without words for orders.
+    """
+    phrases, said = _phrases_of(code_of(language)), text[:MAX_TEXT].strip().casefold()
+    if not phrases.orders or not _ASKS_AT_END.search(said) or is_order(_ASKS.sub(" ", said), language):
+        return False
+    words = tuple(_words(said))
+    polite = {nice for nice in phrases.niceties if len(nice) > 1}
+    starts = (words[at : at + length] for at in range(2) for length in {*map(len, polite)})
+    return polite.isdisjoint(starts) and not (phrases.requests and phrases.requests.search(said))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +345,10 @@ class _Phrases:
     orders: frozenset[str]
     polite: frozenset[str]
     """Single words that change nothing."""
+    niceties: Sequence[tuple[str, ...]]
+    """What changes nothing about a command wherever it stands, and what only makes it polite; the longest first."""
+    requests: re.Pattern[str] | None
+    """Questions that are requests: "can you turn on the light?" """
 
 
 @cache
@@ -341,6 +381,8 @@ def _phrases_of(code: str) -> _Phrases:
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
         orders=frozenset(own.orders),
         polite=frozenset(data.courtesies),
+        niceties=sorted({*_split(own.polite), *_split({*own.courtesies} & {*own.harmless})}, key=len, reverse=True),
+        requests=re.compile(own.claims.requests) if own.claims.requests else None,
     )
 
 

@@ -307,14 +307,14 @@ def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -
     base = base_of(code)
     own, everywhere = data_of(base), all_data()
     sentences = _sentences(code)
-    kinds = _named_kinds(own.synonyms)
+    kinds = _named_kinds(own.synonyms, own.plurals)
     nouns = set(kinds)
     names = set(kinds)  # the surest nouns, which no number of sentences makes a filler
     for word, kind in _rows(own.verbs):
         _raise(kinds, word, {kind: _VERB})
     for word, kind, weight in _translations(translated):
         _raise(kinds, word, {kind: weight})
-        if weight == 1.0:
+        if weight == 1.0 and not _is_of_another(sentences.kinds.get(word), kind):
             nouns.add(word)
             if "." not in kind:
                 names.add(word)
@@ -339,15 +339,7 @@ def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -
             if word not in nouns | sentences.fillers:
                 _raise(kinds, word, {kind: _FALLBACK})
     places = _other_names(base, home, {code: data.rooms for code, data in everywhere.items()})
-    tables = {code: data.things for code, data in everywhere.items()}
-    for spoken_here in {ENGLISH, base, home} & tables.keys():
-        tables[spoken_here] = _with_telling(tables[spoken_here])
-    things = {
-        name: frozenset(
-            other for other in others if " " not in other and (len(other) >= _LONG_ENOUGH or is_unspaced(other))
-        )
-        for name, others in _other_names(base, home, tables).items()
-    }
+    things = _things(base, home)
     return Language(
         code=code,
         kinds=kinds,
@@ -365,6 +357,27 @@ def language_of(code: str, translated: Mapping[str, str], home: str = ENGLISH) -
     )
 
 
+def _things(base: str, home: str) -> dict[str, frozenset[str]]:
+    """Return what devices are called, with what the same is called in the other languages: single words that say enough."""
+    tables = {code: data.things for code, data in all_data().items()}
+    for spoken_here in {ENGLISH, base, home} & tables.keys():
+        tables[spoken_here] = _with_telling(tables[spoken_here])
+    return {
+        name: frozenset(
+            other for other in others if " " not in other and (len(other) >= _LONG_ENOUGH or is_unspaced(other))
+        )
+        for name, others in _other_names(base, home, tables).items()
+    }
+
+
+def _is_of_another(known: Kinds | None, kind: str) -> bool:
+    """Return whether a language says a word of other kinds in the first place.
+
+    Home Assistant has titles in English where they are not translated: "fan" is no fan in Welsh, but a place.
+    """
+    return known is not None and 2 * known.get(kind, 0.0) < max(known.values(), default=0.0)
+
+
 def _declined(known: Kinds, nouns: Iterable[Kinds]) -> dict[str, float]:
     """Return what a word stands for that is a form of these nouns: what it is known to stand for, and what they do."""
     found = dict(known)
@@ -374,15 +387,19 @@ def _declined(known: Kinds, nouns: Iterable[Kinds]) -> dict[str, float]:
     return found
 
 
-def _named_kinds(table: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
-    """Return what our own table calls what; the class first: "telly" is another media player only where none is a TV."""
+def _named_kinds(table: Mapping[str, Sequence[str]], plurals: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return what our own table calls what; the class first: "telly" is another media player only where none is a TV.
+
+    Several are of the kinds of one: "doors" are locked as a door is, also where the table has them for sensors alone.
+    """
     kinds: dict[str, dict[str, float]] = {}
     for word, kind in _rows(table):
         kinds.setdefault(word, {})[kind] = 1.0
     for known in kinds.values():
         domains = {kind.partition(".")[0] or _CLASS_OF.get(kind, "") for kind in known if "." in kind}
         known |= dict.fromkeys(domains & known.keys(), _BESIDE_CLASS)
-    return kinds
+    ones = {word: [kinds[one] for end in plurals if (one := word.removesuffix(end)) in kinds] for word in kinds}
+    return {word: _declined(known, ones[word]) for word, known in kinds.items()}
 
 
 def _sentences(code: str) -> SentenceWords:

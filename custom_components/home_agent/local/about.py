@@ -33,10 +33,10 @@ async def async_answer_about(sentence: Sentence, asked: Asked, journal: ActionJo
 async def _async_abilities(sentence: Sentence) -> str:
     """Return which kinds of things are exposed, how many, and a command that would be understood."""
     hass, turn = sentence.hass, sentence.turn
-    language = turn.language if await async_has_text(hass, turn.language, "abilities") else ENGLISH
-    known = [item for item in sentence.home.entities if may_know(turn.user, item) and hass.states.get(item)]
+    language = turn.speaks if await async_has_text(hass, turn.speaks, "abilities") else ENGLISH
+    known = [item for item in sentence.home.entities if may_know(hass, turn.user, item) and hass.states.get(item)]
     if not known:
-        return await async_text(hass, turn.language, "abilities_none")
+        return await async_text(hass, turn.speaks, "abilities_none")
     counts = Counter(entity_id.partition(".")[0] for entity_id in known)
     kinds = [
         f"{await async_own_text(hass, language, 'title', domain, 'title') or domain} ({count})"
@@ -45,7 +45,7 @@ async def _async_abilities(sentence: Sentence) -> str:
     things = ", ".join([*kinds, *(["…"] if len(counts) > MAX_KINDS else [])])
     text = (await async_text(hass, language, "abilities", things=things)).replace("….", "…")
     if example := await async_example(sentence):
-        text = f"{text} {await async_text(hass, turn.language, 'abilities_example', example=example)}"
+        text = f"{text} {await async_text(hass, turn.speaks, 'abilities_example', example=example)}"
     return text
 
 
@@ -53,14 +53,14 @@ async def _async_last_action(hass: HomeAssistant, turn: Turn, journal: ActionJou
     """Return what was done last for the user, or in this conversation: all of it that one message led to."""
     actions = journal.newest_first(seen_by(turn))
     if not actions:
-        return await async_text(hass, turn.language, "last_action_none")
+        return await async_text(hass, turn.speaks, "last_action_none")
     newest = actions[0]
     together = [action for action in reversed(actions) if action.turn_id == newest.turn_id]
     told = list(dict.fromkeys([await _async_words(hass, turn, action) for action in together]))
     key = "last_action" if any(action.success for action in together) else "last_action_failed"
-    text = await async_text(hass, turn.language, key, time=_clock(newest.when), actions="; ".join(told))
+    text = await async_text(hass, turn.speaks, key, time=_clock(newest.when), actions="; ".join(told))
     if all(action.undone for action in together):
-        text = f"{text} {await async_text(hass, turn.language, 'last_action_undone')}"
+        text = f"{text} {await async_text(hass, turn.speaks, 'last_action_undone')}"
     return text
 
 
@@ -74,7 +74,7 @@ async def _async_words(hass: HomeAssistant, turn: Turn, action: Action) -> str:
     if not effects:
         words = action.words[:MAX_WORDS]
         return f"“{words}…”" if len(action.words) > MAX_WORDS else f"“{words}”"
-    return await async_done(hass, turn.language, effects)
+    return await async_done(hass, turn.speaks, effects)
 
 
 def _known(hass: HomeAssistant, turn: Turn, entity_ids: Sequence[str]) -> tuple[str, ...]:

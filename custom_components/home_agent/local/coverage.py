@@ -9,19 +9,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
+import re
 from typing import Any
 
+from homeassistant.components.todo.const import ATTR_ITEM
 from homeassistant.const import SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
+from ..home.domains.script import required_fields
 from ..home.exposure import may_know
-from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot
+from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot, stems_of
 from ..languages.phrases import is_order
 from ..languages.vocabulary import Kinds, Language
 from ..policy.intents import Recognised
 from ..support.text import fold, runs
 from ..turn.turn import Turn
+from .understanding import levels_of
 
 type Words = Sequence[str]
 """Folded words."""
@@ -38,11 +42,14 @@ _NEVER_NAMED = frozenset(
     {"binary_sensor", "calendar", "event", "image", "person", "sensor", "sun", "switch", "weather", "zone"}
 )
 """What no command is about, and switches: of those, "switch" is mostly what one does."""
-_NOT_OF_A_ROOM = frozenset({"automation", "camera", "input_boolean", "remote", "script"})
+_NOT_OF_A_ROOM = frozenset(
+    {"automation", "camera", "climate", "input_boolean", "lawn_mower", "remote", "script", "vacuum", "water_heater"}
+)
 """What can be turned on and off, but is not meant with everything in a room."""
 _WHERE = frozenset({"name", "area", "floor", "domain", "device_class", "state", "preferred_area_id"})
 """Slots about things; words of the others (a title, an item, a message) may name anything."""
 _NOWHERE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +59,8 @@ class LeftOut:
     names: tuple[str, ...] = ()
     """Of entities; empty where only the words are known."""
     words: str = ""
+    fields: tuple[str, ...] = ()
+    """What a script that is named does not start without, as its owner calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,11 @@ class _Place:
     """Area ids."""
 
 
+def needed_of(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
+    """Return what the fields are called without which a script does not start."""
+    return tuple(str(row.get("name") or key) for key, row in required_fields(hass, entity_id).items())
+
+
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
     """Compares what was understood of one sentence with the sentence."""
@@ -72,13 +86,19 @@ class Coverage:
     turn: Turn
     home: HomeSnapshot
     language: Language
+    spared: frozenset[str] = frozenset()
+    """Entity ids of what the sentence names to be left as it is."""
 
     def of_action(self, intents: Sequence[Recognised], touched: Collection[str]) -> LeftOut | None:
         """Return what is left out by intents that touch these entities together; None: nothing."""
-        found = self._known(touched)
-        if not found:
+        if not self._known(touched):
             return None
+        found = self._known((*touched, *self.spared))
         slots = [each.slots for each in intents]
+        for entity in found:  # an intent has no values for its fields
+            if entity.domain == "script" and any(each.name != intent.INTENT_TURN_OFF for each in intents):
+                if fields := needed_of(self.hass, entity.entity_id):
+                    return LeftOut(names=(entity.names[0],), fields=fields)
         if swallowed := self._command_in(slots):
             return LeftOut(words=swallowed)
         said = self._said_without(slots)
@@ -144,14 +164,20 @@ class Coverage:
     def _known(self, entity_ids: Iterable[str]) -> list[HomeEntity]:
         """Return those of these entities that the user may know of."""
         entities, user = self.home.entities, self.turn.user
-        return [entities[item] for item in dict.fromkeys(entity_ids) if item in entities and may_know(user, item)]
+        return [
+            entities[item] for item in dict.fromkeys(entity_ids) if item in entities and may_know(self.hass, user, item)
+        ]
 
     def _command_in(self, slots: Iterable[Mapping[str, Any]]) -> str:
-        """Return a free text that is a command itself: "close the garage and put bread" is no item for "on the list"."""
+        """Return a free text that is more than one: "close the garage and put bread" is no item, nor is "eggs, butter and bread"."""
         text, language = self.turn.text.casefold(), self.turn.language
         for each in slots:
             for slot, value in each.items():
-                if slot in _WHERE or not isinstance(value, str) or not is_order(value, language):
+                if slot in _WHERE or not isinstance(value, str):
+                    continue
+                if slot == ATTR_ITEM and (listed := as_said(value, text)) and "," in listed:
+                    return listed
+                if not is_order(value, language):
                     continue
                 before, found, _ = text.partition(value.casefold())
                 if found and not is_order(before, language):
@@ -288,14 +314,17 @@ class Coverage:
 
     def _places(self, said: Words, slots: Iterable[Mapping[str, Any]]) -> list[_Place]:
         """Return the areas and floors that stand in the sentence, the longest where names overlap, and those of the slots."""
-        meant = {str(each[slot]).casefold() for each in slots for slot in ("area", "floor") if each.get(slot)}
+        values = {str(each[slot]) for each in slots for slot in ("area", "floor") if each.get(slot)}
+        meant = {form for value in values for form in (value.casefold(), " ".join(_folded(value)))}  # an id, or a name
         listed: list[_Place] = []
         for name, areas in self._place_names.items():
             words = tuple(name.split())
             starts = [at for at in range(len(said)) if tuple(said[at : at + len(words)]) == words]
             listed += [_Place(at, words, areas) for at in starts]
-            if not starts and (name in meant or not meant.isdisjoint(areas)):
+            if not starts and name in meant:
                 listed.append(_Place(-1, words, areas))
+            elif not starts and (own := areas & meant):  # a slot may have the id of an area; its floor is not meant
+                listed.append(_Place(-1, words, own))
         longest = sorted(listed, key=lambda place: -len(place.name))
         taken: set[int] = set()
         kept: list[_Place] = []
@@ -308,11 +337,16 @@ class Coverage:
 
     @cached_property
     def _place_names(self) -> Mapping[str, frozenset[str]]:
-        """The folded names of areas and floors with the ids of the areas."""
+        """The folded names of areas and floors, also by where they are, with the ids of the areas."""
         found: dict[str, set[str]] = {}
         for area in self.home.areas.values():
             for name in _names_of(area):
                 found.setdefault(name, set()).add(area.area_id)
+        for words, areas in levels_of(self.home, self.language.code).items():
+            if all(
+                stem not in self.home.words for word in words for stem in stems_of(word)
+            ):  # else it says which thing
+                found.setdefault(" ".join(words), set()).update(areas)
         return {name: frozenset(areas) for name, areas in found.items()}
 
     def _untouched(self, found: Sequence[HomeEntity]) -> Iterator[HomeEntity]:
@@ -322,7 +356,7 @@ class Coverage:
         return (
             entity
             for entity in self.home.entities.values()
-            if entity.entity_id not in touched and may_know(user, entity.entity_id)
+            if entity.entity_id not in touched and may_know(self.hass, user, entity.entity_id)
         )
 
     def _is_of(self, entity: HomeEntity, kinds: Kinds, *, exactly: bool = False, roughly: bool = False) -> bool:
@@ -353,6 +387,20 @@ class Coverage:
     def _left_out(self, others: Iterable[HomeEntity], words: str) -> LeftOut:
         names = [state.name for entity in others if (state := self.hass.states.get(entity.entity_id))]
         return LeftOut(names=tuple(sorted(dict.fromkeys(names))), words=words)
+
+
+def as_said(value: str, text: str) -> str:
+    """Return the words of a value as they stand in a text, with what is between them; empty where they do not."""
+    wanted, lowered = " ".join(_WORD.findall(value.lower())), text.lower()
+    said = [*_WORD.finditer(lowered)]
+    joined = " ".join(word[0] for word in said)
+    if not wanted or len(lowered) != len(text) or (start := joined.find(wanted)) < 0:
+        return ""
+    end = start + len(wanted)
+    first, last = (said[joined.count(" ", 0, place)] for place in (start, end))
+    return text[
+        first.start() + start - joined.rfind(" ", 0, start) - 1 : last.start() + end - joined.rfind(" ", 0, end) - 1
+    ]
 
 
 def _surest(kinds: Kinds) -> Kinds:

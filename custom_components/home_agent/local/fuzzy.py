@@ -5,8 +5,9 @@ recognises without asking anybody; so only the recogniser is used, and its inten
 """
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from home_assistant_intents import ErrorKey
 from homeassistant.auth.permissions.const import POLICY_READ
@@ -15,26 +16,30 @@ from homeassistant.helpers import area_registry as ar, intent, llm
 from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.exposure import may_know
-from ..languages.phrases import is_altered, is_remark
+from ..languages.phrases import is_altered, is_question, is_remark
+from ..languages.routes import COMMANDS, Route, routes_of
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.intents import QUESTIONS, Recognised, async_handle, mismatch_of, nothing_there
 from ..support.bounds import in_slices
 from ..support.errors import ToolError
 from ..turn.turn import Turn
+from .coverage import Coverage
 from .intent_policy import IntentPolicy, Sentence
 from .refusals import async_explain_mismatch, async_name_reason, async_own_words, async_refuse, error_response
+from .understanding import tokens_of
 
 _REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")
 """Beginnings of the codes of what the recogniser understood and refuses for a reason that it says: "it" without anything before it,
 900 percent, a room on another floor."""
 
 
-class _Frame(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
     """One intent of a sentence; "the lamp on and the fan off" has two."""
 
     intent: str
     slots: dict[str, Any]
-    response_key: str | None
+    response_key: str
 
 
 async def async_answer_fuzzily(
@@ -55,15 +60,51 @@ async def async_answer_fuzzily(
     has_reason = (found.rejection_code or "").startswith(_REASONS) and found.response
     if has_reason and not is_altered(turn.text, turn.language, (), asks=True):
         return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, found.response)
-    frames: list[_Frame] = found.frames
     if known and not found.accepted and known in (found.response or ""):
         return error_response(turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, found.response)
-    if not found.accepted or not frames or any(frame.response_key is None for frame in frames):
+    if not found.accepted or not found.frames or any(frame.response_key is None for frame in found.frames):
+        return None
+    frames = [Frame(intent=frame.intent, slots=frame.slots, response_key=frame.response_key) for frame in found.frames]
+    if is_question(turn.text, turn.language) and not all(frame.intent in QUESTIONS for frame in frames):
         return None
     words = [{slot: matcher.display_name(slot, value) for slot, value in frame.slots.items()} for frame in frames]
-    if _is_something_else(turn, frames, words) or not permission.covers(
-        [Recognised(name=frame.intent, slots=frame.slots) for frame in frames]
-    ):
+    is_other = _is_of_something_else(turn, frames, permission.coverage) or _is_something_else(sentence, frames, words)
+    if is_other and not _is_named(sentence, frames):
+        return None
+    answer = await async_carry_out(sentence, permission, frames, words)
+    if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
+        recogniser.async_remember(conversation_id, found.targets)
+    return answer
+
+
+def earlier_targets(sentence: Sentence) -> Sequence[Any]:
+    """Return what "it" and "them" mean to Home Assistant's recogniser now; a new object for each sentence that it heard of."""
+    recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
+    if recogniser is None:
+        return ()
+    targets: Sequence[Any] = recogniser._previous_targets.get(sentence.chat_log.conversation_id, ())  # noqa: SLF001
+    return targets
+
+
+def refer_to_nothing(sentence: Sentence) -> None:
+    """Let "it" and "them" mean nothing to Home Assistant's recogniser until a sentence that it hears of is about something.
+
+    Only its own sentences tell it what they were about; after any other it would mean what was done before that one.
+    """
+    recogniser: Any = getattr(sentence.agent, "_gazetteer", None)
+    if recogniser is not None:
+        recogniser.async_forget(sentence.chat_log.conversation_id)
+
+
+async def async_carry_out(
+    sentence: Sentence, permission: IntentPolicy, frames: Sequence[Frame], words: Sequence[Mapping[str, str]]
+) -> intent.IntentResponse | ToolError | None:
+    """Do what a sentence was understood to want, all of it or nothing, and return the answer, or the refusal.
+
+    `words` are the values of the slots of each as they are told. None when that leaves out something that was said, or is about
+    nothing that the user may know of; then the chat log is as it was.
+    """
+    if not permission.covers([Recognised(name=frame.intent, slots=frame.slots) for frame in frames]):
         return None
     if not _may_happen(permission, frames):
         if permission.meets_unknown:
@@ -78,14 +119,69 @@ async def async_answer_fuzzily(
     if permission.left_out is not None or (isinstance(answer, ToolError) and permission.meets_unknown):
         del sentence.chat_log.content[before:]
         return None
-    if isinstance(answer, intent.IntentResponse) and answer.error_code is None:
-        recogniser.async_remember(conversation_id, found.targets)
     return answer
 
 
-def _is_something_else(turn: Turn, frames: Sequence[_Frame], words: Sequence[Mapping[str, str]]) -> bool:
+def _is_of_something_else(turn: Turn, frames: Sequence[Frame], coverage: Coverage) -> bool:
+    """Return whether a command has words that the local brain knows nothing like of: it is about what is not here.
+
+    Nor is it done where the words are as near to the names of several things.
+    """
+    understanding = turn.record.understanding
+    if turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_READ):
+        return False  # what they may know nothing of is not here for them, and the rest is done
+    if understanding is None or not any(frame.intent in COMMANDS for frame in frames):
+        return False
+    if understanding.is_near:
+        return len(coverage.nearly_named(exactly=False)) > 1
+    return bool(understanding.words) or understanding.declined in ("several", "impossible")
+
+
+def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
+    """Return whether a command says the whole name of one thing, as nothing else is called, and what to do with it and no more.
+
+    Such a name can have words of its own that are taken for commands, kinds and values elsewhere: "Garage turned on".
+    """
+    if len(frames) != 1 or frames[0].slots.keys() != {"name"}:
+        return False
+    frame, entities = frames[0], sentence.home.entities
+    entity = entities.get(frame.slots["name"])
+    if entity is None:
+        return False
+    words = _words(sentence.turn.text)
+    routes = routes_of(sentence.language.code)
+    meant = [route for route in routes.routes if route.intent == frame.intent and entity.domain in route.domains]
+    for name in dict.fromkeys(_words(name) for name in entity.names):
+        if sum(any(_words(one) == name for one in other.names) for other in entities.values()) > 1:
+            continue
+        for at in range(len(words) - len(name) + 1) if name else ():
+            if words[at : at + len(name)] != name:
+                continue
+            rest = {*words[:at], *words[at + len(name) :]}
+            if any(_says(route, rest, routes.harmless) for route in meant):
+                return True
+    return False
+
+
+def _says(route: Route, words: set[str], harmless: frozenset[str]) -> bool:
+    """Return whether some words say what a route is for, and nothing else."""
+    if route.values or not route.needed:
+        return False
+    said = [[phrase for phrase in group if words.issuperset(phrase)] for group in route.needed]
+    known = {word for group in said for phrase in group for word in phrase}
+    return all(said) and words <= known | route.beside | harmless
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(token.word for token in tokens_of(text))
+
+
+def _is_something_else(sentence: Sentence, frames: Sequence[Frame], words: Sequence[Mapping[str, str]]) -> bool:
     """Return whether a sentence is not what the recogniser takes it for: it leaves out "don't", "tomorrow", "except the bed light"."""
+    turn = sentence.turn
     understood = [str(value) for each in words for value in each.values()]
+    if any(frame.intent in QUESTIONS for frame in frames) and _names_absent_room(sentence):
+        return True
     if is_altered(turn.text, turn.language, understood, asks=all(frame.intent in QUESTIONS for frame in frames)):
         return True
     remarks = any(frame.intent == intent.INTENT_GET_STATE and "state" not in frame.slots for frame in frames)
@@ -94,22 +190,38 @@ def _is_something_else(turn: Turn, frames: Sequence[_Frame], words: Sequence[Map
     )  # "it is dark in the kitchen" does not ask what its player does
 
 
+def _names_absent_room(sentence: Sentence) -> bool:
+    """Return whether a sentence names a room that the home does not have: "in the cellar" is not anywhere."""
+    spoken = list(_words(sentence.turn.text))
+    home = sentence.home
+    names = [name for area in home.areas.values() for name in (*area.names, *area.floor_names)]
+    names += [name for entity in home.entities.values() for name in entity.names]
+    known = {word for name in names for word in _words(name)}
+    places = {_words(name) for area in home.areas.values() for name in (*area.names, *area.floor_names)}
+    return any(
+        known.isdisjoint(spoken[at : at + length]) and not any(tuple(other.split()) in places for other in others)
+        for at, length, others in sentence.language.rooms(spoken)
+    )
+
+
 async def _async_interpret(sentence: Sentence, recogniser: Any) -> tuple[Any, Any]:
     """Return a recogniser of the home and what it makes of the sentence.
 
-    For a user of limited rights it is one of a home without what they may know nothing of: what else they ask for is done
+    For a user of limited rights, or an agent that knows a part of the home, it is one of a home without what they may know nothing of: what else they ask for is done
     then, as it is next to a name that nothing has.
     """
     hass, turn, text = sentence.hass, sentence.turn, sentence.user_input.text
     conversation_id = sentence.chat_log.conversation_id
     area = ar.async_get(hass).async_get_area(turn.area_id) if turn.area_id else None
     matcher, found = await recogniser.async_interpret(text, conversation_id, area)
-    if turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ):
+    if not turn.within and (turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ)):
         return matcher, found
     told = matcher.config
     entities: Mapping[str, Any] = told.home["entities"]
     known = {
-        entity_id: entities[entity_id] async for entity_id in in_slices(entities) if may_know(turn.user, entity_id)
+        entity_id: entities[entity_id]
+        async for entity_id in in_slices(entities)
+        if may_know(hass, turn.user, entity_id)
     }
     if len(known) == len(entities):
         return matcher, found
@@ -129,7 +241,7 @@ def _is_of(target: Any, known: Container[str]) -> bool:
     return target.slots.get("name") is None or target.slots["name"] in known
 
 
-def _may_happen(permission: IntentPolicy, frames: Sequence[_Frame]) -> bool:
+def _may_happen(permission: IntentPolicy, frames: Sequence[Frame]) -> bool:
     """Return whether all of it may happen now. When one part has to be asked about, the others wait with it."""
     asks: ToolError | None = None
     for frame in frames:
@@ -147,7 +259,7 @@ def _may_happen(permission: IntentPolicy, frames: Sequence[_Frame]) -> bool:
 
 
 async def _async_act(
-    sentence: Sentence, permission: IntentPolicy, parts: Sequence[tuple[_Frame, Mapping[str, str]]]
+    sentence: Sentence, permission: IntentPolicy, parts: Sequence[tuple[Frame, Mapping[str, str]]]
 ) -> intent.IntentResponse | ToolError:
     """Handle one part after the other, up to the first that fails."""
     responses: list[intent.IntentResponse] = []
@@ -159,7 +271,7 @@ async def _async_act(
 
 
 async def _async_handle(
-    sentence: Sentence, permission: IntentPolicy, frame: _Frame, words: Mapping[str, str]
+    sentence: Sentence, permission: IntentPolicy, frame: Frame, words: Mapping[str, str]
 ) -> intent.IntentResponse:
     """Handle one intent as the default agent does, and leave it in the chat log."""
     turn, started = sentence.turn, time.perf_counter()
@@ -182,6 +294,15 @@ async def _async_handle(
         permission.report(permission.refusal or response, started)
     _note(sentence, frame, response)
     return response
+
+
+async def async_tell(
+    sentence: Sentence, frame: Frame, words: Mapping[str, str], response: intent.IntentResponse
+) -> None:
+    """Let a response that has no words say what Home Assistant's own sentence does, and leave it in the chat log."""
+    if not response.speech:
+        response.async_set_speech(await _async_words(sentence, frame, words, response))
+    _note(sentence, frame, response)
 
 
 async def _async_failed(
@@ -207,7 +328,7 @@ async def _async_failed(
     return response
 
 
-def _note(sentence: Sentence, frame: _Frame, response: intent.IntentResponse) -> None:
+def _note(sentence: Sentence, frame: Frame, response: intent.IntentResponse) -> None:
     """Leave the intent and its result in the chat log."""
     agent_id = sentence.turn.agent_id
     call = llm.ToolInput(tool_name=frame.intent, tool_args=frame.slots, external=True)
@@ -220,7 +341,7 @@ def _note(sentence: Sentence, frame: _Frame, response: intent.IntentResponse) ->
 
 
 async def _async_words(
-    sentence: Sentence, frame: _Frame, words: Mapping[str, str], response: intent.IntentResponse
+    sentence: Sentence, frame: Frame, words: Mapping[str, str], response: intent.IntentResponse
 ) -> str:
     """Return Home Assistant's own sentence for what was done."""
     intents = await sentence.agent.async_get_or_load_intents(sentence.turn.language)

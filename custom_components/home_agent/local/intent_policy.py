@@ -16,6 +16,7 @@ from homeassistant.helpers import intent, llm
 from homeassistant.util.json import JsonValueType
 import probatio
 
+from ..home.actions import ClosedGroup
 from ..home.snapshot import HomeSnapshot
 from ..languages.vocabulary import Language
 from ..policy.confirmation import Call, NobodyConfirms
@@ -33,19 +34,18 @@ from ..policy.intents import (
     plan_of_trigger,
 )
 from ..policy.policy import Policy, async_record
+from ..policy.questions import async_not_followed
 from ..policy.tool import HomeAgentTool, PendingResult
 from ..policy.write import Write, async_execute
 from ..support.errors import ToolError, ToolRefusal
-from ..support.localize import async_text
 from ..support.masking import MASK
 from ..turn.plan import ActionClass, Plan
-from ..turn.turn import Outcome, ToolCallRecord, Turn
+from ..turn.turn import NOT_FOLLOWED, ToolCallRecord, Turn
 from .coverage import Coverage, LeftOut
 
 TRIGGER = "trigger_sentence"
 _UNKNOWN = "entity_not_found"
 """The refusal of what is not there, or not for this user."""
-_DENIED = frozenset({Outcome.UNCHANGED, Outcome.UNAVAILABLE})
 _HOME_WORDS = frozenset({"name", "area", "floor", "domain", "device_class", "state"})
 """Slots that hold words of the home; others may hold words of the user."""
 
@@ -161,6 +161,10 @@ class IntentPolicy:
         """What was said, where Home Assistant's intent does something else."""
         self.later: str | None = None
         """A command that came up for later, and has to be cleared first."""
+        self.answers_later = False
+        """Whether what is no question by its form is only answered when it is no command either."""
+        self.unasked = False
+        """Whether Home Assistant's sentences took it for a question, and that waits."""
         self._cleared: str | None = None
         self._write: Write | None = None
 
@@ -218,6 +222,12 @@ class IntentPolicy:
         return self.refusal is not None and self.refusal.translation_key == _UNKNOWN
 
     @property
+    def meets_group(self) -> bool:
+        """Whether the refusal is about a group that reaches further, where many are meant: all others can be done without it."""
+        meant = self.recognised.slots.get("name") if self.recognised is not None else None
+        return isinstance(self.refusal, ClosedGroup) and meant in (None, "all")
+
+    @property
     def finds_nothing(self) -> bool:
         """Whether the last intent was permitted; one without an answer has then found nothing that it is about."""
         others = (self.refusal, self.mismatch, self.left_out, self.later, self.instead)
@@ -262,7 +272,7 @@ class IntentPolicy:
         return Call(tool=ConfirmedIntent(self.recognised), arguments=dict(self.recognised.slots), plan=plan)
 
     async def async_finish(self, response: intent.IntentResponse) -> None:
-        """Look what became of the intent; an answer that the home denies is replaced by what is true."""
+        """Look what became of the intent; what the home denies of the answer is told."""
         if (write := self._write) is None:
             return
         self._write = None
@@ -272,10 +282,13 @@ class IntentPolicy:
                 self._turn.record.taints.add(self.recognised.name)
             return
         outcomes = await write.async_outcomes()
-        if outcomes and _DENIED.issuperset(outcomes.values()):
-            names = ", ".join(state.name for item in outcomes if (state := self._hass.states.get(item)))
-            speech = await async_text(self._hass, self._turn.language, "local_not_followed", target=names)
-            response.async_set_speech(speech)
+        if not (denied := [item for item, outcome in outcomes.items() if outcome in NOT_FOLLOWED]):
+            return
+        told = await async_not_followed(self._hass, self._turn.language, denied)
+        if len(denied) < len(outcomes):  # the answer holds for the others
+            said = str(response.speech.get("plain", {}).get("speech") or "").rstrip(" .")
+            told = ". ".join(filter(None, (said, told)))
+        response.async_set_speech(told)
 
     def check_answer(self, response: intent.IntentResponse) -> None:
         """Refuse an answer about entities that the user may not read, or about fewer than were asked about."""

@@ -27,7 +27,7 @@ from ..support.localize import async_has_text, async_own_text, async_text
 from ..support.text import fold, runs
 from ..turn.plan import Plan
 from ..turn.turn import Turn
-from .coverage import Coverage, LeftOut
+from .coverage import Coverage, LeftOut, needed_of
 from .intent_policy import Sentence
 
 type Wording = tuple[str, Mapping[str, Any]]
@@ -128,6 +128,24 @@ async def async_explain(
     return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
 
 
+async def async_explain_fields(sentence: Sentence, left_out: LeftOut | None) -> intent.IntentResponse | None:
+    """Return what a script that was named does not start without; None where that is not what stood against it."""
+    turn = sentence.turn
+    names: Sequence[str] = ()
+    fields: Sequence[str] = ()
+    if left_out is not None:
+        names, fields = left_out.names, left_out.fields
+    elif turn.record.understanding is not None and (route := turn.record.understanding.route):
+        state = sentence.hass.states.get(route.route) if route.declined == "arguments" else None
+        if state is not None and state.domain == "script":
+            names, fields = (state.name,), needed_of(sentence.hass, state.entity_id)
+    if not fields:
+        return None
+    listed = ", ".join(fields)
+    speech = await _async_say(sentence, "local_needs_fields", _NOT_UNDERSTOOD, target=_listed(names), fields=listed)
+    return error_response(turn, intent.IntentResponseErrorCode.NO_INTENT_MATCH, speech)
+
+
 def _suggestion(sentence: Sentence, coverage: Coverage) -> tuple[str, Sequence[str]]:
     """Return what might be meant by a sentence, as names of things, and the key of the text that says so; no names: nothing."""
     if names := coverage.nearly_named(exactly=True):
@@ -194,7 +212,11 @@ async def async_example(sentence: Sentence) -> str:
 
 async def async_explain_mismatch(sentence: Sentence, mismatch: Mismatch) -> intent.IntentResponse:
     """Return why there was nothing to act on, in Home Assistant's own words."""
-    speech = await async_own_words(sentence, wording_of(mismatch))
+    wording, name = wording_of(mismatch), mismatch.constraints.name
+    if mismatch.reason is intent.MatchFailedReason.FEATURE and name:
+        speech = await _async_say(sentence, "local_unable", wording, target=_name_of(sentence.hass, name))
+    else:
+        speech = await async_own_words(sentence, wording)
     return error_response(sentence.turn, intent.IntentResponseErrorCode.NO_VALID_TARGETS, speech)
 
 
@@ -203,6 +225,9 @@ async def async_refuse(hass: HomeAssistant, turn: Turn, refusal: ToolError) -> i
     if isinstance(refusal, AlreadySo):
         response = intent.IntentResponse(language=turn.language)
         response.async_set_speech(await async_already(hass, turn.language, refusal.plan))
+        of, entity = intent.IntentResponseTarget, intent.IntentResponseTargetType.ENTITY
+        targets = [of(name=_name_of(hass, item), type=entity, id=item) for item in refusal.plan.targets]
+        response.async_set_results(success_results=targets)
         return response
     placeholders = dict(refusal.translation_placeholders or {})
     if target := placeholders.get("target"):

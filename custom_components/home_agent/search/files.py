@@ -121,7 +121,7 @@ def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
     kind = PurePosixPath(path).suffix.casefold()
     limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
     try:
-        content = _read(folder, path, limit)
+        content = content_of(folder, path, limit)
     except OSError as err:
         raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
     if len(content) > limit:
@@ -147,7 +147,7 @@ def document_text(folder: Path, path: str, language: str = "en") -> str:
     Nothing on the way to it is followed as a link, also not what became one since the folder was listed.
     """
     try:
-        content = _read(folder, path, MAX_DOCUMENT_BYTES)
+        content = content_of(folder, path, MAX_DOCUMENT_BYTES)
     except OSError as err:
         raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
     if len(content) > MAX_DOCUMENT_BYTES:
@@ -158,7 +158,7 @@ def document_text(folder: Path, path: str, language: str = "en") -> str:
     return text
 
 
-def _read(folder: Path, path: str, limit: int) -> bytes:
+def content_of(folder: Path, path: str, limit: int) -> bytes:
     """Return the content, one byte more than `limit` at most. Refuses links, in the folders on the way as well, and what is no plain file."""
     *folders, name = PurePosixPath(path).parts
     where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -5,10 +5,11 @@ With an embedding model passages are found by vector, and always by their words 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import log
 import time
+from typing import TYPE_CHECKING
 
 from homeassistant.core import HomeAssistant
 
@@ -17,9 +18,15 @@ from ..support.const import LOGGER
 from ..support.errors import RetrievalError
 from ..support.text import fold, is_unspaced, likeness, words
 from ..turn import events
-from .model import Document
+from .model import Document, async_load_numpy
 from .passages import Passage, passage_of_others
 from .vectors import Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    type Shares = np.ndarray[tuple[int], np.dtype[np.float64]]
+    type Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 LEAST = 0.4  # of the question, by weight: below it a passage is about something else
 _ALIKE = 0.8  # from which likeness on two words are forms of one
@@ -30,6 +37,17 @@ MAX_DOCUMENTS = 10_000  # of one collection that another program fills; they are
 AGE = 3600.0  # seconds after which such a collection is read again that has as many documents as before
 _BATCH = 200  # passages indexed until a search may run
 _SPARE = 1000  # passages that may be gone before everything is numbered anew
+_HINT = 0.3  # of the weight of a word: one that says little by itself, but points to a subject ("when")
+_NAME_ONLY = 0.5  # of what is covered: a passage that has the name in a question, but nothing of what is asked about it
+_WITHIN = 0.7  # of a word: how much of it is covered by a longer one that has it within ("lock" by "padlock")
+_LONG_ENOUGH = 4  # letters from which on a word within another one is not there by chance
+_UNKNOWN = 0.5  # the same of one that no passage has, nor anything about the same
+
+NAMED = "^"
+"""Sign of the mark that says that a word is a name."""
+
+type Marks = Mapping[str, float]
+"""What a word or a passage is about, with how much a passage counts that is about it, 0 to 1."""
 
 
 class WordIndex:
@@ -47,6 +65,11 @@ class WordIndex:
         self._hashes: dict[str, int] = {}
         self._where: dict[str, list[int]] = {}
         self._forms: dict[str, list[str]] = defaultdict(list)
+        self._gone: list[int] = []
+        self._listed = ""
+        """All words, each between two line breaks; empty when there are others by now."""
+        self._arrays: dict[str, Places] = {}
+        """What was asked for of `_where`, until it changes."""
         self.change((), texts or {})
 
     def difference(self, texts: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -54,31 +77,42 @@ class WordIndex:
         gone = [key for key in self._numbers if key not in texts]
         return gone, [key for key, text in texts.items() if self._hashes.get(key) != hash(text)]
 
-    def change(self, gone: Iterable[str], new: Mapping[str, str]) -> None:
-        """Forget passages, and index new ones or those that read differently: about 5,000 in a second."""
+    def change(
+        self, gone: Iterable[str], new: Mapping[str, str], marks: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        """Forget passages, and index new ones or those that read differently: about 5,000 in a second.
+
+        `marks` say by id what passages are about, for questions with `about`; a mark begins with a sign that no word has.
+        """
         for key in (*gone, *new):
             if (number := self._numbers.pop(key, None)) is not None:
                 self._ids[number] = None
+                self._gone.append(number)
                 del self._hashes[key]
         for key, text in new.items():
             self._numbers[key] = len(self._ids)
             self._hashes[key] = hash(text)
             self._ids.append(key)
-            for word in {fold(word) for word in words(text)}:
+            for word in set(_folded(text)):
                 self._add(word, self._numbers[key])
+            for mark in (marks or {}).get(key, ()):
+                self._add(mark, self._numbers[key])
         if len(self._ids) > 2 * len(self._numbers) + _SPARE:
             self._tidy()
 
     def _add(self, word: str, number: int) -> None:
         if (found := self._where.get(word)) is None:
             found = self._where[word] = []
-            self._forms[word[:_START]].append(word)
+            if word[0].isalnum():  # no mark
+                self._forms[word[:_START]].append(word)
+                self._listed = ""
         found.append(number)
+        self._arrays.pop(word, None)
 
     def _tidy(self) -> None:
         """Number everything anew, without what is gone."""
         numbers = {number: place for place, number in enumerate(self._numbers.values())}
-        self._ids = list(self._numbers)
+        self._ids, self._gone, self._arrays, self._listed = list(self._numbers), [], {}, ""
         self._numbers = {key: place for place, key in enumerate(self._numbers)}
         where, self._where, self._forms = self._where, {}, defaultdict(list)
         for word, found in where.items():
@@ -93,42 +127,113 @@ class WordIndex:
         fillers: Collection[str] = (),
         asking: Collection[str] = (),
         least: float = LEAST,
+        about: Callable[[str], Marks] | None = None,
     ) -> list[tuple[str, float]]:
         """Return the ids of the best passages with the share of the question that each covers, the best first.
 
         `fillers` are folded words that say nothing; those in `asking` say nothing unless a passage has them. What covers less
-        than `least` is left out.
+        than `least` is left out. `about` tells of a folded word what it is about: then passages with such marks cover it in part,
+        and so do those with a longer word that has it within.
         """
-        asked = dict.fromkeys(folded for word in words(text) if (folded := fold(word)) not in fillers)
-        covered: dict[int, float] = defaultdict(float)
-        whole = 0.0
+        import numpy as np
+
+        asked = dict.fromkeys(_folded(text))
+        covered = np.zeros(len(self._ids))
+        named, topics = np.zeros(len(self._ids), np.bool_), np.zeros(len(self._ids), np.bool_)
+        whole, has_topic = 0.0, False
         for word in asked:
-            forms = self._like(word)
-            if not forms and word in asking:
+            says_little = word in fillers
+            marks = about(word) if about else {}
+            if says_little and not marks:
                 continue
-            weight = self._rarity(forms) * _weight(word)
+            forms = np.zeros(len(self._ids)) if says_little else self._like(word)
+            weight = _weight(word)
+            if about is None:
+                if word in asking and not forms.any():
+                    continue
+                weight *= self._rarity(int(np.count_nonzero(forms)))
+            else:
+                if not says_little and len(word) >= _LONG_ENOUGH:
+                    for longer in self._with(word):
+                        places = self._places(longer)
+                        forms[places] = np.maximum(forms[places], _WITHIN)
+                weight *= self._widen(forms, marks)
+                if says_little or word in asking:
+                    if not forms.any():
+                        continue
+                    weight *= _HINT
+                elif not marks and self._is_name(word):
+                    named |= forms > 0
+                else:
+                    has_topic = True
+                    topics |= forms > 0
+                    weight *= 1.0 if forms.any() else _UNKNOWN
             whole += weight
-            for number, share in forms.items():
-                covered[number] += weight * share
-        enough = least * whole
-        ranked = sorted([(-share, number) for number, share in covered.items() if share >= enough])[:limit]
-        found = ((self._ids[number], -share / whole) for share, number in ranked)
-        return [(key, covered) for key, covered in found if key is not None]
+            covered += weight * forms
+        if has_topic:
+            covered[named & ~topics] *= _NAME_ONLY
+        [places] = np.nonzero((covered > 0) & (covered >= least * whole))
+        best = places[np.argsort(-covered[places], kind="stable")[:limit]]
+        found = ((self._ids[number], float(covered[number]) / whole) for number in map(int, best))
+        return [(key, share) for key, share in found if key is not None]
 
-    def _like(self, word: str) -> dict[int, float]:
-        """Return the passages with a word or a form of it, and how alike the two are."""
+    def _with(self, word: str) -> Iterator[str]:
+        """Yield the longer words that have a word within them, as compounds do."""
+        if not self._listed:
+            self._listed = "\n".join(("", *(form for forms in self._forms.values() for form in forms), ""))
+        at = self._listed.find(word)
+        while at >= 0:
+            begin, end = self._listed.rfind("\n", 0, at) + 1, self._listed.find("\n", at)
+            if end - begin > len(word):
+                yield self._listed[begin:end]
+            at = self._listed.find(word, end)
+
+    def _is_name(self, word: str) -> bool:
+        """Return whether a word is a form of what passages have as a name."""
+        forms = self._forms.get(word[:_START], ())
+        return any(f"{NAMED}{form}" in self._where and likeness(word, form) >= _ALIKE for form in forms)
+
+    def _widen(self, forms: Shares, marks: Marks) -> float:
+        """Add the passages that are about what a word is about, and return how much the word says."""
+        import numpy as np
+
+        forms[self._gone] = 0.0
+        has = int(np.count_nonzero(forms))
+        for mark, share in sorted(marks.items(), key=lambda item: -item[1]):
+            places = self._places(mark)
+            forms[places] = np.maximum(forms[places], share)
+            forms[self._gone] = 0.0
+            has = has or int(np.count_nonzero(forms))
+        return self._rarity(has)
+
+    def _like(self, word: str) -> Shares:
+        """Return by number which passages have a word or a form of it, and how alike the two are."""
+        import numpy as np
+
         forms = ((likeness(word, form), form) for form in self._forms.get(word[:_START], ()))
-        found: dict[int, float] = {}
+        found = np.zeros(len(self._ids))
         for alike, form in sorted(item for item in forms if item[0] >= _ALIKE):  # the most alike last: it holds
-            found.update(dict.fromkeys(self._where[form], alike))
-        if len(self._ids) == len(self._numbers):
-            return found
-        return {number: alike for number, alike in found.items() if self._ids[number] is not None}
+            found[self._places(form)] = alike
+        found[self._gone] = 0.0
+        return found
 
-    def _rarity(self, forms: Mapping[int, float]) -> float:
+    def _places(self, word: str) -> Places:
+        """Return the numbers of the passages that have a word or a mark."""
+        import numpy as np
+
+        if (found := self._arrays.get(word)) is None:
+            found = self._arrays[word] = np.array(self._where.get(word, ()), dtype=np.intp)
+        return found
+
+    def _rarity(self, has: int) -> float:
         """Return how much a word says: what no passage has says as much as what one has."""
-        has = max(len(forms), 1)
+        has = max(has, 1)
         return log(1 + (len(self._numbers) + _OTHERS - has + 0.5) / (has + 0.5))
+
+
+def _folded(text: str) -> Iterator[str]:
+    """Yield the folded words of a text; of a run of accents without letters nothing is left."""
+    return filter(None, map(fold, words(text)))
 
 
 def _weight(word: str) -> float:
@@ -219,6 +324,7 @@ class PassageSearch:
     async def async_find(self, text: str, limit: int, fillers: Collection[str]) -> list[Passage]:
         """Return the nearest passages of all collections together, nearest first, each once."""
         near = await self._async_near(text, limit)
+        await async_load_numpy(self._hass)
         async with self._wording:
             covered = await self._hass.async_add_executor_job(self._words.find, text, limit, fillers)
         named = ((self._passages.get(key), 1 - share) for key, share in covered)

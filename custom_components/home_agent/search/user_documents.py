@@ -10,12 +10,15 @@ import os
 from pathlib import Path, PurePosixPath
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.translation import LOCALE_EN
+from homeassistant.util.hass_dict import HassKey
 
 from ..client.model import raw_estimate
 from ..settings.profile import Profile
 from ..support import issues
-from ..support.const import LOGGER
+from ..support.const import DOMAIN, LOGGER
 from ..support.errors import KnowledgeError
+from ..support.localize import async_error_text
 from .files import DOCUMENT_ENDINGS, document_text, documents_in
 
 FOLDER = ("home_agent", "docs")
@@ -28,6 +31,9 @@ MAX_LENGTH = 40_000  # characters of all documents in one prompt
 MAX_NAMES = 100  # documents that a model is told of
 HEADING = "## Documentation: {name}"
 REST = "(The rest of the documentation is left out here.)"
+
+_TOLD: HassKey[frozenset[tuple[str, str, str]]] = HassKey(f"{DOMAIN}_documents_told")
+"""What the log has of documents that cannot be used, as long as it holds: agent, document, why. Kept when the entry is loaded anew."""
 
 
 def is_document_name(name: str) -> bool:
@@ -84,11 +90,16 @@ class UserDocuments:
         wanted = {name: "" for profile in profiles for name in profile.system_documents}
         self.names, texts, wrong = await self._hass.async_add_executor_job(self._read, [*wanted])
         found: dict[str, SystemDocuments] = {}
+        faults: dict[tuple[str, str, str], str] = {}
         for profile in profiles:
             names = dict.fromkeys(profile.system_documents)
             parts = [f"{HEADING.format(name=name)}\n\n{texts[name]}" for name in names if name in texts]
             if parts:
-                found[profile.subentry_id] = _bounded("\n\n".join(parts), profile.name)
+                found[profile.subentry_id] = _bounded(whole := "\n\n".join(parts))
+                if len(whole) > MAX_LENGTH:
+                    faults[profile.name, "", ""] = (
+                        f"its documents are longer than {MAX_LENGTH} characters; the rest is left out"
+                    )
             missing = ", ".join(name for name in names if name in wrong)
             issues.async_set(
                 self._hass,
@@ -99,8 +110,14 @@ class UserDocuments:
                 documents=missing,
                 folder="/".join(FOLDER),
             )
-        for name, reason in wrong.items():
-            LOGGER.warning("The document %s cannot be used: %s", name, reason)
+            for name, error in wrong.items():
+                if name in names:
+                    text = await async_error_text(self._hass, LOCALE_EN, error)
+                    faults[profile.name, name, str(error.translation_key)] = text
+        told = self._hass.data.get(_TOLD, frozenset())
+        for fault in faults.keys() - told:
+            LOGGER.warning("Agent %s: %s", fault[0], faults[fault])
+        self._hass.data[_TOLD] = frozenset(faults)
         self.of_profile = found
         for listener in self._listeners:
             listener()
@@ -109,15 +126,15 @@ class UserDocuments:
         """Return a document as it is now. Raises `KnowledgeError` for what is none, is not there or cannot be read."""
         return await self._hass.async_add_executor_job(self._text, name)
 
-    def _read(self, wanted: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str], dict[str, str]]:
+    def _read(self, wanted: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str], dict[str, KnowledgeError]]:
         names = sorted({name for folder in self.folders for name in documents_in(folder)})
         texts: dict[str, str] = {}
-        wrong: dict[str, str] = {}
+        wrong: dict[str, KnowledgeError] = {}
         for name in wanted:
             try:
                 texts[name] = self._text(name)
             except KnowledgeError as err:
-                wrong[name] = str(err.translation_key)
+                wrong[name] = err
         return tuple(names), texts, wrong
 
     def _text(self, name: str) -> str:
@@ -130,11 +147,10 @@ class UserDocuments:
         raise KnowledgeError("knowledge_no_file", path=name)
 
 
-def _bounded(text: str, profile_name: str) -> SystemDocuments:
+def _bounded(text: str) -> SystemDocuments:
     """Return a text no longer than the most."""
     documents = SystemDocuments(text, raw_estimate(text.encode("utf-8", "replace")))
     if len(text) <= MAX_LENGTH:
         return documents
-    LOGGER.warning("The documents of %s are longer than %s characters; the rest is left out", profile_name, MAX_LENGTH)
     short = documents.within(documents.tokens * MAX_LENGTH / len(text))
     return replace(documents, text=short, tokens=raw_estimate(short.encode("utf-8", "replace")))

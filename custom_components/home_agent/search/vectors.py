@@ -140,6 +140,13 @@ class Vectors:
         self._outdated.discard(collection)
         return Counts.between(known, {key: document.digest for key, document in documents.items()})
 
+    async def async_keep(self, collection: str, ids: Collection[str]) -> None:
+        """Remove from a collection what is not among these, whatever made its vectors; nothing is embedded. Raises `RetrievalError`."""
+        store = await self.async_open()
+        known = [document.id for document in await store.async_documents(collection)]
+        if gone := [item for item in known if item not in ids]:
+            await store.async_delete(collection, gone)
+
     async def async_change(
         self,
         collection: str,

@@ -1,0 +1,728 @@
+"""Learned phrases: what people say that only the model understood, until an administrator lets the home do it by itself.
+
+When the model handled a request that the local brain declined, and every action of it was verified, the words are kept with
+what was done. What was said often enough, with the same effect each time, is proposed in Repairs; approved, it is done without
+the model from then on, by the same effects and under the same policy. Whoever takes it back, or has to say it again at once,
+counts against it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+import re
+from typing import Any, Self, override
+
+from homeassistant.auth import EVENT_USER_REMOVED
+from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.components.conversation import ChatLog
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, STATE_UNAVAILABLE
+from homeassistant.core import Event, HomeAssistant, State, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
+from homeassistant.util.json import JsonObjectType
+from homeassistant.util.ulid import ulid_now
+import probatio
+
+from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
+from ..home.exposure import async_check_permission, is_exposed
+from ..home.snapshot import Home, HomeEntity, HomeSnapshot
+from ..languages.data import code_of, data_of
+from ..languages.phrases import (
+    MASK as MASKED_DIGITS,
+    Kind,
+    asked_of,
+    is_altered,
+    is_asking,
+    is_reserved,
+    is_thanks,
+    mask_digits,
+    plain_words,
+    read_answer,
+)
+from ..policy.confirmation import Call
+from ..policy.journal import Action, ActionJournal
+from ..policy.policy import Policy, Verdict
+from ..policy.questions import async_done, async_not_followed, async_result
+from ..policy.write import KINDS, EffectTool, async_plan_of
+from ..support import issues
+from ..support.bounds import without_surplus
+from ..support.errors import ToolError
+from ..support.localize import async_error_text, async_text
+from ..support.masking import HIDDEN, MASK, mask
+from ..support.storage import Report, StoredFile, async_remove_file
+from ..turn.plan import ActionClass, Plan, ServiceCall
+from ..turn.turn import Answer, Outcome, Turn, Understanding
+
+FILE = "learned_phrases"
+MAX_SEEN = 200
+"""Phrases that were not yet said often enough; of more, the oldest are forgotten of whoever said most."""
+MAX_PROPOSED = 50
+MAX_LEARNED = 500
+MAX_REJECTED = 200
+SEEN_FOR = timedelta(days=60)
+"""How long a phrase is kept that was not said again, nor proposed."""
+MAX_TEXT = 120  # characters
+MAX_WORDS = 12
+MAX_CALLS = 3
+MAX_ENTITIES = 10
+AGAIN = timedelta(minutes=1)
+"""Who says the same within this time was not understood."""
+REGRET = timedelta(minutes=10)
+"""Who takes it back within this time did not mean that."""
+TRUST, MOST_TRUST = 4, 5
+"""What an approved phrase begins with, and comes to with good use; below 1 it is taken out of use."""
+COST = 3
+"""What it loses each time that something counts against it: it bears that once."""
+MAX_RECENT = 200
+SLOT = "{}"
+_DIGITS = 3  # of a number that may be a code
+_ADDRESS = re.compile(r"://|\bwww\.|(?<!\w)\d*[^\W\d]\w*\.[^\W\d]{2}")
+"""What shows that a text has an address of the network in it: a scheme, or a name with a dot inside."""
+_DECLINED = frozenset({"words", "several", "action", "two_ways", "not_covered"})
+"""Why the local brain may have declined what is learned: it did not know the words. What it understood as something else stays."""
+_MOVING = frozenset({"toggle"})
+"""What they do depends on how things are."""
+_TRAITS = (ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, "supported_color_modes", "hvac_modes", "preset_modes")
+"""What two things have in common of which both can be told to do the same."""
+_EVERY = frozenset({("light", "turn_on"), ("light", "turn_off")})
+"""Services that, without data, everything of the domain can do, whatever else it can."""
+
+
+class Status(StrEnum):
+    """What became of a phrase."""
+
+    SEEN = "seen"
+    """Not often enough."""
+    PROPOSED = "proposed"
+    """It waits for an administrator."""
+    LEARNED = "learned"
+    """It is done without the model."""
+    DOUBTED = "doubted"
+    """It was, until it was taken back or repeated too often; it waits for an administrator again."""
+    REJECTED = "rejected"
+    """An administrator does not want it: it is not proposed again."""
+
+
+class Slot(StrEnum):
+    """What stood where a phrase may name something else of the kind."""
+
+    NONE = ""
+    AREA = "area"
+    THING = "thing"
+
+
+type Key = tuple[str, str, str]
+"""A language, the words, and the area of the asking device, which may be what was meant."""
+type Heard = tuple[Key, tuple[str, ...]]
+"""A phrase as it was said once: where it has a slot, with what stood there."""
+type Effects = tuple[ServiceCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedPhrase:
+    """One phrase, what is done for it, and what became of it."""
+
+    id: str
+    language: str
+    text: str
+    """As it was said first."""
+    words: str
+    """Those that count; `SLOT` where a name stood that may be another."""
+    slot: Slot
+    area_id: str
+    """Of the asking device; empty where it had none, or the words name what is meant."""
+    named: tuple[str, ...]
+    """Entities and areas whose names are among the words: with other ones by these names it is another phrase."""
+    tool: str
+    """By which the model did it: an agent without it does not do it either."""
+    effects: Effects
+    status: Status
+    seen: int
+    """How often the model did just that."""
+    used: int = 0
+    trust: int = 0
+    user_id: str | None
+    """Who said it first; None where nobody knew."""
+    when: datetime
+    """When it was said last."""
+
+    @property
+    def key(self) -> Key:
+        """What it is found by."""
+        return self.language, self.words, self.area_id
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The entities that it is for."""
+        return tuple(dict.fromkeys(item for effect in self.effects for item in effect.entity_ids))
+
+    def as_dict(self) -> JsonObjectType:
+        """Return its form on the disk."""
+        return {
+            "id": self.id,
+            "language": self.language,
+            "text": self.text,
+            "words": self.words,
+            "slot": self.slot.value,
+            "area_id": self.area_id,
+            "named": [*self.named],
+            "tool": self.tool,
+            "effects": [effect.as_dict() for effect in self.effects],
+            "status": self.status.value,
+            "seen": self.seen,
+            "used": self.used,
+            "trust": self.trust,
+            "user_id": self.user_id,
+            "when": self.when.isoformat(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return it from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
+        if (when := dt_util.parse_datetime(data["when"])) is None or when.tzinfo is None:
+            raise ValueError(data["when"])
+        effects = tuple(ServiceCall.from_dict(item) for item in data["effects"])
+        if not effects or not all(effect.entity_ids for effect in effects):
+            raise ValueError("effects")
+        return cls(
+            id=str(data["id"]),
+            language=str(data["language"]),
+            text=str(data["text"]),
+            words=str(data["words"]),
+            slot=Slot(data["slot"]),
+            area_id=str(data["area_id"]),
+            named=tuple(str(item) for item in data["named"]),
+            tool=str(data["tool"]),
+            effects=effects,
+            status=Status(data["status"]),
+            seen=int(data["seen"]),
+            used=int(data["used"]),
+            trust=int(data["trust"]),
+            user_id=data["user_id"],
+            when=when,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Recent:
+    """When a phrase was said last, by whom, in which turn."""
+
+    when: datetime
+    speaker: tuple[str | None, str | None]
+    turn_id: str
+
+
+class LearnedPhrases:
+    """All phrases of this home, oldest first; one for each Home Assistant."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty; `async_open` reads what there was."""
+        self._hass = hass
+        self._file: StoredFile | None = None
+        self._rows: dict[Key, LearnedPhrase] = {}
+        self._recent: dict[Heard, _Recent] = {}
+        self.after = 0
+        """How often the same has to be done before it is proposed; 0: nothing is learned, nor used."""
+        self.in_use = False
+        """Whether any phrase is done without the model."""
+
+    async def async_open(self, after: int, report: Report) -> None:
+        """Read the file, the first time and when it could not be used before; with 0, forget what was only seen. Never raises."""
+        self.after = after
+        if self._file is None or not self._file.is_usable:
+            self._file = StoredFile(self._hass, FILE, self._data, report)
+            found = await self._file.async_load_items("phrases", LearnedPhrase.from_dict)
+            self._rows = {row.key: row for row in found} | self._rows
+        if not after:
+            for row in self.rows(Status.SEEN, Status.PROPOSED):
+                del self._rows[row.key]
+                self._file.async_changed()
+        self._tell()
+
+    @callback
+    def async_start(self, entry: ConfigEntry[Any], journal: ActionJournal) -> None:
+        """Listen to what is taken back and which users are deleted, until the entry is unloaded."""
+
+        @callback
+        def forget(event: Event[Any]) -> None:
+            self.async_forget(row for row in self.rows() if row.user_id == event.data["user_id"])
+
+        entry.async_on_unload(self._hass.bus.async_listen(EVENT_USER_REMOVED, forget))
+        entry.async_on_unload(journal.async_listen(self._note_undone))
+        self._tell()
+
+    async def async_close(self) -> None:
+        """Write down what is not yet written."""
+        if self._file is not None:
+            await self._file.async_close()
+
+    async def async_remove(self) -> None:
+        """Forget everything, for ever."""
+        self._rows.clear()
+        self._recent.clear()
+        if self._file is not None:
+            await self._file.async_remove()
+            self._file = None
+
+    def rows(self, *statuses: Status) -> list[LearnedPhrase]:
+        """Return the phrases, those with one of these statuses if any is given."""
+        return [row for row in self._rows.values() if not statuses or row.status in statuses]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many phrases there are by status."""
+        return {status.value: len(self.rows(status)) for status in Status}
+
+    def find(self, hass: HomeAssistant, turn: Turn, home: HomeSnapshot) -> tuple[LearnedPhrase, Effects] | None:
+        """Return the phrase that the words of a turn are, and what it comes to in this home; None where it is none in use."""
+        code, words = code_of(turn.language), plain_words(turn.text, turn.language)
+        if not self.after or len(words) > MAX_WORDS or is_asking(turn.text, turn.language):
+            return None
+        for area_id in dict.fromkeys((turn.area_id or "", "")):
+            row = self._rows.get((code, " ".join(words), area_id))
+            if row is not None and row.status is Status.LEARNED and (row.area_id == (turn.area_id or "")):
+                fits = _named_in(home, words, turn.language) == row.named
+                return (row, row.effects) if fits else None
+        for size in range(len(words) - 1, 0, -1):
+            for begin in range(len(words) - size + 1):
+                around = (*words[:begin], SLOT, *words[begin + size :])
+                row = self._rows.get((code, " ".join(around), ""))
+                if row is None or row.status is not Status.LEARNED:
+                    continue
+                effects = _effects_for(hass, turn, home, row, words[begin : begin + size])
+                if effects and _named_in(home, around, turn.language) == row.named:
+                    return row, effects
+        return None
+
+    @callback
+    def async_note(self, phrase: LearnedPhrase, turn: Turn) -> None:
+        """Count a phrase that the model has handled; what is said again at once, or done otherwise, begins anew."""
+        known = self._rows.get(phrase.key)
+        if self._is_repeated(phrase.key, turn):
+            self._count_against(phrase.key)
+            return
+        if known is not None and known.status in (Status.LEARNED, Status.REJECTED, Status.DOUBTED):
+            if known.status is not Status.LEARNED or all(map(self._hass.states.get, known.targets)):
+                return
+            known = None  # what it was for is gone
+        if known is not None and _same(known.effects, phrase.effects) and known.named == phrase.named:
+            phrase = replace(known, seen=known.seen + 1, when=phrase.when)
+        if phrase.status is Status.SEEN and phrase.seen >= self.after:
+            if len(self.rows(Status.PROPOSED)) < MAX_PROPOSED:
+                phrase = replace(phrase, status=Status.PROPOSED)
+        self._put(phrase)
+
+    @callback
+    def async_note_use(self, row: LearnedPhrase, turn: Turn, *, worked: bool) -> None:
+        """Count that a phrase was done without the model, and whether that had an effect."""
+        if self._is_repeated(row.key, turn):
+            self._count_against(row.key)
+        elif (known := self._rows.get(row.key)) is not None:
+            trust = min(MOST_TRUST, known.trust + 1) if worked else known.trust
+            self._put(replace(known, used=known.used + 1, trust=trust, when=dt_util.utcnow()))
+
+    @callback
+    def async_decide(self, ids: Iterable[str], status: Status) -> int:
+        """Approve (`LEARNED`) or reject phrases that wait, by id; return how many. Raises `ToolError` where no more can be learned."""
+        wanted = {*ids}
+        rows = [row for row in self.rows(Status.PROPOSED, Status.DOUBTED) if row.id in wanted]
+        if status is Status.LEARNED and len(self.rows(Status.LEARNED)) + len(rows) > MAX_LEARNED:
+            raise ToolError("learned_too_many", limit=str(MAX_LEARNED))
+        for row in rows:
+            self._rows[row.key] = replace(row, status=status, trust=TRUST)
+            self._unhear(row.key)  # who tries it now says nothing against it
+        self._changed()
+        return len(rows)
+
+    @callback
+    def async_forget(self, rows: Iterable[LearnedPhrase]) -> None:
+        """Forget phrases, whatever became of them."""
+        for row in [*rows]:
+            self._rows.pop(row.key, None)
+            self._unhear(row.key)
+        self._changed()
+
+    def _unhear(self, key: Key) -> None:
+        """Forget when a phrase was said, whatever stood in its slot."""
+        self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] != key}
+
+    def _put(self, row: LearnedPhrase) -> None:
+        """Keep a phrase as the newest."""
+        self._rows.pop(row.key, None)
+        self._rows[row.key] = row
+        self._changed()
+
+    def _is_repeated(self, key: Key, turn: Turn) -> bool:
+        """Return whether a phrase was said by the same just before, of the same; note that it was said now.
+
+        Whoever names another room goes on, and does not say it again.
+        """
+        heard = key, plain_words(turn.text, turn.language)
+        before, now = self._recent.pop(heard, None), dt_util.utcnow()
+        speaker = (turn.context.user_id, turn.device_id or turn.satellite_id)
+        self._recent[heard] = _Recent(now, speaker, turn.context.id)
+        if len(self._recent) > MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
+        return before is not None and before.speaker == speaker and now - before.when <= AGAIN
+
+    @callback
+    def _note_undone(self, action: Action) -> None:
+        """Count against the phrase whose turn was taken back."""
+        for heard, recent in [*self._recent.items()]:
+            if recent.turn_id == action.turn_id and dt_util.utcnow() - recent.when <= REGRET:
+                self._recent[heard] = replace(recent, turn_id="")  # several actions of one turn count once
+                self._count_against(heard[0])
+
+    def _count_against(self, key: Key) -> None:
+        """Drop what nobody has approved yet; what was approved loses trust, and is taken out of use when none is left."""
+        if (row := self._rows.get(key)) is None:
+            return
+        if row.status in (Status.SEEN, Status.PROPOSED):
+            del self._rows[key]
+        elif row.status is Status.LEARNED:
+            trust = row.trust - COST
+            self._rows[key] = replace(row, trust=max(0, trust), status=row.status if trust >= 1 else Status.DOUBTED)
+        self._changed()
+
+    def _changed(self) -> None:
+        begin = dt_util.utcnow() - SEEN_FOR
+        seen = [row for row in self.rows(Status.SEEN) if row.when >= begin]
+        if len(seen) > MAX_SEEN:
+            seen = without_surplus(seen, MAX_SEEN, lambda row: row.user_id, lambda _: 1)
+        kept = {row.id for row in (*seen, *self.rows(Status.REJECTED)[-MAX_REJECTED:])}
+        ours = (Status.SEEN, Status.REJECTED)
+        self._rows = {key: row for key, row in self._rows.items() if row.status not in ours or row.id in kept}
+        self._tell()
+        if self._file is not None:
+            self._file.async_changed()
+
+    def _tell(self) -> None:
+        """Keep the issues about what waits; they say how many, the words are shown to administrators only (repairs.py)."""
+        self.in_use = bool(self.after) and any(row.status is Status.LEARNED for row in self._rows.values())
+        for status, issue in ((Status.PROPOSED, issues.PHRASES_PROPOSED), (Status.DOUBTED, issues.PHRASES_DOUBTED)):
+            count = len(self.rows(status)) if self.after else 0
+            data: dict[str, str | int | float | None] = {"phrases": status.value}
+            issues.async_set(self._hass, issue, "home", count > 0, data=data, count=str(count))
+
+    def _data(self) -> dict[str, Any]:
+        return {"phrases": [row.as_dict() for row in list(self._rows.values())]}
+
+
+LEARNED_PHRASES: HassKey[LearnedPhrases] = HassKey("home_agent_learned_phrases")
+
+
+def learned_phrases_of(hass: HomeAssistant) -> LearnedPhrases:
+    """Return the learned phrases of this home."""
+    if LEARNED_PHRASES not in hass.data:
+        hass.data[LEARNED_PHRASES] = LearnedPhrases(hass)
+    return hass.data[LEARNED_PHRASES]
+
+
+async def async_remove_learned_phrases(hass: HomeAssistant) -> None:
+    """Delete the file."""
+    await learned_phrases_of(hass).async_remove()
+    await async_remove_file(hass, FILE)
+
+
+async def async_phrase_text(hass: HomeAssistant, row: LearnedPhrase) -> str:
+    """Return a phrase and what is done for it, for an administrator, in Home Assistant's language."""
+    key = {Slot.NONE: "phrase_row", Slot.AREA: "phrase_row_area", Slot.THING: "phrase_row_thing"}[row.slot]
+    language = hass.config.language
+    done = await async_done(hass, language, row.effects)
+    return await async_text(hass, language, key, phrase=f"“{row.text}”", actions=done)
+
+
+# What the model did is kept, where it may be.
+
+
+async def async_observe(
+    hass: HomeAssistant, turn: Turn, phrases: LearnedPhrases, policy: Policy, journal: ActionJournal, home: Home
+) -> None:
+    """Count the words of a turn that the model has answered, if they and all that it did for them may be learned."""
+    actions = _actions_of(turn, journal) if phrases.after and _may_teach(turn) else ()
+    effects = tuple(effect for action in actions for effect in action.effects if isinstance(effect, ServiceCall))
+    if not effects or not _may_be_learned(turn, actions, effects) or not all(_is_verified(hass, turn, actions)):
+        return
+    try:
+        plan = await async_plan_of(hass, effects)
+    except HomeAssistantError:
+        return
+    effects = tuple(effect for effect in plan.effects if isinstance(effect, ServiceCall))  # equal ones are one now
+    tool = LearnedRequest(actions[0].tool, effects)
+    if plan.action is not ActionClass.WRITE or policy.rules.decide(turn, tool, plan).action is not Verdict.ALLOW:
+        return
+    snapshot, words = await home.async_get(), plain_words(turn.text, turn.language)
+    around, slot = _with_slot(snapshot, words, turn.language, effects)
+    names = [name for item in plan.targets if (one := snapshot.entities.get(item)) for name in one.names]
+    names += [name for area in snapshot.areas.values() for name in area.names]
+    if not _is_plain_request(turn, words, names):
+        return
+    phrases.async_note(
+        LearnedPhrase(
+            id=ulid_now(),
+            language=code_of(turn.language),
+            text=" ".join(turn.text.split()),
+            words=" ".join(around),
+            slot=slot,
+            area_id="" if slot is not Slot.NONE else turn.area_id or "",
+            named=_named_in(snapshot, around, turn.language),
+            tool=actions[0].tool,
+            effects=effects,
+            status=Status.SEEN,
+            seen=1,
+            user_id=turn.context.user_id,
+            when=dt_util.utcnow(),
+        ),
+        turn,
+    )
+
+
+def _may_teach(turn: Turn) -> bool:
+    """Return whether whoever speaks may teach: one who may control the home, or a voice device; not to an agent of guests."""
+    user, record = turn.user, turn.record
+    if user is None:
+        is_known = turn.context.user_id is None and (turn.device_id or turn.satellite_id) is not None
+    else:
+        may_control = user.permissions.access_all_entities(POLICY_CONTROL)
+        is_known = user.is_active and not user.system_generated and may_control
+    is_own = turn.direct and turn.parent is None and not turn.extension and not turn.delegated
+    is_plain = not turn.extra_system_prompt and turn.context_entities is None and not turn.translates
+    is_clean = not (record.taints or record.request_id or record.fault or record.routing or record.used_external_llm)
+    return is_known and is_own and is_plain and is_clean and turn.remembers and not turn.within
+
+
+def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[Action]:
+    """Return what the journal has of a turn, oldest first; nothing unless all that the model called is in it.
+
+    Of what it looked up first nobody knows whether it would have done the same without.
+    """
+    begin = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1)
+
+    def is_of_turn(action: Action) -> bool:
+        is_same = action.turn_id == turn.context.id and action.conversation_id == turn.conversation_id
+        return is_same and action.when >= begin
+
+    actions = journal.newest_first(is_of_turn)[::-1]
+    calls = turn.record.calls
+    is_all = len(actions) == len(calls) == turn.record.calls_started and all(call.success for call in calls)
+    return actions if is_all and 0 < len(actions) <= MAX_CALLS else ()
+
+
+def _may_be_learned(turn: Turn, actions: Sequence[Action], effects: Effects) -> bool:
+    """Return whether actions would be the same again: calls of few entities, without texts, toggles and secrets."""
+    targets = {item for effect in effects for item in effect.entity_ids}
+    known = turn.record.understanding
+    return (
+        known is not None
+        and known.declined in _DECLINED
+        and len(targets) <= MAX_ENTITIES
+        and len(effects) == sum(len(action.effects) for action in actions)
+        and len({action.tool for action in actions}) == 1
+        and all(action.success and not action.left_out and action.undone is None for action in actions)
+        and all(effect.entity_ids and effect.service not in _MOVING for effect in effects)
+        and not any("variables" in effect.data or MASK in str(dict(effect.data)) for effect in effects)
+    )
+
+
+def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[Action]) -> Iterator[bool]:
+    """Yield of each entity of each action whether the home shows that it is, or is about to be, what was asked for."""
+    for action in actions:
+        for effect in action.effects:
+            for item in effect.entity_ids:
+                outcome, now, before = action.outcomes.get(item), hass.states.get(item), action.before.get(item)
+                if now is None or before is None:
+                    yield False
+                elif outcome is Outcome.CHANGED:
+                    expected = KINDS[type(effect)].expect(before.as_state(item), effect)
+                    yield expected is not None and expected.under_way(now)
+                elif outcome is Outcome.DONE and (
+                    item.partition(".")[0] in RUNNERS or effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs
+                ):
+                    began = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms)
+                    yield now.last_updated >= began  # all that it shows is when it ran last
+                else:
+                    yield outcome is Outcome.REACHED
+
+
+def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) -> bool:
+    """Return whether words say one thing, whoever says them and whenever: no question, condition, answer, number or secret."""
+    text, language = turn.text, turn.language
+    return (
+        0 < len(words) <= MAX_WORDS
+        and len(text) <= MAX_TEXT
+        and bool(data_of(code_of(language)).alters.anywhere)  # else nobody knows how a sentence is turned round
+        and not is_asking(text, language)
+        and not is_altered(text, language, names, asks=False)
+        and read_answer(text, language).kind is Kind.OTHER
+        and asked_of(text, language) is None
+        and not is_reserved(text, language)
+        and not is_thanks(text, language)
+        and not any(hidden in text for hidden in (*HIDDEN, MASKED_DIGITS))
+        and mask(text) == text
+        and not _ADDRESS.search(text)
+        and mask_digits(text, language, at_least=_DIGITS) == text
+    )
+
+
+# Names among the words.
+
+
+def _names_of(item: HomeEntity | Any, language: str) -> list[tuple[str, ...]]:
+    """Return the names of an entity or an area as their words."""
+    return [words for name in item.names if (words := plain_words(name, language))]
+
+
+def _called(home: HomeSnapshot, words: Sequence[str], language: str) -> tuple[list[str], list[str]]:
+    """Return the areas and the entities that are called just so."""
+    wanted = tuple(words)
+    areas = [key for key, area in home.areas.items() if wanted in _names_of(area, language)]
+    return areas, [key for key, entity in home.entities.items() if wanted in _names_of(entity, language)]
+
+
+def _named_in(home: HomeSnapshot, words: Sequence[str], language: str) -> tuple[str, ...]:
+    """Return the entities and areas of which a name stands among the words."""
+    said = f" {' '.join(words)} "
+    found = [
+        key
+        for items in (home.areas, home.entities)
+        for key, item in items.items()
+        if any(f" {' '.join(name)} " in said for name in _names_of(item, language))
+    ]
+    return tuple(sorted(found))
+
+
+def _with_slot(home: HomeSnapshot, words: Sequence[str], language: str, effects: Effects) -> tuple[Sequence[str], Slot]:
+    """Return the words with a slot where they name just what was done for: one thing, or all of its kind in an area."""
+    targets = {item for effect in effects for item in effect.entity_ids}
+    places = {entity.area_id for item in targets if (entity := home.entities.get(item)) is not None}
+    area_id = next(iter(places)) if len(places) == 1 else None
+    for size in range(len(words) - 1, 0, -1):
+        for begin in range(len(words) - size + 1):
+            areas, things = _called(home, words[begin : begin + size], language)
+            around = (*words[:begin], SLOT, *words[begin + size :])
+            if not areas and len(things) == 1 and targets == {*things}:
+                return around, Slot.THING
+            if not things and areas and areas == [area_id]:
+                if all({*effect.entity_ids} == {*_of_kind(home, area_id, effect)} for effect in effects):
+                    return around, Slot.AREA
+    return words, Slot.NONE
+
+
+def _of_kind(home: HomeSnapshot, area_id: str | None, effect: ServiceCall) -> list[str]:
+    """Return the entities of an area that are of the domains of an effect."""
+    domains = {item.partition(".")[0] for item in effect.entity_ids}
+    return [key for key, entity in home.entities.items() if entity.area_id == area_id and entity.domain in domains]
+
+
+def _effects_for(
+    hass: HomeAssistant, turn: Turn, home: HomeSnapshot, row: LearnedPhrase, words: Sequence[str]
+) -> Effects:
+    """Return the effects of a phrase for what stands in its slot; none where that is nothing, or not alike."""
+    areas, things = _called(home, words, turn.language)
+    effects: list[ServiceCall] = []
+    for effect in row.effects:
+        items: Sequence[str] = ()
+        if row.slot is Slot.THING and len(things) == 1 and not areas:
+            items = things
+        elif row.slot is Slot.AREA and len(areas) == 1 and not things:
+            items = [item for item in _of_kind(home, areas[0], effect) if is_exposed(hass, item, turn.user)]
+        known = [state for item in effect.entity_ids if (state := hass.states.get(item)) is not None]
+        for item in items:
+            state = hass.states.get(item)
+            if state is None or not any(_are_alike(one, state, effect) for one in known):
+                return ()
+        if not items:
+            return ()
+        effects.append(replace(effect, entity_ids=tuple(items)))
+    return tuple(effects)
+
+
+def _are_alike(one: State, other: State, effect: ServiceCall) -> bool:
+    """Return whether two things can be told to do the same, as far as they show and it asks for more than all can do."""
+    is_for_all = not effect.data and (effect.domain, effect.service) in _EVERY
+    traits = (ATTR_DEVICE_CLASS,) if is_for_all else _TRAITS
+    return one.domain == other.domain and all(
+        one.attributes.get(trait) == other.attributes.get(trait) for trait in traits
+    )
+
+
+def _same(one: Effects, other: Effects) -> bool:
+    """Return whether effects are the same, in whatever order their entities are."""
+
+    def plain(effects: Effects) -> list[tuple[str, str, list[str], dict[str, Any]]]:
+        return [(item.domain, item.service, sorted(item.entity_ids), dict(item.data)) for item in effects]
+
+    return plain(one) == plain(other)
+
+
+# What was learned is done.
+
+
+class LearnedRequest(EffectTool):
+    """Does what a phrase stands for, in the form of a tool; no model is offered it."""
+
+    name = "learned_phrase"
+    title_key = "tool_ha_control"
+    description = "Does what a learned phrase stands for."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    judges_calls = True
+    stands_alone = True
+    parameters = probatio.Schema({})
+    wire_parameters: JsonObjectType = {"type": "object", "properties": {}}  # noqa: RUF012 - never changed
+
+    def __init__(self, stands_for: str, effects: Effects) -> None:
+        """Do some effects, as the tool by which the model did them: lists of the owner that name that one hold."""
+        self.stands_for = stands_for
+        self._effects = effects
+
+    @override
+    async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
+        """Return the effects. Raises `ToolError` where a group reaches what is not exposed."""
+        return await async_plan_of(hass, self._effects)
+
+
+async def async_answer_learned(
+    hass: HomeAssistant, turn: Turn, chat_log: ChatLog, phrases: LearnedPhrases, policy: Policy, home: HomeSnapshot
+) -> Answer | None:
+    """Do what a learned phrase stands for and return the answer; None where it is none, or not to be done here and now.
+
+    That is for the model: what is gone, not exposed or cannot be reached, what the user or the agent may not do. What needs a
+    yes is asked about as ever.
+    """
+    if (found := phrases.find(hass, turn, home)) is None:
+        return None
+    row, effects = found
+    tool = LearnedRequest(row.tool, effects)
+    try:
+        plan = await tool.plan(hass, {}, turn)
+        await async_check_permission(hass, turn.user, plan)
+        offered = {one.stands_for or one.name for one in await policy.offered(turn)}
+    except HomeAssistantError:
+        return None
+    states = [hass.states.get(item) for item in plan.targets]
+    if row.tool not in offered or any(state is None or state.state == STATE_UNAVAILABLE for state in states):
+        return None
+    if any(policy.rules.decide(asking, tool, plan).action is Verdict.REFUSE for asking in turn.lineage):
+        return None
+    result = await policy.async_call_by_code(turn, tool, {}, chat_log, known=False)
+    turn.record.understanding = Understanding(
+        intents=tuple(dict.fromkeys(f"{effect.domain}.{effect.service}" for effect in effects)),
+        targets=plan.targets,
+        score=1.0,
+        learned=True,
+    )
+    if result is None:
+        return Answer(needs_confirmation=True)
+    unmoved = turn.record.not_followed(item for effect in effects for item in effect.entity_ids)
+    phrases.async_note_use(row, turn, worked=not (result.error or unmoved))
+    if (err := turn.record.did_not_run) is not None:
+        return Answer(text=await async_error_text(hass, turn.speaks, err), done=False)
+    if result.error:
+        return Answer(text=await async_text(hass, turn.speaks, "confirm_failed"), done=False)
+    if unmoved:
+        return Answer(text=await async_not_followed(hass, turn.speaks, unmoved))
+    waiting = Call(tool=tool, arguments={}, plan=plan)
+    return Answer(text=await async_result(hass, turn.speaks, "confirm_done", [waiting], [(waiting, {})]))

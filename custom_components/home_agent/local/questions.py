@@ -1,0 +1,372 @@
+"""Questions about the state of things, without a model: any, all, which, how many, is it, how warm.
+
+Home Assistant's own sentences come first; these are those that it has no words for, or answers for a part of what was asked about.
+As for commands, every word has to be explained. What a thing cannot tell ("is a door open" of one that only has a lock) is not
+answered, unless another thing decides it. Nothing is ever done here.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+import time
+
+from homeassistant.const import STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import State
+from homeassistant.helpers import intent
+
+from ..policy.intents import Recognised
+from ..turn.turn import Understanding
+from .brain import Brain
+from .fuzzy import Frame, async_tell
+from .intent_policy import IntentPolicy, Sentence
+from .understanding import IN_A_ROOM, Reading, Said, Things, tokens_of
+
+_NOT_ON = frozenset({STATE_OFF, "standby"})
+_SURE = 0.95
+_NO_STATE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
+_SWITCHED = IN_A_ROOM | {"input_boolean", "humidifier", "siren", "climate"}
+_OPENED = frozenset({"cover", "valve", "binary_sensor"})
+_OPEN_CLASSES = frozenset({"door", "window", "garage_door", "opening"})
+_OF_STATE: Mapping[str, frozenset[str]] = {
+    "on": _SWITCHED, "off": _SWITCHED, "open": _OPENED, "closed": _OPENED, "locked": frozenset({"lock", "binary_sensor"}),
+    "unlocked": frozenset({"lock", "binary_sensor"}), "playing": frozenset({"media_player"}),
+}  # fmt: skip
+"""Domains that can be so."""
+_UNTOLD: Mapping[str, frozenset[str]] = {
+    "open": frozenset({"lock"}), "closed": frozenset({"lock"}), "locked": frozenset({"cover"}), "unlocked": frozenset({"cover"}),
+}  # fmt: skip
+"""Domains of things that may be so and do not tell."""
+_RESTING = frozenset({"off", "closed", "locked"})
+"""States that several things are asked for together: "are the lights off" is all of them."""
+_DETECTED = frozenset(
+    {
+        "motion",
+        "occupancy",
+        "moving",
+        "presence",
+        "smoke",
+        "gas",
+        "carbon_monoxide",
+        "moisture",
+        "sound",
+        "vibration",
+        "tamper",
+    }
+)
+"""Classes of sensors that are on where there is what they are called by: "is there motion in the hallway"."""
+_MEASURES: Mapping[str, str] = {"temperature": "temperature", "humidity": "humidity", "battery": "battery"}
+
+
+class Mode(StrEnum):
+    """What a question asks; the values are the names of Home Assistant's answers."""
+
+    ANY = "any"
+    ALL = "all"
+    WHICH = "which"
+    HOW_MANY = "how_many"
+    ONE = "one_yesno"
+    VALUE = "one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that was understood, with what the home says."""
+
+    mode: Mode
+    state: str
+    """What is asked for: `on`, `open`; empty for a value."""
+    matched: tuple[str, ...]
+    """Entity ids of what is so."""
+    unmatched: tuple[str, ...]
+
+
+def understand_question(
+    text: str,
+    things: Things,
+    state_of: Callable[[str], State | None],
+    *,
+    area_id: str | None = None,
+    before: Said | None = None,
+) -> Question | None:
+    """Return what a sentence asks about the state of things, None where that is not certain; `before` is what "it" means."""
+    targets = before.targets if before else ()
+    return _Asking(text, things, state_of, area_id=area_id, before=targets).read()
+
+
+class _Asking(Reading):
+    """One question, read against the home."""
+
+    def read(self) -> Question | None:
+        """Return what is asked."""
+        words = self.things.data.questions
+        if words is None or self._declined() not in ("", "question", "altered"):
+            return None
+        for kind, phrases in sorted(words.begins.items(), key=lambda row: -max(map(len, row[1]))):
+            if (length := self._begins(phrases)) and (found := self._asked(kind, set(range(length)))) is not None:
+                return found
+        return None
+
+    def _begins(self, phrases: Sequence[str]) -> int:
+        """Return how many words the longest phrase has that the sentence begins with."""
+        said = [word.word for word in self.tokens]
+        lengths = [len(one) for text in phrases if (one := self._phrase(text)) == said[: len(one)]]
+        return max(lengths, default=0)
+
+    def _phrase(self, text: str) -> list[str]:
+        return [token.word for token in tokens_of(text)]
+
+    def _asked(self, kind: str, used: set[int]) -> Question | None:
+        words = self.things.data.questions
+        assert words is not None
+        states = [(name, spots) for name, said in words.states.items() for spots in self._stands(said)]
+        states = [(name, spots) for name, spots in states if not self._is_preposition(spots)] or states
+        if kind in _MEASURES or kind == "value":
+            return None if states and kind == "value" else self._value(kind, used)
+        if kind == "detects":
+            return None if states else self._detected(used)
+        if len({name for name, _ in states}) != 1:
+            return None
+        state = states[0][0]
+        used = used.union(*(spots for _, spots in states))
+        quantities = {name: self._stands(getattr(words, name)) for name in ("any", "all", "anything", "everything")}
+        used = used.union(*(spots for found in quantities.values() for spots in found))
+        self.kinds = {at: kinds for at, kinds in self.kinds.items() if at not in used}
+        rest = [at for at in range(len(self.tokens)) if at not in used]
+        rest = [at for at in rest if at in self.kinds or not (self._says_nothing(at) or self._is_beside(at))]
+        return self._answered(kind, state, rest, {name for name, found in quantities.items() if found})
+
+    def _stands(self, phrases: Sequence[str]) -> list[set[int]]:
+        """Return where phrases stand in the sentence."""
+        said = [word.word for word in self.tokens]
+        found: list[set[int]] = []
+        for one in map(self._phrase, phrases):
+            found += [
+                set(range(at, at + len(one)))
+                for at in range(len(said) - len(one) + 1)
+                if said[at : at + len(one)] == one
+            ]
+        return found
+
+    def _is_preposition(self, spots: Collection[int]) -> bool:
+        """Return whether a word for a state stands in front of a place: "on the terrace", "auf dem Balkon"."""
+        at = min(spots)
+        if len(spots) > 1 or self.words[at] not in self.routes.prepositions:
+            return False
+        after = at + 1
+        while after < len(self.words) and self.words[after] in self.routes.harmless and after not in self.in_places:
+            after += 1
+        return at + 1 < len(self.words) and (after in self.in_places and after < len(self.words))
+
+    def _is_beside(self, at: int) -> bool:
+        """Return whether a word changes nothing about a question: "still", "right now"."""
+        words = self.things.data.questions
+        return words is not None and any(at in spots for spots in self._stands(words.beside))
+
+    def _answered(self, kind: str, state: str, rest: Sequence[int], quantities: Collection[str]) -> Question | None:
+        """Return the answer about the things that the rest of the words name."""
+        whole = {"anything", "everything"} & set(quantities)
+        kinds = [at for at in rest if at in self.kinds]
+        if kind in (Mode.WHICH, Mode.HOW_MANY) and kinds and not self._follows(kinds[0], kind):
+            return None  # "what is on TV"
+        is_whole = bool(whole) or (kind == Mode.WHICH and not kinds)
+        asked = self._things(state, rest, is_whole=is_whole)
+        if asked is None or not (asked[0] or asked[1]):
+            return None
+        found, unknown = asked
+        named = not is_whole and (not kinds or any(at not in kinds and at not in self.in_places for at in rest))
+        mode = self._mode(kind, state, quantities, alone=len(found) + len(unknown) == 1, named=named)
+        if mode is None or (named and mode is not Mode.ONE):
+            return None
+        so = tuple(item for item in found if self._is_so(item, state))
+        others = tuple(item for item in found if item not in so)
+        if unknown and not (mode is Mode.ANY and so) and not (mode is Mode.ALL and others):
+            return None  # what does not tell might decide it
+        if mode is Mode.ONE and (so or others)[0].startswith("binary_sensor."):
+            mode = Mode.ANY
+        return Question(mode=mode, state=state, matched=so, unmatched=others)
+
+    def _follows(self, at: int, kind: str) -> bool:
+        """Return whether what is counted stands right behind the beginning of the question."""
+        words = self.things.data.questions
+        assert words is not None
+        return all(self._says_nothing(place) for place in range(self._begins(words.begins[kind]), at))
+
+    def _mode(self, kind: str, state: str, quantities: Collection[str], *, alone: bool, named: bool) -> Mode | None:
+        if kind in (Mode.WHICH, Mode.HOW_MANY):
+            return Mode(kind)
+        if {"all", "everything"} & set(quantities):
+            return Mode.ALL
+        if {"any", "anything"} & set(quantities):
+            return Mode.ANY
+        if named or (alone and self._has_article()):
+            return Mode.ONE if alone else None
+        if self._has_article():
+            return Mode.ALL if state in _RESTING or self._is_plural([*self.kinds]) else Mode.ANY
+        return Mode.ALL if state in _RESTING and not self._is_plural([*self.kinds]) else Mode.ANY
+
+    def _has_article(self) -> bool:
+        """Return whether an article stands in front of a kind: "the windows" are all of them."""
+        words = self.things.data.questions
+        definite = {self._phrase(word)[0] for word in words.definite} if words is not None else set[str]()
+        return any(at and self.words[at - 1] in definite for at in self.kinds)
+
+    def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
+        """Return the things that are asked about, and those among them that do not tell; None where a word is not explained."""
+        domains, untold = _OF_STATE[state], _UNTOLD.get(state, frozenset[str]())
+        named = [at for at in rest if at not in self.in_places or at in self.kinds]
+        if is_whole:
+            numbers = set[int]() if named else self.things.in_domains(IN_A_ROOM & domains or domains)
+        elif named:
+            numbers = self.things.in_domains(domains | untold)
+            for at in named:
+                kinds = self.things.of_kinds(self.kinds[at]) if at in self.kinds else set[int]()
+                numbers = numbers & (kinds | (self.things.called(self.words[at]) if kinds else self._explained[at]))
+        else:
+            numbers = self._before & self.things.in_domains(domains) if self._says_it and not rest else set()
+        if self.place_spans:
+            numbers = {number for number in numbers if self._is_here(number)}
+        if not numbers:
+            return None
+        found: list[int] = []
+        unknown: list[int] = []
+        for number in sorted(numbers):
+            entity = self.things.things[number].entity
+            current = self._state_of(entity.entity_id)
+            class_ = current.attributes.get("device_class") if current else None
+            if entity.domain in untold:
+                if all(number in self.things.called(self.words[at]) for at in named):
+                    unknown.append(number)
+            elif entity.domain != "binary_sensor" or self._tells(state, class_):
+                (unknown if current is None or current.state in _NO_STATE else found).append(number)
+        told = {self.things.things[number].entity.area_id for number in found} - {None}
+        # a door with a lock and a contact tells by the contact whether it is open
+        unknown = [n for n in unknown if n in self.things.in_domains(domains) or self._area_of(n) not in told]
+        return self._entity_ids(found), self._entity_ids(unknown)
+
+    def _area_of(self, number: int) -> str | None:
+        return self.things.things[number].entity.area_id
+
+    def _entity_ids(self, numbers: Sequence[int]) -> list[str]:
+        return [self.things.things[number].entity.entity_id for number in numbers]
+
+    def _tells(self, state: str, class_: object) -> bool:
+        """Return whether a sensor of a class says whether something is so."""
+        if state in ("open", "closed"):
+            return class_ in _OPEN_CLASSES
+        return state in ("locked", "unlocked") and class_ == "lock"
+
+    def _is_so(self, entity_id: str, state: str) -> bool:
+        current = self._state_of(entity_id)
+        assert current is not None  # those that do not tell were left out
+        domain, value = entity_id.partition(".")[0], current.state
+        match state:
+            case "on" | "off":
+                return (value in _NOT_ON) is (state == "off")
+            case "open" | "closed":
+                is_closed = value == (STATE_OFF if domain == "binary_sensor" else "closed")
+                return is_closed is (state == "closed")
+            case "locked" | "unlocked":
+                is_locked = value == (STATE_OFF if domain == "binary_sensor" else "locked")
+                return is_locked is (state == "locked")
+        return value == state
+
+    def _detected(self, used: set[int]) -> Question | None:
+        """Return whether there is something that sensors are there for: motion in a room, smoke anywhere."""
+        words = self.things.data.questions
+        assert words is not None
+        used = used.union(*self._stands((*words.any, *words.anything)))
+        rest = [at for at in range(len(self.tokens)) if at not in used]
+        rest = [at for at in rest if not (self._says_nothing(at) or self._is_beside(at)) or at in self.kinds]
+        what = [at for at in rest if at in self.kinds and at not in self.in_places]
+        classes = {
+            kind.partition(".")[2] for at in what for kind, sure in self.kinds[at].items() if sure >= _SURE
+        } & _DETECTED
+        if len(classes) != 1 or any(at not in self.in_places and at not in what for at in rest):
+            return None
+        numbers = set[int]().union(*(self.things.by_sort.get(("binary_sensor", one), set()) for one in classes))
+        there = [n for n in sorted(numbers) if not self.place_spans or self._is_here(n)]
+        states = {item: state for item in self._entity_ids(there) if (state := self._state_of(item)) is not None}
+        so = tuple(item for item, state in states.items() if state.state == STATE_ON)
+        if not states or (not so and any(state.state in _NO_STATE for state in states.values())):
+            return None
+        return Question(
+            mode=Mode.ANY, state="on", matched=so, unmatched=tuple(item for item in states if item not in so)
+        )
+
+    def _value(self, kind: str, used: set[int]) -> Question | None:
+        """Return the one sensor that is asked for: by all words of its name, or by what it measures and where it is.
+
+        What it measures need not be said twice, and outside has several names: "wie warm ist es draußen" is the "Außentemperatur".
+        """
+        rest = [at for at in range(len(self.tokens)) if at not in used]
+        rest = [at for at in rest if self._explained[at] or not (self._says_nothing(at) or self._is_beside(at))]
+        rest = [at for at in rest if self.words[at] not in self.routes.harmless]
+        numbers = self.things.in_domains(frozenset({"sensor"}))
+        if kind in _MEASURES:
+            numbers = {number for number in numbers if self._class_of(number) == _MEASURES[kind]}
+        if not rest:
+            return None
+        said = {key for at in rest for key in self.things.keys(self.words[at])}
+        if kind in _MEASURES:
+            said |= {key for noun in self.language.nouns_for(f".{_MEASURES[kind]}") for key in self.things.keys(noun)}
+        others: dict[int, set[str]] = {}
+        for at, length, names in self.language.rooms(self.words):
+            others.setdefault(at, set()).update(names if length == 1 and at not in self.in_places else ())
+        for at in rest:
+            alike = {name for name in others.get(at, ()) if " " not in name}
+            numbers = numbers & self._explained[at].union(*map(self.things.named, alike))
+            said |= {key for name in alike for key in self.things.keys(name)}
+        whole = {number for number in numbers if any(self._is_said(name, said) for name in self.things.keys_of(number))}
+        if not whole and kind in _MEASURES and all(at in self.in_places for at in rest):
+            whole = {number for number in numbers if self._is_here(number)}
+        if len(whole) != 1:
+            return None
+        entity_id = self.things.things[whole.pop()].entity.entity_id
+        current = self._state_of(entity_id)
+        if current is None or current.state in _NO_STATE:
+            return None
+        return Question(mode=Mode.VALUE, state="", matched=(entity_id,), unmatched=())
+
+    def _class_of(self, number: int) -> object:
+        state = self._state_of(self.things.things[number].entity.entity_id)
+        return state.attributes.get("device_class") if state else None
+
+
+async def async_answer_question(
+    sentence: Sentence, permission: IntentPolicy, brain: Brain
+) -> intent.IntentResponse | None:
+    """Return the answer to a question about states that the user may know; None leaves the sentence to the next."""
+    started = time.perf_counter()
+    asked = await brain.async_understand(sentence, understand_question)
+    if asked is None:
+        return None
+    response = intent.IntentResponse(language=sentence.turn.language)
+    response.response_type = intent.IntentResponseType.QUERY_ANSWER
+    get = sentence.hass.states.get
+    response.async_set_states(list(_present(map(get, asked.matched))), list(_present(map(get, asked.unmatched))))
+    slots: dict[str, str] = {"state": asked.state} if asked.state else {}
+    words = dict(slots)
+    if asked.mode in (Mode.ONE, Mode.VALUE):
+        slots["name"] = (asked.matched or asked.unmatched)[0]
+        words["name"] = next(_present(map(get, [slots["name"]]))).name
+    earlier = permission.recognised, permission.refusal, permission.left_out
+    permission.recognised = Recognised(name=intent.INTENT_GET_STATE, slots={"name": "", **slots})
+    permission.refusal = permission.left_out = None
+    permission.check_answer(response)
+    if permission.refusal is not None:
+        permission.recognised, permission.refusal, permission.left_out = earlier
+        return None
+    frame = Frame(intent=intent.INTENT_GET_STATE, slots=slots, response_key=asked.mode.value)
+    await async_tell(sentence, frame, words, response)
+    permission.report(response, started)
+    sentence.turn.record.understanding = Understanding(
+        intents=(intent.INTENT_GET_STATE,),
+        targets=(*asked.matched, *asked.unmatched),
+        score=1.0,
+        duration_ms=round((time.perf_counter() - started) * 1000),
+    )
+    return response
+
+
+def _present(states: Iterator[State | None]) -> Iterator[State]:
+    return (state for state in states if state is not None)

@@ -1,0 +1,1424 @@
+"""What a sentence wants done, to which things, word by word: nothing is guessed, and every word has to be explained.
+
+Words of the home (names, areas, floors, kinds of things, values) are found first. What is left has to be a phrase that the
+language has for an intent. A word that is neither, nor one that changes nothing, says something that is not understood here:
+"if", "tomorrow", "except", the name of what does not exist. Then the sentence is somebody else's.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+import re
+from typing import Any
+
+from homeassistant.const import STATE_OFF, STATE_UNAVAILABLE
+from homeassistant.core import State
+
+from ..home.snapshot import HomeEntity, HomeSnapshot
+from ..languages.data import ENGLISH, FollowUpWords, LanguageData, data_of, number_words
+from ..languages.inflection import keys_of
+from ..languages.phrases import is_altered, is_order
+from ..languages.routes import Route, Routes
+from ..languages.vocabulary import Kinds, Language
+from ..support.text import MAX_TEXT, fold, is_unspaced, normalized
+from .spelling import LONG, differs_by_one, is_slip, meant_of
+
+type Words = tuple[str, ...]
+type Numbers = frozenset[int]
+"""Of things, by their place in the list."""
+
+MAX_WORDS = 30  # of a sentence; a longer one tells a story
+MAX_TARGETS = 60
+MAX_PARTS = 4  # wishes of one sentence
+HIGH = 0.75
+"""From here on what was understood is done without a model (decision C-17)."""
+_ARTICLE = 3  # letters of a word that may stand in names and say nothing here
+_UNSURE = 0.7  # of what might be wanted, where something about it is not certain
+_KIND = 0.7  # of a word for a kind
+_CLASS = 0.95
+_WHOLE, _GROUP, _PART = 1.0, 0.97, 0.9
+"""How surely the things are meant that have the name that was said, that are all of a kind, that have a part of the name."""
+_MISTYPED, _MISNAMED = 0.85, 0.8
+"""How surely a word is the one that it is a slip of the pen of: with a part of a name, a name that is mistyped is not sure enough."""
+_LONGEST = 40  # letters of a compound that can be mistyped
+_ENDING = 2  # letters by which an adjective is longer in another form
+_LINKS = ("", "s", "n", "en", "es", "e")
+_BOTH = 2
+_OF_ALL = ("_all", "_area")  # answers of Home Assistant's about all of a kind
+_MOST_PERCENT = 100
+_CELSIUS = "°c"
+_CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
+_KELVIN = 1000
+_HOTTEST = 120  # degrees of either scale that anything in a home is set to
+_LIGHT = "light"
+_LIGHT_SET = "HassLightSet"
+_SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
+"""What is never meant without its kind or its name."""
+_RETURNING = frozenset({"HassVacuumReturnToBase", "HassLawnMowerDock"})
+IN_A_ROOM = frozenset({"light", "switch", "fan", "media_player"})
+"""What everything in a room is that can be turned off."""
+_SET = frozenset({"HassLightSet", "HassSetPosition", "HassFanSetSpeed", "HassSetVolume", "HassClimateSetTemperature"})
+"""What may be said of the same thing right after something else: "turn on the fan and set it to 40 percent"."""
+_SHARED_VALUE = frozenset({"HassSetPosition", "HassFanSetSpeed"})
+"""What has a percentage, as the lights of a room have: "the bedroom at 50 percent" is none of them for certain."""
+_SWITCHED = frozenset({"switch", "light"})
+_STARTED = _SWITCHED | {
+    "scene", "script", "automation", "input_boolean", "fan", "media_player", "climate", "siren", "group"
+}  # fmt: skip
+"""What is turned on and off as well, where switches or lights are."""
+_IN_WINDOWS = ("blind", "curtain", "shade", "shutter")
+"""Classes that people do not tell apart."""
+_LEVELS = ("upstairs", "downstairs")
+TELLING = ("front", "back", "left", "right", "upstairs", "downstairs")
+_TOKEN = re.compile(r"\d++(?:[.,]\d++)?(?![^\W\d_])|[%°℃]|[^\W_]++")
+_WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)?)(k|c)")
+_ASKS = re.compile(r"[?？]\s*$")
+_PLAYING = frozenset({"HassMediaPause", "HassMediaNext", "HassMediaPrevious", "HassSetVolume", "HassSetVolumeRelative"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, or a number with its unit."""
+
+    word: str
+    value: float | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """An intent for some things, as it was understood."""
+
+    intent: str
+    slots: Mapping[str, Any]
+    targets: tuple[str, ...]
+    response: str
+    score: float
+    """How sure the things are, 0 to 1."""
+    told: int
+    """How many words said what is to be done."""
+    change: Mapping[str, float] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    """The words that said what is to be done."""
+
+    @property
+    def effect(self) -> tuple[str, str, tuple[str, ...]]:
+        """Return what tells one wish from another."""
+        return self.intent, repr((sorted(self.slots.items()), sorted(self.change.items()))), self.targets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """What was made of a sentence: what is wanted, or why that is not known."""
+
+    wishes: tuple[Wish, ...] = ()
+    reason: str = ""
+    """A code; empty where there are wishes."""
+    words: str = ""
+    """What was not understood."""
+    candidates: tuple[str, ...] = ()
+    """Which things might be meant, where they are too many."""
+    intents: tuple[str, ...] = ()
+    """What might be wanted, the likeliest first."""
+    score: float = 0.0
+    text: str = ""
+    """All of what is wanted, where only a part of it was said: the sentence before had the rest."""
+    is_so: bool = False
+    """Whether all of it is so already: nothing is on of what is to be turned off."""
+    spared: tuple[str, ...] = ()
+    """Entity ids of what the sentence excepts."""
+    is_near: bool = False
+    """Whether all that was not understood may be a slip of the pen, or refers to the sentence before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    entity: HomeEntity
+    names: tuple[Words, ...]
+    area: tuple[Words, ...]
+    floors: tuple[Words, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    targets: tuple[int, ...] = ()
+    score: float = 0.0
+    several: tuple[int, ...] = ()
+
+
+class Things:
+    """The words of a home in one language; made once for each state of the home."""
+
+    def __init__(
+        self,
+        home: HomeSnapshot,
+        language: Language,
+        routes: Routes,
+        state_of: Callable[[str], State | None],
+        *,
+        celsius: bool = True,
+    ):
+        """Note which thing has which words. `celsius` is what the home's temperatures are in."""
+        self.home, self.language, self.routes, self.celsius = home, language, routes, celsius
+        self.data: LanguageData = data_of(language.code)
+        self.things: list[_Thing] = []
+        self.spelled: dict[Words, set[str]] = {}
+        """The words of the names of things and places, to how they are written."""
+        self.by_word: dict[str, set[int]] = {}
+        self.by_domain: dict[str, set[int]] = {}
+        self.by_sort: dict[tuple[str, str], set[int]] = {}
+        self.by_area: dict[str, set[int]] = {}
+        for entity in home.entities.values():
+            self._add(entity, state_of(entity.entity_id))
+        self.places: dict[Words, set[str]] = {}
+        """Words of areas and floors, to the ids of the areas."""
+        for area in home.areas.values():
+            for name in (*area.names, *area.floor_names):
+                if words := words_of(name):
+                    self.places.setdefault(words, set()).add(area.area_id)
+                    self.spelled.setdefault(words, set()).add(name)
+        self.levels = levels_of(home, language.code)
+        """What floors are called by where they are: "upstairs", with the ids of the areas."""
+        for words in self.levels:
+            self.spelled.setdefault(words, set()).add(_level_names(language.code)[words])
+        self.longest = max(map(len, self.spelled), default=0)
+        """Words of the longest name."""
+        self.place_words = {word for words in self.places for word in words}
+        self.places_by_word: dict[str, list[Words]] = {}
+        """The same by what their first word has in common with its other forms."""
+        for words in self.places:
+            for key in self.keys(words[0]):
+                self.places_by_word.setdefault(key, []).append(words)
+        self.own_rooms = {words_of(name) for names in self.data.rooms.values() for name in names}
+        self.telling = {
+            word
+            for data in (self.data, data_of(ENGLISH))
+            for key in TELLING
+            for name in data.rooms.get(key, ())
+            for word in words_of(name)
+        }
+        """Words that tell one of two things from the other: "front", "upstairs"."""
+        lights = language.nouns_for(_LIGHT)
+        common = {key for noun in lights if noun in language.common for key in self.keys(noun)}
+        self.special_lights = {noun for noun in lights if self.keys(noun).isdisjoint(common)} if common else set[str]()
+        """Words for some lights: those that Home Assistant's own sentences do not have."""
+        self.may_be_any = False
+        """Whether a side that was left out may be that of any of them: one is asked about, as if there were no others."""
+        self._of_kinds: dict[str, set[int]] = {}
+        self._of_domains: dict[frozenset[str], set[int]] = {}
+        self._key_names: dict[int, tuple[tuple[frozenset[str], ...], ...]] = {}
+
+    def _add(self, entity: HomeEntity, state: State | None) -> None:
+        number, area = len(self.things), self.home.areas.get(entity.area_id or "")
+        written = {name: words for name in entity.names if (words := words_of(name))}
+        for name, words in written.items():
+            self.spelled.setdefault(words, set()).add(name)
+        names = dict.fromkeys(written.values())
+        for words in [*names]:
+            names |= dict.fromkeys([self._apart(words)])
+        thing = _Thing(
+            entity,
+            tuple(names),
+            tuple(words for name in (area.names if area else ()) if (words := words_of(name))),
+            tuple(words for name in (area.floor_names if area else ()) if (words := words_of(name))),
+        )
+        self.things.append(thing)
+        for words in names:
+            for word in words:
+                for key in self.keys(word):
+                    self.by_word.setdefault(key, set()).add(number)
+        class_ = str(state.attributes.get("device_class") or "") if state else ""
+        self.by_domain.setdefault(entity.domain, set()).add(number)
+        self.by_sort.setdefault((entity.domain, class_), set()).add(number)
+        if entity.area_id:
+            self.by_area.setdefault(entity.area_id, set()).add(number)
+
+    def is_telling(self, word: str) -> bool:
+        """Return whether a word tells one of two things from the other, in whatever form: "hinteres" of "hintere"."""
+        return word in self.telling or any(
+            len(one) >= LONG and word.startswith(one) and len(word) - len(one) <= _ENDING for one in self.telling
+        )
+
+    def keys(self, word: str) -> frozenset[str]:
+        """Return what a word and its other forms have in common."""
+        return keys_of(self.language.base, word)
+
+    def _apart(self, words: Words) -> Words:
+        """Return the words with compounds that end in a kind taken apart."""
+        found: list[str] = []
+        for word in words:
+            begin, noun = self.language.noun_at_end(word) if word.isalpha() else (0, "")
+            found += [self.start_of(word[:begin]), noun] if noun and begin > 2 else [word]
+        return tuple(found)
+
+    def start_of(self, start: str) -> str:
+        """Return the first half of a compound without the letters that tie it to the second, where that is known."""
+        for link in _LINKS:
+            short = start.removesuffix(link) if link else start
+            if len(short) > 2 and (
+                short in self.by_word or short in self.language.places or (short,) in self.places_of
+            ):
+                return short
+        return start
+
+    @cached_property
+    def spellable(self) -> frozenset[str]:
+        """Words that may be mistyped: what is done, kinds, and rooms that the home has, as they are usually called."""
+        rooms = {word for place in self.language.places for word in place.split()} & self.place_words
+        words = self.routes.words | self.language.nouns | rooms
+        return frozenset(word for word in words if len(word) >= LONG - 1 and word.isalpha())
+
+    @cached_property
+    def _unnamed(self) -> frozenset[str]:
+        """Words of the language that are no names, whatever the home has: what may have been meant as well."""
+        rooms = {word for place in self.language.places for word in place.split()}
+        alters = {fold(word) for word in self.data.alters.anywhere if word.isalpha()}
+        words = self.routes.words | self.routes.harmless | self.language.nouns | rooms | alters
+        return frozenset(word for word in words if len(word) >= LONG - 1 and not self.keys(word) & self.by_word.keys())
+
+    def meant_by(self, word: str) -> tuple[str, bool]:
+        """Return the one known word that an unknown one is a slip of the pen of, and whether it is one of a name; "" for none."""
+        known = {other for other in self.spellable if is_slip(word, other)}
+        if known:
+            return (known.pop(), False) if len(known) == 1 else ("", False)
+        return meant_of(word, (name for name in self._by_start.get(word[0], ())), self._unnamed), True
+
+    @cached_property
+    def _by_start(self) -> Mapping[str, list[str]]:
+        """The words of names by their first letter."""
+        found: dict[str, list[str]] = {}
+        for word in self.by_word:
+            if word.isalpha():
+                found.setdefault(word[0], []).append(word)
+        return found
+
+    def halves_of(self, word: str) -> tuple[str, str] | None:
+        """Return the known start of a compound, and the kind that its end is a slip of the pen of; None where that is not one way."""
+        found: set[tuple[str, str]] = set()
+        for at in range(3, min(len(word), _LONGEST) - 3):
+            start = self.start_of(word[:at])
+            if start in self.by_word or start in self.language.places or (start,) in self.places_of:
+                found |= {(start, noun) for noun in self.language.nouns if is_slip(word[at:], noun)}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def places_of(self) -> set[Words]:
+        """The words of the names of areas."""
+        return {words_of(name) for area in self.home.areas.values() for name in area.names}
+
+    def of_kinds(self, kinds: Kinds) -> set[int]:
+        """Return the things of one of these kinds; where a class is meant, none of another class."""
+        key = repr(sorted(kinds.items()))
+        if key not in self._of_kinds:
+            self._of_kinds[key] = self._things_of(kinds)
+        return self._of_kinds[key]
+
+    def is_value(self, word: str) -> bool:
+        """Return whether a word is a number or a colour: another one stands in its place when a sentence goes on."""
+        is_number = word[:1].isdigit() or word.partition(" ")[0] in number_words(self.language.code)
+        return is_number or any((word,) in self.routes.values.get(name, ()) for name in ("color", "brightness"))
+
+    def in_domains(self, domains: frozenset[str]) -> set[int]:
+        """Return the things of some domains."""
+        if domains not in self._of_domains:
+            self._of_domains[domains] = set[int]().union(*(self.by_domain.get(domain, set()) for domain in domains))
+        return self._of_domains[domains]
+
+    def words_like(self, word: str) -> Iterator[str]:
+        """Yield the known words that begin like a word and are about as long."""
+        for length in range(len(word) - 1, len(word) + 2):
+            yield from self._by_look.get((word[:1], length), ())
+
+    @cached_property
+    def _by_look(self) -> Mapping[tuple[str, int], list[str]]:
+        """The words that are known here by their first letter and their length."""
+        found: dict[tuple[str, int], list[str]] = {}
+        for word in self.by_word.keys() | self.routes.words | self.routes.harmless | self.place_words:
+            found.setdefault((word[:1], len(word)), []).append(word)
+        return found
+
+    def named(self, word: str) -> set[int]:
+        """Return the things that have a word in a name."""
+        return set[int]().union(*(self.by_word.get(key, set()) for key in self.keys(word)))
+
+    def called(self, word: str) -> set[int]:
+        """Return the things that have a word in a name, or in that of their area."""
+        keys = self.keys(word)
+        places = {name for key in keys for name in self.places_by_word.get(key, ()) if len(name) == 1}
+        areas = {area for name in places for area in self.places[name]}
+        return self.named(word).union(*(self.by_area.get(area, set()) for area in areas))
+
+    def beginning(self, word: str) -> set[int]:
+        """Return the things with a compound in a name that begins with a word: "Aquariumpumpe"."""
+        if len(word) <= _ARTICLE:
+            return set()
+        longer = (key for key in self.by_word if key.startswith(word) and len(key) > len(word) + _ENDING)
+        return set[int]().union(*(self.by_word[key] for key in longer))
+
+    def keys_of(self, number: int) -> tuple[tuple[frozenset[str], ...], ...]:
+        """Return the keys of the words of the names of a thing."""
+        if (known := self._key_names.get(number)) is None:
+            known = tuple(tuple(self.keys(word) for word in name) for name in self.things[number].names)
+            self._key_names[number] = known
+        return known
+
+    def _things_of(self, kinds: Kinds) -> set[int]:
+        sure = {kind for kind, weight in kinds.items() if weight >= _CLASS and "." in kind}
+        surely = {domain for kind in sure if (domain := kind.partition(".")[0])}
+        found: set[int] = set()
+        for (domain, class_), numbers in self.by_sort.items():
+            exact = max(kinds.get(f"{domain}.{class_}", 0.0), kinds.get(f".{class_}", 0.0)) if class_ else 0.0
+            roughly = kinds.get(domain, 0.0)
+            if surely and domain not in surely and roughly < _CLASS:
+                roughly = 0.0  # a gate is a cover: that gates are locked as well makes no lock a gate
+            if roughly >= _KIND and class_ and exact < _KIND:
+                others = any(kind.partition(".")[0] in ("", domain) for kind in sure)
+                roughly = 0.0 if others else roughly
+            if max(exact, roughly) >= _KIND:
+                found |= numbers
+        return found
+
+
+def levels_of(home: HomeSnapshot, code: str) -> Mapping[Words, frozenset[str]]:
+    """Return in a home of two floors that are called so the other words for "upstairs" and "downstairs", with the ids of the areas."""
+    rows = [_level_names(code, (key,)) for key in _LEVELS]
+    floors: dict[Words, set[str]] = {}
+    names: set[Words] = set()
+    for area in home.areas.values():
+        names |= {words_of(name) for name in (*area.names, *area.floor_names)}
+        for name in area.floor_names:
+            floors.setdefault(words_of(name), set()).add(area.area_id)
+    if not floors.keys() <= set[Words]().union(*rows):
+        return {}
+    found: dict[Words, frozenset[str]] = {}
+    for row in rows:
+        if areas := frozenset(area for words in row for area in floors.get(words, ())):
+            found |= dict.fromkeys(row.keys() - names, areas)
+    return found
+
+
+@lru_cache
+def _level_names(code: str, keys: Sequence[str] = _LEVELS) -> Mapping[Words, str]:
+    """Return the words of the names of floors in a language, to how they are written."""
+    rooms = data_of(code).rooms
+    return {words_of(name): name for key in keys for name in rooms.get(key, ())}
+
+
+def words_of(text: str) -> Words:
+    """Return the folded words of a text."""
+    return tuple(token.word for token in tokens_of(text))
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the words and numbers of a text."""
+    found: list[Token] = []
+    for part in _TOKEN.findall(normalized(text)):
+        if part[0].isdigit():
+            if match := _WITH_UNIT.fullmatch(part):
+                found.append(Token(part, float(match[1].replace(",", ".")), "k" if match[2] == "k" else _CELSIUS))
+            else:
+                value = (
+                    float(part.replace(",", "."))
+                    if part.replace(".", "").replace(",", "").isascii() and re.fullmatch(r"\d+(?:[.,]\d+)?", part)
+                    else None
+                )
+                found.append(Token(part, value))
+        else:
+            found.append(Token(fold(part)))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What was said last in a conversation, and done."""
+
+    text: str
+    targets: tuple[str, ...]
+    """Entity ids."""
+    candidates: tuple[str, ...] = ()
+    """Entity ids of what the user was asked to choose from."""
+
+
+def understand(
+    text: str,
+    things: Things,
+    state_of: Callable[[str], State | None],
+    *,
+    area_id: str | None = None,
+    before: Said | None = None,
+) -> Understood:
+    """Return what a sentence wants: as a whole, else as several wishes, else as one that goes on from the sentence before."""
+
+    def read(part: str, targets: Collection[str]) -> Understood:
+        reading = Reading(part, things, state_of, area_id=area_id, before=targets)
+        return (reading.everything_off() if reading.everything else None) or reading.understand()
+
+    targets = before.targets if before else ()
+    whole = read(text, targets)
+    if whole.reason == "altered" and things.data.exceptions:
+        return _excepting(text, things, state_of, area_id) or whole
+    if whole.wishes or whole.reason not in ("words", "several", "action", "two_ways", "question"):
+        return whole
+    joins = sorted(things.data.follow_ups.joins, key=len, reverse=True)
+    parts = parts_of(text, joins)
+    if 1 < len(parts) <= MAX_PARTS and whole.reason != "question":
+        several = _several(parts, read, targets, things)
+        if several is not None:
+            return several
+    if rest := _goes_on(text, things.data.follow_ups):
+        alone, again = read(rest, targets), None
+        new = Reading(rest, things, state_of)
+        begins = new.words[:1] or [""]
+        says_what = bool(alone.wishes) and begins[0] not in things.routes.harmless  # "the lock" is no verb
+        if before is not None and not says_what:
+            again = _going_on(new, before, read, Reading(before.text, things, state_of))
+        return again or (replace(alone, text=rest) if alone.wishes else whole)
+    return whole
+
+
+def parts_of(text: str, joins: Sequence[str]) -> list[str]:
+    """Return the parts of a sentence between commas and words like "and"."""
+    words = "|".join(re.escape(word) for word in joins)
+    split = rf"\s*,\s*(?:(?:{words})\s+)?|\s+(?:{words})\s+" if words else r"\s*,\s*"
+    said = " ".join(text.strip(" .!").split())  # a long run of spaces would be read from each of them
+    return [part for part in re.split(split, said, flags=re.IGNORECASE) if part.strip()]
+
+
+def _excepting(
+    text: str, things: Things, state_of: Callable[[str], State | None], area_id: str | None
+) -> Understood | None:
+    """Return the wish for all of some things but those that are excepted; None unless it is certain which those are.
+
+    What is excepted may stand in the middle, "alle Lichter außer dem Flurlicht aus", or in front.
+    """
+    words = "|".join(re.escape(phrase) for phrase in sorted(things.data.exceptions, key=len, reverse=True))
+    found = [*re.finditer(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE)]
+    if len(found) != 1 or len(text) > MAX_TEXT:
+        return None
+    first, rest = text[: found[0].start()].rstrip(" ,"), text[found[0].end() :]
+    ends = [match.end() for match in re.finditer(r"[^\s,.!]+", rest)][:MAX_WORDS]
+    for end in reversed(ends):
+        excepted = parts_of(rest[:end], things.data.follow_ups.joins)
+        readings = [Reading(part, things, state_of, area_id=area_id) for part in excepted]
+        if len(readings) > MAX_PARTS or not all(reading.names_something() for reading in readings):
+            continue
+        command = Reading(f"{first} {rest[end:].lstrip(' ,')}".strip(), things, state_of, area_id=area_id)
+        whole = (command.everything_off(also_off=True) if command.everything else None) or command.understand()
+        if len(whole.wishes) != 1 or len(whole.wishes[0].targets) < _BOTH:
+            continue
+        wish = whole.wishes[0]
+        spared = [reading.among(wish) for reading in readings]
+        many = command.of_many(wish.targets)
+        left = [item for item in wish.targets if item not in many and not any(item in each for each in spared)]
+        if not all(spared) or not left:
+            continue
+        is_so = False
+        if wish.intent == "HassTurnOff" and len({item.partition(".")[0] for item in wish.targets}) > 1:
+            on = [item for item in left if (state := state_of(item)) and state.state != STATE_OFF]
+            left, is_so = on or left, not on
+        names = tuple(dict.fromkeys(item for each in spared for item in each))
+        # the answer for all of a kind would say too much
+        response = "default" if wish.response.endswith(_OF_ALL) else wish.response
+        wish = replace(wish, targets=tuple(left), response=response)
+        return replace(whole, wishes=(wish,), spared=names, is_so=is_so)
+    return None
+
+
+def _several(
+    parts: Sequence[str], read: Callable[[str, Collection[str]], Understood], targets: Collection[str], things: Things
+) -> Understood | None:
+    """Return the wishes of all parts, None unless each is certain; one without a verb takes that of the one before, or after.
+
+    A value that ends the sentence is of all things before it: "dim the bed light and the desk lamp to 30 percent".
+    """
+    pronouns = {fold(word) for word in things.data.follow_ups.it}
+    wishes: list[Wish] = []
+    going_on: list[Wish] = []
+    waiting: list[str] = []
+    vague: list[str] = []
+    score = 1.0
+    for part in parts:
+        found = read(part, () if waiting else targets)  # "the lamp also on" is not what was before
+        if not found.wishes and wishes:
+            said = [word for word in wishes[-1].said if not word[0].isdigit() or not re.search(r"\d", part)]
+            found = read(f"{' '.join(said)} {part}", targets)
+        if not found.wishes:
+            if wishes:
+                return None
+            waiting.append(part)
+            continue
+        last = found.wishes[0]
+        if vague and last.slots and not is_order(part, things.language.code) and last.intent == wishes[-1].intent:
+            waiting += vague
+            del wishes[-len(vague) :]
+            vague.clear()
+        for earlier in waiting:
+            first = read(f"{earlier} {' '.join(last.said)}", ())
+            if not first.wishes:
+                return None
+            wishes += first.wishes
+        waiting.clear()
+        wishes += found.wishes
+        going_on += found.wishes if any(token.word in pronouns for token in tokens_of(part)) else ()
+        vague = [*vague, part] if len(found.wishes) == 1 and last.change else []
+        targets = last.targets
+        score = min(score, found.score)
+    # on and off, or twice the same: which of them?
+    clash = any(
+        set(first.targets) & set(wish.targets)
+        and (wish not in going_on or wish.intent not in _SET or first.intent in (wish.intent, "HassTurnOff"))
+        for number, wish in enumerate(wishes)
+        for first in wishes[:number]
+    )
+    if waiting or not wishes or clash:
+        return None
+    return Understood(wishes=tuple(wishes), intents=tuple(wish.intent for wish in wishes), score=score)
+
+
+def _goes_on(text: str, words: FollowUpWords) -> str:
+    """Return what is new in a sentence that goes on: without "and", "the same for", "too"; "" for others."""
+    said = rest = f" {text.strip(' ?.!').casefold()} "
+    for phrase in words.too:
+        rest = rest.replace(f" {phrase} ", " ")
+    before = ""
+    while rest != before:
+        before = rest
+        begin = max((one for one in words.again if rest.startswith(f" {one} ")), key=len, default="")
+        rest = rest[len(begin) + 1 :] if begin else rest
+    return rest.strip() if rest != said else ""
+
+
+def _going_on(
+    new: Reading, before: Said, read: Callable[[str, Collection[str]], Understood], said: Reading
+) -> Understood | None:
+    """Return the wish of a sentence that goes on with something else or another value, None where it is not certain.
+
+    `new` is what it says, `said` the sentence before. What that one was about stays where only a place is new, or "one": "and in
+    the office" after the fan of the bedroom is a fan.
+    """
+    earlier = read(before.text, before.targets)
+    kinds = {said.words[at] for at in said.kinds}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    if len(earlier.wishes) != 1 or (new.everything - new.both and not new.kinds):
+        return None
+    verb = [word for word in earlier.wishes[0].said if word != kind or not new.kinds]
+    text = new.text
+    if ones := new.ones:
+        if not kind or new.says_only(ones):
+            return None
+        text = " ".join(kind if fold(word) in new.one_words else word for word in text.split())
+    elif new.is_place:
+        verb[:0] = [kind] if kind and kind not in verb else []
+    bare = verb if new.is_place else [word for word in verb if word != kind]
+    plain = [word for word in verb if not new.things.is_value(word)]
+    domains = {item.partition(".")[0] for item in earlier.wishes[0].targets}
+    for words, targets in ((verb, ()), (bare, ()), (plain, before.targets)):
+        whole = " ".join((*words, text))
+        wishes = (found := read(whole, targets)).wishes if words else ()
+        if wishes and not (new.is_place and {item.partition(".")[0] for item in wishes[0].targets} - domains):
+            return replace(found, text=whole)
+    return None
+
+
+class Reading:
+    """One sentence, read against the home."""
+
+    def __init__(
+        self,
+        text: str,
+        things: Things,
+        state_of: Callable[[str], State | None],
+        *,
+        area_id: str | None = None,
+        before: Collection[str] = (),
+    ) -> None:
+        """Find the words of the home in it. `before` are the entities that the sentence before was about."""
+        self._before = (
+            {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
+            if before
+            else set[int]()
+        )
+        self.text, self.things, self._state_of, self.area_id = text, things, state_of, area_id
+        self.language, self.routes = things.language, things.routes
+        self.sureness = 1.0
+        """How surely the words are those that were meant: some are mistyped."""
+        self.tokens = self._joined(tokens_of(text))
+        self.polite = self._politeness()
+        self._spell()
+        self._find_places()
+        self._find_kinds()
+        words = self.words
+        everything = self.language.everything
+        both = {fold(word) for word in things.data.follow_ups.both}
+        self.both = {at for at, word in enumerate(words) if word in both}
+        self.everything = {at for at, word in enumerate(words) if word in everything and at not in self.in_places}
+        self.everything |= self.both
+        self._explained = [self._explain(at) for at in range(len(words))]
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words that were said."""
+        return [token.word for token in self.tokens]
+
+    @property
+    def is_place(self) -> bool:
+        """Return whether it says nothing but a place: "in the office"."""
+        return bool(self.place_spans) and self.says_only(self.in_places)
+
+    @property
+    def one_words(self) -> set[str]:
+        """Return the words of the language that stand for a kind: "one"."""
+        return {fold(word) for word in self.things.data.follow_ups.one}
+
+    @property
+    def ones(self) -> set[int]:
+        """Return the places of words that stand for the kind of what was before."""
+        return {at for at, word in enumerate(self.words) if word in self.one_words}
+
+    def says_only(self, spots: Collection[int]) -> bool:
+        """Return whether all other words of it change nothing."""
+        nothing = self.routes.harmless | self.routes.prepositions
+        return all(at in spots or word in nothing for at, word in enumerate(self.words))
+
+    def _joined(self, tokens: Sequence[Token]) -> list[Token]:
+        """Return the tokens with numbers that are spelled out read, units at their numbers, compounds taken apart."""
+        numbers, units = number_words(self.language.code), self.things.data.units
+        unit_of = {fold(word): unit for unit, words in units.items() for word in words} | {"%": "%", "°": "°", "℃": "°"}
+        found: list[Token] = []
+        for token in tokens:
+            before = found[-1] if found else None
+            word = token.word
+            if before is not None and before.value is not None and (unit := self._unit(word, unit_of)):
+                unit = _CELSIUS if unit == "°" and word in _CELSIUS_WORDS else unit
+                found[-1] = replace(before, unit=unit if unit == _CELSIUS else before.unit or unit)
+            elif token.value is None and (number := numbers.get(word)) is not None and (number == 0 or number > 1):
+                if (
+                    before
+                    and before.value is not None
+                    and before.value in range(20, 100, 10)
+                    and not before.word.isdigit()
+                    and 0 < number < 10
+                ):
+                    found[-1] = Token(f"{before.word} {word}", before.value + number)
+                else:
+                    found.append(Token(word, float(number)))
+            elif self._is_compound(word):
+                begin, noun = self.language.noun_at_end(word)
+                found += [Token(self.things.start_of(word[:begin])), Token(noun)]
+            elif self._may_be_mistyped(token) and (halves := self.things.halves_of(word)):
+                self.sureness = min(self.sureness, _MISTYPED)
+                found += map(Token, halves)
+            else:
+                found.append(token)
+        return found
+
+    def _unit(self, word: str, unit_of: Mapping[str, str]) -> str:
+        """Return the unit that a word after a number is, also if it is mistyped; "" for another word."""
+        things = self.things
+        is_said = word in self.routes.words or word in self.language.nouns or word in things.by_word
+        if (unit := unit_of.get(word)) is not None or is_said or not things.data.alters.anywhere:
+            return unit or ""
+        meant = {unit for other, unit in unit_of.items() if is_slip(word, other)}
+        if len(meant) == 1:
+            self.sureness = min(self.sureness, _MISTYPED)
+        return meant.pop() if len(meant) == 1 else ""
+
+    def _may_be_mistyped(self, token: Token) -> bool:
+        """Return whether a word is known nowhere.
+
+        Not where our data does not say what makes a sentence something else: "morgen" is no slip of "mogen".
+        """
+        word = token.word
+        is_long = token.value is None and len(word) >= LONG - 1 and word.isalpha()
+        return is_long and bool(self.things.data.alters.anywhere) and not self._is_known(word)
+
+    def _is_compound(self, word: str) -> bool:
+        if not word.isalpha() or word in self.things.by_word or word in self.routes.words:
+            return False
+        if word in self.language.nouns or word in self.language.places or word in self.things.place_words:
+            return False
+        begin, noun = self.language.noun_at_end(word)
+        return bool(noun) and begin > 2 and self.things.start_of(word[:begin]) != word[:begin] + noun
+
+    def _politeness(self) -> set[int]:
+        """Return the places of words that change nothing together."""
+        words, found = self.words, set[int]()
+        for phrase in self.routes.polite:
+            for at in range(len(words) - len(phrase) + 1):
+                if tuple(words[at : at + len(phrase)]) == phrase and not found & set(range(at, at + len(phrase))):
+                    found |= set(range(at, at + len(phrase)))
+        return found
+
+    def _spell(self) -> None:
+        """Read words that are known nowhere as the one known word that they are a slip of the pen of."""
+        for at, token in enumerate(self.tokens):
+            meant, is_name = token.word, False
+            if self._may_be_mistyped(token):
+                meant, is_name = self.things.meant_by(token.word)
+            elif at - 1 == len(self.polite) and token.word in self.routes.harmless:
+                meant = self._particle(self.tokens[at - 1].word, token.word)
+            if meant and meant != token.word:
+                self.tokens[at] = replace(token, word=meant)
+                self.sureness = min(self.sureness, _MISNAMED if is_name else _MISTYPED)
+
+    def _particle(self, verb: str, word: str) -> str:
+        """Return what a word that says nothing is, right after the verb and a letter short: "turn of" is "turn off"."""
+        longer = word + word[-1]
+        is_said = longer in self.routes.words and longer not in self.routes.harmless
+        return longer if is_said and is_order(verb, self.language.code) else word
+
+    def _is_known(self, word: str) -> bool:
+        language, things = self.language, self.things
+        if (
+            word in self.routes.words
+            or word in self.routes.harmless
+            or word in language.kinds
+            or word in language.fillers
+        ):
+            return True
+        if (
+            any(key in things.by_word for key in things.keys(word))
+            or word in things.place_words
+            or word in language.places
+        ):
+            return True
+        return word in language.things or word in language.common or bool(language.kinds_of(word))
+
+    def _find_places(self) -> None:
+        """Find the areas and floors of the home in the sentence, the longest first, also by their other usual names."""
+        words = self.words
+        self.in_places: dict[int, frozenset[str]] = {}
+        """By place in the sentence: the areas that are meant there."""
+        self.place_spans: list[tuple[int, int, frozenset[str]]] = []
+        keyed = [self.things.keys(word) for word in words]
+        found: list[tuple[int, int, frozenset[str]]] = []
+        for at in range(len(words)):
+            for name in dict.fromkeys(name for key in keyed[at] for name in self.things.places_by_word.get(key, ())):
+                if at + len(name) <= len(words) and all(
+                    not self.things.keys(one).isdisjoint(keyed[at + n]) for n, one in enumerate(name)
+                ):
+                    found += [(at, len(name), frozenset(self.things.places[name]))]
+        literal = {at + n for at, length, _ in found for n in range(length)}
+        for at, length, others in self.language.rooms(words):
+            if literal.isdisjoint(range(at, at + length)):
+                names = (one for name in others if (one := tuple(name.split())) not in self.things.own_rooms)
+                others_here = frozenset(area for name in names for area in self.things.places.get(name, ()))
+                if others_here:
+                    found.append((at, length, others_here))
+        for at, length, areas in sorted(found, key=lambda one: -one[1]):
+            spots = range(at, at + length)
+            if not any(spot in self.in_places and self.in_places[spot] != areas for spot in spots):
+                if spots[0] in self.in_places:
+                    continue
+                self.place_spans.append((at, length, areas))
+                self.in_places |= dict.fromkeys(spots, areas)
+        if self.things.levels:
+            self._find_levels()
+
+    def _find_levels(self) -> None:
+        """Find where "upstairs" and the like are said of a floor."""
+        for at in range(len(self.words)):
+            for name, areas in self.things.levels.items():
+                spots = range(at, at + len(name))
+                is_said = tuple(self.words[at : at + len(name)]) == name and self.in_places.keys().isdisjoint(spots)
+                if is_said and not any(self.things.named(word) for word in name):  # else it says which thing
+                    self.place_spans.append((at, len(name), areas))
+                    self.in_places |= dict.fromkeys(spots, areas)
+
+    def _find_kinds(self) -> None:
+        """Find the words that name a kind of things."""
+        words, language = self.words, self.language
+        self.kinds: dict[int, Kinds] = {}
+        for start, length, kinds in sorted(language.phrases(words), key=lambda phrase: -phrase[1]):
+            if " ".join(words[start : start + length]) in language.nouns and not self.kinds.keys() & set(
+                range(start, start + length)
+            ):
+                self.kinds |= dict.fromkeys(range(start, start + length), kinds)
+        for at, word in enumerate(words):
+            if (
+                at in self.kinds
+                or self.tokens[at].value is not None
+                or not word.isalpha()
+                or not language.is_noun(word)
+            ):
+                continue
+            if word in language.nouns or not language.noun_at_end(word)[1]:  # else it says which one as well
+                self.kinds[at] = language.kinds_of(word)
+
+    def _explain(self, at: int) -> set[int]:
+        """Return the things that a word may be about."""
+        things = self.things
+        found = things.named(self.tokens[at].word)
+        if areas := self.in_places.get(at):
+            for area in areas:
+                found |= things.by_area.get(area, set())
+        if at in self.kinds:
+            found |= self._of_kind(at)
+        return found
+
+    def _of_kind(self, at: int) -> set[int]:
+        """Return the things of the kind that a word names: any light is "the light", none but a spotlight "the spotlight"."""
+        things, kinds = self.things, self.kinds[at]
+        if self.words[at] in things.special_lights:
+            return set()
+        return things.of_kinds(kinds)
+
+    def understand(self) -> Understood:
+        """Return what is wanted, where all of it is certain."""
+        if reason := self._declined():
+            return Understood(reason=reason)
+        best: dict[tuple[Any, ...], Wish] = {}
+        rests: dict[tuple[Any, ...], tuple[list[int], set[int]]] = {}
+        domains: dict[frozenset[int], set[str]] = {}
+        several: list[tuple[int, tuple[int, ...]]] = []
+        missing: list[tuple[int, str]] = []
+        likely: dict[str, float] = {}
+        for route in self._likely():
+            for used, told, slots in self._ways(route):
+                rest = self._rest(route, used, told)
+                domains.setdefault(frozenset(told), set()).update(route.domains)
+                unknown = [at for at in rest if not self._explained[at]]
+                likely[route.intent] = max(likely.get(route.intent, 0.0), 1 - len(unknown) / len(self.tokens))
+                found = self._meant(route, rest, told)
+                if found.several:
+                    several.append((len(told), found.several))
+                elif not found.targets:
+                    missing.append((len(told), " ".join(self.words[at] for at in unknown)))
+                elif (wish := self._wish(route, slots, found, told)) is not None:
+                    if wish.effect not in best or best[wish.effect].told < wish.told:
+                        best[wish.effect] = wish
+                        rests[wish.effect] = rest, told
+        intents = tuple(sorted(likely, key=lambda name: -likely[name]))
+        if best:
+            decided = self._decided(best.values(), intents)
+            for wish in decided.wishes:
+                rest, told = rests[wish.effect]
+                if rivals := self._rivals(best[wish.effect], rest, domains[frozenset(told)]):
+                    names = tuple(sorted({*wish.targets, *self._names(rivals)}))
+                    return Understood(reason="several", candidates=names, intents=intents, score=wish.score * _UNSURE)
+            return decided
+        score = max(likely.values(), default=0.0) * _UNSURE
+        if several:
+            return Understood(reason="several", candidates=self._names(max(several)[1]), intents=intents, score=score)
+        words = max(missing)[1] if missing else ""
+        reason = "words" if missing else "action"
+        return Understood(reason=reason, words=words, intents=intents, score=score, is_near=self._is_near())
+
+    def names_something(self) -> bool:
+        """Return whether every word is about things or changes nothing: a name, a kind, a place and no verb."""
+        rest = [at for at in range(len(self.tokens)) if not self._says_nothing(at)]
+        return bool(rest) and not self._declined() and all(self._explained[at] for at in rest)
+
+    def among(self, wish: Wish) -> tuple[str, ...]:
+        """Return which things of a wish for many are named, as entity ids; empty where that is not certain."""
+        rest = [at for at in range(len(self.tokens)) if not self._says_nothing(at)]
+        meant = {n for n, thing in enumerate(self.things.things) if thing.entity.entity_id in wish.targets}
+        if all(at in self.in_places for at in rest) and not self.kinds:
+            return self._names({n for n in meant if self._is_here(n)})
+        domains = frozenset(self.things.things[n].entity.domain for n in meant)
+        found = self._meant(Route(intent=wish.intent, domains=domains, needed=(), beside=frozenset()), rest, set())
+        named = meant.intersection(found.targets)
+        if named:
+            one = replace(wish, targets=self._names(named), score=found.score)
+            if found.score * self.sureness < HIGH or meant & self._rivals(one, rest, domains):
+                return ()
+        elif several := meant.intersection(found.several):
+            on = {n for n in several if self._state(n) != STATE_OFF} if wish.intent == "HassTurnOff" else several
+            named = several if self._is_plural([*self.kinds]) or 1 in (len(several), len(on)) else set[int]()
+        return self._names(named)
+
+    def of_many(self, entity_ids: Collection[str]) -> set[str]:
+        """Return which things stand for many that are not known: "All lamps", the group of a bridge."""
+        found: set[str] = set()
+        for thing in self.things.things:
+            if thing.entity.entity_id in entity_ids:
+                state = self._state_of(thing.entity.entity_id)
+                marks = state.attributes.items() if state else ()
+                if any(mark.endswith("_group") and value is True for mark, value in marks) or any(
+                    word in self.language.everything for name in thing.names for word in name
+                ):
+                    found.add(thing.entity.entity_id)
+        return found
+
+    def everything_off(self, *, also_off: bool = False) -> Understood | None:
+        """Return the wish to turn off everything in some rooms: lights, switches, fans, players; never what keeps out or warm.
+
+        With `also_off` also of what is off already. None for any other sentence.
+        """
+        data, spoken = self.things.data, self.words
+        if data.questions is None or not self.place_spans or self._declined():
+            return None
+        joins = {word for text in data.follow_ups.joins for word in words_of(text)}
+        offs = {word for text in data.questions.states.get("off", ()) for word in words_of(text)[:1]}
+        known = {at for at, word in enumerate(spoken) if word in joins} | self.everything | self.in_places.keys()
+        for phrase in map(words_of, data.questions.everything):
+            for at in range(len(spoken) - len(phrase) + 1):
+                known |= set(range(at, at + len(phrase))) if tuple(spoken[at : at + len(phrase)]) == phrase else set()
+        if any(at not in known and not is_order(spoken[at], self.language.code) for at in self.kinds):
+            return None
+        areas = {area for _, _, found in self.place_spans for area in found}
+        there = set[int]().union(*(self.things.by_area.get(area, set()) for area in areas))
+        there &= self.things.in_domains(IN_A_ROOM)
+        on = [n for n in there if self._state(n) != STATE_OFF]
+        meant = self._all([*there] if also_off else on or [*there])
+        for route in self._likely() if meant.targets else ():
+            if route.intent != "HassTurnOff" or route.values or route.slots or not route.domains & IN_A_ROOM:
+                continue
+            for _, told, _ in self._ways(route):
+                is_off = route.domains >= IN_A_ROOM or any(
+                    spoken[at].startswith(word) for at in told - known for word in offs
+                )
+                rest = [
+                    at for at in range(len(spoken)) if at not in told | known and spoken[at] not in self.routes.harmless
+                ]
+                if is_off and not rest and (wish := self._wish(route, {}, meant, told)) is not None:
+                    return Understood(wishes=(wish,), intents=(wish.intent,), score=wish.score, is_so=not on)
+        return None
+
+    def _rivals(self, wish: Wish, rest: Sequence[int], domains: Collection[str]) -> set[int]:
+        """Return what else may be called by the part of a name that was said, of all that the same can be done to.
+
+        What is called all that was said is meant before what is called only some of it: a switch named "Garden lights" before
+        a light named "Garden". A compound is also what its halves are: "Flurlicht" may be a "Flurbeleuchtung", and any light in the "Flur".
+        """
+        things = self.things
+        if len(wish.targets) > 1:
+            return set()
+        more = _STARTED if wish.intent in _SWITCHING and not _SWITCHED.isdisjoint(domains) else frozenset[str]()
+        found = things.in_domains(more.union(domains))
+        if wish.score == _WHOLE and more:
+            for at in {*rest, *self.kinds}:
+                found = found & things.named(self.words[at])
+            return set() if any(things.things[n].entity.entity_id in wish.targets for n in found) else found
+        if wish.score != _PART:
+            return set()
+        named = [at for at in rest if at not in self.kinds and at not in self.in_places]
+        for at in named:
+            word = self.words[at]
+            begin, noun = things.language.noun_at_end(word) if word.isalpha() else (0, "")
+            halves = self._explained[at] | things.beginning(word)
+            if noun and begin > 2:
+                start = things.start_of(word[:begin])
+                halves |= things.called(start) & (things.of_kinds(things.language.kinds_of(noun)) | things.called(noun))
+            found = found & halves
+        for at in self.kinds:
+            found = found & (self._explained[at] | things.called(self.words[at]))
+        meant = set(wish.targets)
+        return {n for n in found if things.things[n].entity.entity_id not in meant} if named else set()
+
+    def _is_near(self) -> bool:
+        """Return whether the words that nothing explains are slips of the pen of words that are known here, or say "it"."""
+        things = self.things
+        unknown = [word for word in self.words if word.isalpha() and not self._is_known(word)]
+        if not unknown:
+            return self._says_it
+        return all(
+            any(is_slip(word, other, shortest=2) or differs_by_one(word, other) for other in things.words_like(word))
+            for word in unknown
+        )
+
+    def _declined(self) -> str:
+        """Return why a sentence is no command that can be understood here, whatever it is about; "" for others."""
+        if not self.tokens or len(self.tokens) > MAX_WORDS or len(self.text) > MAX_TEXT:
+            return "length"
+        if any(is_unspaced(token.word) and not token.word.isascii() for token in self.tokens):
+            return "script"
+        code = self.language.code
+        if is_altered(self.text, code, (), asks=False) and is_altered(self.text, code, self._names_said(), asks=False):
+            return "altered"
+        return "question" if _ASKS.search(self.text.strip()) and not self._is_request() else ""
+
+    def _rest(self, route: Route, used: set[int], told: set[int]) -> list[int]:
+        """Return the places of the words that the things have to explain."""
+        rest = [
+            at
+            for at in range(len(self.tokens))
+            if at not in used
+            or (at in self.kinds and (at not in told or self._is_kind_of(at, route)))
+            or (self._ends_a_room(at) and at - 1 not in used)
+        ]
+        return [at for at in rest if not self._says_nothing(at)]
+
+    def _ends_a_room(self, at: int) -> bool:
+        """Return whether a word says with the one before which room it is: "kids room", whatever phrase has "room"."""
+        return self.words[at] in self.language.any_room and at > 0 and not self._says_nothing(at - 1)
+
+    def _is_kind_of(self, at: int, route: Route) -> bool:
+        """Return whether a word names the things that a route is for: "lights" are several, whatever phrase has the word."""
+        if not self._ends_plural(self.words[at], self.things.data.plurals):
+            return False  # "switch", "light" and "lock" are also what one does
+        return any(kind in route.domains and weight >= _CLASS for kind, weight in self.kinds[at].items())
+
+    def _decided(self, wishes: Iterable[Wish], intents: tuple[str, ...]) -> Understood:
+        """Return the wish that more words tell than any other; nothing where two are told alike."""
+        ranked = sorted(wishes, key=lambda wish: (-wish.told, -wish.score))
+        first = ranked[0]
+        if any(other.told == first.told and other.score >= first.score for other in ranked[1:]):
+            names = tuple(dict.fromkeys(wish.intent for wish in ranked))
+            return Understood(reason="two_ways", intents=names, score=first.score * _UNSURE)
+        score = first.score * self.sureness
+        if score < HIGH:
+            return Understood(reason="unsure", intents=intents, score=score)
+        return Understood(wishes=(replace(first, score=score),), intents=intents, score=score)
+
+    def _is_request(self) -> bool:
+        return not self.polite.isdisjoint((0, 1)) or is_order(self.text.strip(" ?"), self.language.code)
+
+    def _names_said(self) -> list[str]:
+        """Return the names of things and places that stand in the sentence: "The Only Lamp" excepts nothing."""
+        said, known = words_of(self.text), self.things.spelled
+        most = self.things.longest
+        spans = (
+            said[at : at + length] for at in range(len(said)) for length in range(1, min(most, len(said) - at) + 1)
+        )
+        return sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
+
+    def _likely(self) -> Iterator[Route]:
+        routes = self.routes
+        numbers = dict.fromkeys(routes.without)
+        for word in dict.fromkeys(self.words):
+            numbers |= dict.fromkeys(routes.by_word.get(word, ()))
+        return (routes.routes[number] for number in numbers)
+
+    def _ways(self, route: Route) -> Iterator[tuple[set[int], set[int], dict[str, Any]]]:
+        """Yield how a route may be said by the sentence: which words it uses, which of those it needs, and its values."""
+        words = self.words
+        told: set[int] = set()
+        for group in route.needed:
+            spots = self._spots(group, told)
+            if spots is None:
+                return
+            told |= spots
+        beside = {at for at, word in enumerate(words) if word in route.beside and at not in told}
+        options: list[tuple[set[int], dict[str, Any]]] = [(set(), dict(route.slots))]
+        for slot, name in route.values.items():
+            options = [
+                (taken | spots, {**slots, slot: value})
+                for taken, slots in options
+                for spots, value in self._values(name, told | taken)
+            ]
+        for taken, slots in options:
+            yield told | taken | (beside - taken), told | taken, slots
+
+    def _spots(self, group: Iterable[Words], taken: set[int]) -> set[int] | None:
+        """Return the places of the longest of some phrases; its words may stand apart."""
+        words = self.words
+        best: set[int] | None = None
+        for phrase in group:
+            spots: set[int] = set()
+            for word in phrase:
+                at = next(
+                    (at for at, one in enumerate(words) if one == word and at not in taken and at not in spots), None
+                )
+                if at is None:
+                    break
+                spots.add(at)
+            else:
+                if best is None or len(spots) > len(best):
+                    best = spots
+        return best
+
+    def _values(self, name: str, taken: set[int]) -> Iterator[tuple[set[int], Any]]:
+        """Yield the values of a list that stand in the sentence, and where."""
+        listed = self.routes.values.get(name)
+        if listed is not None:
+            words = tuple(self.words)
+            best: tuple[set[int], Any] | None = None
+            for phrase, value in listed.items():
+                for at in range(len(words) - len(phrase) + 1):
+                    spots = set(range(at, at + len(phrase)))
+                    if (
+                        words[at : at + len(phrase)] == phrase
+                        and not spots & taken
+                        and not (name == "color" and self._is_attribute(at, len(phrase)))
+                        and (best is None or len(spots) > len(best[0]))
+                    ):
+                        best = spots, value
+            if best is not None:
+                yield best
+            return
+        for at, token in enumerate(self.tokens):
+            if token.value is None or at in taken or not _fits(name, token):
+                continue
+            if (token.unit == _CELSIUS and not self.things.celsius) or self._counts(at, taken):
+                continue
+            yield {at}, int(token.value) if token.value.is_integer() else token.value
+
+    def _counts(self, at: int, told: set[int]) -> bool:
+        """Return whether a number without a unit is one of things, or of a name: "two lights", "desk lamp 2"."""
+        if self.tokens[at].unit:
+            return False
+        beside = [near for near in (at - 1, at + 1) if 0 <= near < len(self.tokens) and near not in told]
+        nothing = self.routes.harmless | self.routes.prepositions
+        return any(self._explained[near] and self.words[near] not in nothing for near in beside)
+
+    def _has_bare_number(self, told: set[int]) -> bool:
+        return any(self.tokens[at].value is not None and not self.tokens[at].unit for at in told)
+
+    def _says_volume(self, told: set[int]) -> bool:
+        return any(self.tokens[at].value is None and at not in self._vague for at in told)
+
+    def _is_attribute(self, at: int, length: int) -> bool:
+        """Return whether a color stands as an adjective with a thing: "the green lantern" is none that is to be green."""
+        after = at + length
+        if not 0 < at < after < len(self.words):
+            return False
+        return (
+            self.words[at - 1] in self.routes.harmless and bool(self._explained[after]) and after not in self.in_places
+        )
+
+    def _says_nothing(self, at: int) -> bool:
+        """Return whether a word changes nothing: a courtesy, an article, all of it."""
+        if at in self.polite or at in self.everything:
+            return True
+        word = self.words[at]
+        if self.tokens[at].value is not None or at in self.in_places:
+            return False
+        if word in self.routes.prepositions and at + 1 < len(self.tokens):
+            after = self.words[at + 1]
+            return after in self.routes.harmless or at + 1 in self.in_places or bool(self._explained[at + 1])
+        return word in self.routes.harmless and (len(word) <= _ARTICLE or not self._explained[at])
+
+    def _meant(self, route: Route, rest: Sequence[int], told: set[int]) -> _Found:
+        """Return the things that are meant: those that explain every word that is left."""
+        things = self.things
+        found = things.in_domains(route.domains)
+        for at in rest:
+            found = found & self._explained[at]
+            if not found:
+                return _Found()
+        if self.place_spans and (here := {n for n in found if self._is_here(n)}):
+            found = here
+        if not rest and self.everything == self.both:
+            if self._before and (self._says_it or self.both or found & self._before):
+                found = found & self._before
+                return _Found(tuple(sorted(found)), _GROUP) if found == self._before else _Found()
+            if not route.alone or (self._says_it and not told - self._vague):
+                return _Found()
+        if not rest and not route.alone and route.domains != {_LIGHT}:
+            return _Found()
+        if route.intent == "HassSetVolume" and self._has_bare_number(told) and not self._says_volume(told):
+            return _Found()  # "set the TV to 5" may be a channel
+        said = {
+            key for at, word in enumerate(self.words) if at not in told or at in self.kinds for key in things.keys(word)
+        }
+        exact = {word for at, word in enumerate(self.words) if at not in told or at in self.kinds}
+        kinds = [at for at in self.kinds if at in rest]
+        placed = bool(self.place_spans) and any(at in self.in_places for at in rest)
+        whole: list[tuple[int, bool, int]] = []
+        part: list[int] = []
+        for number in found:
+            thing = things.things[number]
+            length = max((len(name) for name in things.keys_of(number) if self._is_said(name, said)), default=0)
+            if length:
+                plural = not any(set(name) <= exact for name in thing.names)
+                whole.append((length, plural, number))
+            if length or self._is_part(thing, rest, said):
+                part.append(number)
+        kindly = {n for n in found if kinds and all(n in things.of_kinds(self.kinds[at]) for at in kinds)}
+        everything = bool(self.everything - told if route.intent in _RETURNING else self.everything)  # "home"
+        lacking = self._lacking(found, said) if rest and not part else None
+        return lacking or self._chosen(route, rest, told, whole, part, kindly, kinds, placed, everything)
+
+    @cached_property
+    def _says_it(self) -> bool:
+        """Return whether the sentence says "it"."""
+        return not {fold(word) for word in self.things.data.follow_ups.it}.isdisjoint(self.words)
+
+    @cached_property
+    def _vague(self) -> set[int]:
+        """The places of words that are said of many kinds of things: "stop", "start", "turn ... on"."""
+        routes = self.routes
+        return {
+            at
+            for at, word in enumerate(self.words)
+            if len({routes.routes[number].domains for number in routes.by_word.get(word, ())}) > 1
+        }
+
+    def _is_here(self, number: int) -> bool:
+        """Return whether a thing is in a place that was said."""
+        area = self.things.things[number].entity.area_id
+        return all(area in areas for _, _, areas in self.place_spans)
+
+    def _is_said(self, name: tuple[frozenset[str], ...], said: set[str]) -> bool:
+        return all(not keys.isdisjoint(said) for keys in name)
+
+    def _lacking(self, found: Collection[int], said: set[str]) -> _Found | None:
+        """Return the things of which all was said but a side, a number or "front": of two such things, either may be meant."""
+        things, sided = self.things, list[int]()
+        for number in sorted(found):
+            unsaid = [{w for w in name if things.keys(w).isdisjoint(said)} for name in things.things[number].names]
+            if any(words and all(map(self._tells_apart, words)) for words in unsaid):
+                sided.append(number)
+        if len(sided) > 1:
+            return self._all(sided) if self.everything and len(sided) == len(found) else _Found(several=tuple(sided))
+        return _Found(tuple(sided), _PART) if sided and things.may_be_any else None
+
+    def _tells_apart(self, word: str) -> bool:
+        return word.isdigit() or self.things.is_telling(word)
+
+    def _is_part(self, thing: _Thing, rest: Sequence[int], said: set[str]) -> bool:
+        """Return whether what was said of a thing is enough to mean it: words of a place are said as a whole."""
+        area_words = {key for name in thing.area for word in name for key in self.things.keys(word)}
+        here = any(areas and thing.entity.area_id in areas for areas in self.in_places.values())
+        if here:
+            return True
+        for at in rest:
+            word = self.words[at]
+            if at in self.in_places and not any(word in name for name in thing.names):
+                return False
+            keys = self.things.keys(word)
+            if not keys.isdisjoint(area_words) and at not in self.kinds:
+                return False
+            if self.tokens[at].value is not None and not any(word in name for name in thing.names):
+                return False
+        if all(at in self.kinds for at in rest):
+            return True
+        unsaid = {word for word in thing.names[0] if self.things.keys(word).isdisjoint(said)}
+        return not any(map(self._tells_apart, unsaid))
+
+    def _chosen(
+        self,
+        route: Route,
+        rest: Sequence[int],
+        told: set[int],
+        whole: Sequence[tuple[int, bool, int]],
+        part: Sequence[int],
+        kindly: set[int],
+        kinds: Sequence[int],
+        placed: bool,
+        everything: bool,
+    ) -> _Found:
+        """Return those of the fitting things that are meant, or that it is not clear."""
+        plural = self._is_plural(kinds)
+        group = [n for n in part if n in kindly] if kinds else list(part)
+        only_place = bool(rest) and not kinds and all(at in self.in_places for at in rest)
+        if only_place:
+            # "turn the bedroom up", "the bedroom to 21": its light, its heating, its blinds?
+            is_vague = (bool(route.change) or _LIGHT not in route.domains) and not told - self._vague
+            is_vague |= route.intent == _LIGHT_SET and self._has_bare_number(told)
+            if everything or is_vague or route.intent in _SHARED_VALUE:
+                return _Found()
+            if route.intent in _SWITCHING or route.intent == _LIGHT_SET:
+                lights = [n for n in group if self.things.things[n].entity.domain == _LIGHT]
+                group = lights or [n for n in group if self._is_called(n, rest)]
+                # "the light in the kitchen" is not what is called kitchen light
+                whole = [] if lights and all(kind < at for kind in self.kinds for at in rest) else whole
+        if whole and not everything:
+            longest = max(length for length, _, _ in whole)
+            named = [n for length, other, n in whole if length == longest and not (other and plural and len(group) > 1)]
+            named = self._near([n for n in named if n in kindly] or named)
+            if named:
+                return _Found((named[0],), _WHOLE) if len(named) == 1 else _Found(several=tuple(named))
+        if len(group) < 2:
+            if group and kinds and not placed and (other := self._alike_here(group[0])):
+                return _Found(several=(*group, *sorted(other)))
+            return _Found(tuple(group), _PART if rest else _GROUP)
+        lights_only = {self.things.things[n].entity.domain for n in group} == {_LIGHT}
+        if kinds and (everything or (plural and (placed or self._is_locking(route)))):
+            return self._all(group)
+        if lights_only and ((placed and (kinds or only_place)) or (everything and not rest and self.kinds)):
+            return self._all(group)
+        return self._one_of(route, group, plural or lights_only, kinds, placed)
+
+    def _is_locking(self, route: Route) -> bool:
+        """Return whether a route keeps out: "lock the doors" is said of the home, whatever is around who speaks."""
+        return route.intent == "HassTurnOn" and route.domains == {"lock"}
+
+    def _alike_here(self, number: int) -> set[int]:
+        """Return what is meant as well as a thing of another room: "the curtains" are also the blinds of this one."""
+        things = self.things
+        alike = set[int]().union(*(things.by_sort.get(("cover", class_), set()) for class_ in _IN_WINDOWS))
+        here = alike & things.by_area.get(self.area_id or "", set())
+        return here if number in alike and number not in here else set()
+
+    def _one_of(self, route: Route, group: Sequence[int], several: bool, kinds: Sequence[int], placed: bool) -> _Found:
+        """Return which of a kind is meant without saying: what is where it was asked, or what plays."""
+        if not placed and self.area_id:
+            near = [n for n in group if self.things.things[n].entity.area_id == self.area_id]
+            if len(near) == 1:
+                return _Found(tuple(near), _PART)
+            if near and kinds and several:
+                return self._all(near)
+        active = [n for n in group if self._is_active(route, n)] if route.alone or kinds else []
+        return _Found(tuple(active), _PART) if len(active) == 1 else _Found(several=tuple(group))
+
+    def _is_called(self, number: int, rest: Sequence[int]) -> bool:
+        """Return whether all that was said stands in a name of a thing."""
+        return any(
+            all(any(self.words[at] in keys for keys in name) for at in rest) for name in self.things.keys_of(number)
+        )
+
+    def _all(self, numbers: Sequence[int]) -> _Found:
+        there = [n for n in numbers if self._state(n) != STATE_UNAVAILABLE]
+        return _Found(tuple(sorted(there)), _GROUP) if 0 < len(there) <= MAX_TARGETS else _Found()
+
+    def _near(self, numbers: list[int]) -> list[int]:
+        """Return those that are where it was asked, if any are."""
+        if len(numbers) < 2 or not self.area_id:
+            return numbers
+        return [n for n in numbers if self.things.things[n].entity.area_id == self.area_id] or numbers
+
+    def _is_plural(self, kinds: Sequence[int]) -> bool:
+        """Return whether a kind is named as several things."""
+        plurals = self.things.data.plurals
+        return any(self._ends_plural(self.words[at], plurals) for at in kinds)
+
+    def _ends_plural(self, word: str, plurals: Sequence[str]) -> bool:
+        return any(word.endswith(end) and word[: -len(end)] in self.language.nouns for end in plurals)
+
+    def _is_active(self, route: Route, number: int) -> bool:
+        state = self._state(number)
+        if route.intent == "HassMediaUnpause":
+            return state == "paused"
+        return route.intent in _PLAYING and state == "playing"
+
+    def _state(self, number: int) -> str:
+        state = self._state_of(self.things.things[number].entity.entity_id)
+        return state.state if state else STATE_UNAVAILABLE
+
+    def _names(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        return tuple(sorted(self.things.things[n].entity.entity_id for n in numbers))
+
+    def _wish(self, route: Route, slots: dict[str, Any], found: _Found, told: set[int]) -> Wish | None:
+        if self.both and len(found.targets) != _BOTH:
+            return None
+        said = tuple(f"{self.tokens[at].word}{self.tokens[at].unit}" for at in sorted(told))
+        intent = route.intent
+        if intent == "HassClimateSetTemperature" and route.change:
+            states = {self._state(n) for n in found.targets}
+            if STATE_OFF in states:
+                if len(states) > 1 or min(route.change.values()) < 0:
+                    return None
+                return Wish(
+                    intent="HassTurnOn",
+                    slots={},
+                    targets=self._names(found.targets),
+                    response="default",
+                    score=found.score,
+                    told=len(told),
+                    said=said,
+                )
+        return Wish(
+            intent=intent,
+            slots=slots,
+            targets=self._names(found.targets),
+            response=route.response,
+            score=found.score,
+            told=len(told),
+            change=route.change,
+            said=said,
+        )
+
+
+def _fits(name: str, token: Token) -> bool:
+    """Return whether a number can be a value of a list."""
+    assert token.value is not None
+    match name:
+        case "color_temperature":
+            return token.unit in ("", "k") and token.value >= _KELVIN
+        case "temperature":
+            return token.unit in ("", "°", _CELSIUS) and token.value <= _HOTTEST
+        case "brightness" | "position" | "fan_speed" | "volume" | "volume_step_up" | "volume_step_down":
+            return token.unit in ("", "%") and token.value <= _MOST_PERCENT and token.value.is_integer()
+    return False

@@ -1,0 +1,248 @@
+"""Which one of several things is meant: asked where nothing else can tell, and understood when it is answered.
+
+A command that fits two to five things is kept with them for as long as a sentence may go on from it. Who then says which, by a part of the
+name, the room, a number, "both" or "none", is understood as if the command had named it, and everything stands before it that
+stands before a command. Any other words are a sentence of their own.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from homeassistant.helpers import intent
+
+from ..home.snapshot import HomeSnapshot
+from ..languages.data import ENGLISH, ChoiceWords, data_of
+from ..languages.phrases import Kind, is_asking, read_answer
+from ..policy.confirmation import NobodyConfirms
+from ..policy.intents import Recognised, plan_of
+from ..policy.policy import Policy
+from ..support.errors import ToolError
+from ..support.localize import async_text
+from ..support.text import MAX_TEXT
+from ..turn.plan import Plan
+from ..turn.turn import Turn, Understanding
+from .brain import Brain, async_answer_by_brain, frames_of
+from .coverage import Coverage
+from .intent_policy import IntentPolicy, Sentence
+from .understanding import TELLING, Reading, Things, Understood, Wish, parts_of, words_of
+
+FEWEST, MOST = 2, 5
+"""Things that are asked about: with more, it is shorter to say it again."""
+_ENDING = 2  # letters by which an adjective is longer in another form
+_SHORTEST = 4  # letters of a word whose longer forms are known
+_MAX_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What an answer to the question comes to."""
+
+    entity_ids: tuple[str, ...]
+    """In the order in which they were asked about; none of them: empty."""
+    is_certain: bool = True
+    """False: any one of them may be meant, and none of the others."""
+
+
+async def async_ask_which(
+    sentence: Sentence, policy: Policy, brain: Brain, candidates: Sequence[str]
+) -> intent.IntentResponse | None:
+    """Return the question which of some things a command is about; None where nobody is asked.
+
+    That is so where the language has no words for an answer, or where fewer than two of them can do it and are the user's to
+    control. The turn keeps what was asked; `Brain.remember` keeps it for the next sentence.
+    """
+    turn, record = sentence.turn, sentence.turn.record
+    if not FEWEST <= len(candidates) <= MOST or not turn.direct or not data_of(sentence.language.code).choices.ordinals:
+        return None
+    wishes = await brain.async_wishes(sentence, candidates)
+    meant = [item for item in candidates if item in wishes and _may_be_done(sentence, policy, wishes[item])]
+    names = _names(sentence, meant)
+    if not FEWEST <= len(meant) == len(set(names)):
+        return None
+    record.understanding = replace(
+        record.understanding or Understanding(), declined="several", candidates=tuple(meant), asked=True
+    )
+    response = intent.IntentResponse(language=turn.language)
+    question = await async_text(
+        sentence.hass, turn.language, "local_which_one", target=", ".join(names[:-1]), other=names[-1]
+    )
+    response.async_set_speech(question)
+    return response
+
+
+async def async_answer_which(
+    sentence: Sentence, policy: Policy, brain: Brain
+) -> tuple[Turn, intent.IntentResponse | ToolError] | None:
+    """Do the command that was asked about with what is said to be meant; None where this is a sentence of its own.
+
+    Returns the answer, or the refusal, and the turn with the words of that command: they are what is done, and what the next
+    sentence goes on from.
+    """
+    said = brain.before(sentence)
+    if said is None or not said.candidates:
+        return None
+    entities = sentence.home.entities
+    candidates = [item for item in said.candidates if item in entities]
+    known = brain.read(
+        HomeSnapshot({item: entities[item] for item in candidates}, sentence.home.areas), sentence.language
+    )
+    picked = read_choice(sentence.turn.text, known, done=said.targets)
+    if picked is None:
+        return None
+    turn = replace(sentence.turn, text=said.text)
+    if not picked.entity_ids:
+        response = intent.IntentResponse(language=turn.language)
+        response.async_set_speech(await async_text(sentence.hass, turn.language, "never_mind"))
+        return turn, response
+    command = replace(sentence, turn=turn, user_input=replace(sentence.user_input, text=said.text))
+    if not picked.is_certain:
+        asked = await async_ask_which(command, policy, brain, picked.entity_ids)
+        return (turn, asked) if asked is not None else None
+    found = await brain.async_wishes(command, candidates)
+    wishes = tuple(found[item] for item in picked.entity_ids if item in found)
+    if len(wishes) < len(picked.entity_ids):
+        return None
+    coverage = Coverage(hass=sentence.hass, turn=turn, home=sentence.home, language=sentence.language)
+    permission = IntentPolicy(sentence.hass, turn, policy, coverage)
+    understood = Understood(wishes=wishes, intents=tuple(wish.intent for wish in wishes), score=1.0)
+    try:
+        outcome = await async_answer_by_brain(command, permission, brain, understood)
+    finally:
+        permission.drop()
+    if outcome is None:
+        return None
+    if turn.record.understanding is not None:
+        turn.record.understanding = replace(turn.record.understanding, candidates=said.candidates, asked=True)
+    return turn, outcome
+
+
+def read_choice(text: str, things: Things, *, done: Collection[str] = ()) -> Picked | None:
+    """Return which of the things an answer means, None where it says something else.
+
+    `done` are those for which it was done before: then only others are meant, and "the other one" is the one that is left.
+    """
+    if len(text) > MAX_TEXT or is_asking(text, things.language.code):
+        return None
+    found = _Choosing(text, things, lambda _: None, before=done).read()
+    if found is None and 1 < len(parts := parts_of(text, things.data.follow_ups.joins)) <= MOST:
+        each = [_Choosing(part, things, lambda _: None, before=done).read() for part in parts]
+        if any(one is None or not one.is_certain or len(one.entity_ids) != 1 for one in each):
+            return None
+        named = {entity_id for one in each if one is not None for entity_id in one.entity_ids}
+        found = Picked(tuple(thing.entity.entity_id for thing in things.things if thing.entity.entity_id in named))
+    if found is None or (done and (not found.entity_ids or not set(done).isdisjoint(found.entity_ids))):
+        return None
+    return found
+
+
+class _Choosing(Reading):
+    """An answer to the question which one is meant, read against the things that were asked about."""
+
+    def read(self) -> Picked | None:
+        """Return what is meant."""
+        words = self.things.data.choices
+        if not self.tokens or len(self.tokens) > _MAX_WORDS:
+            return None
+        beside = {word for text in words.beside for word in words_of(text)} | self.routes.harmless
+        rest = [at for at, word in enumerate(self.words) if word not in beside and at not in self.polite]
+        left = tuple(self.words[at] for at in rest)
+        whole = [
+            number
+            for number, thing in enumerate(self.things.things)
+            if any(name in (tuple(self.words), left) or _without(name, beside) == left != () for name in thing.names)
+        ]
+        if len(whole) == 1:
+            return self._picked(whole)
+        picked = self._said_as_a_whole(words, left)
+        return picked if picked is not None else self._described(rest)
+
+    def _said_as_a_whole(self, words: ChoiceWords, left: tuple[str, ...]) -> Picked | None:
+        """Return what an answer means that names nothing: none, all, a place in the row, the other one."""
+        said, numbers = (tuple(self.words), left), range(len(self.things.things))
+        if self._is_one_of(words.none, said) or read_answer(self.text, self.language.code).kind is Kind.NO:
+            return self._picked(())
+        if self._is_one_of(words.all, said) or (
+            len(numbers) == FEWEST and self._is_one_of(self.things.data.follow_ups.both, said)
+        ):
+            return self._picked(numbers)
+        for number, row in enumerate(words.ordinals):
+            if number in numbers and self._is_one_of(row, said):
+                return self._picked([number])
+        if self._is_one_of(words.last, said):
+            return self._picked([numbers[-1]])
+        others = [number for number in numbers if number not in self._before]
+        if self._before and len(others) == 1 and self._is_one_of(words.other, said):
+            return self._picked(others)
+        return None
+
+    def _is_one_of(self, phrases: Sequence[str], said: Collection[tuple[str, ...]]) -> bool:
+        return any(words_of(phrase) in said for phrase in phrases)
+
+    def _described(self, rest: Sequence[int]) -> Picked | None:
+        """Return what all words that are left fit: parts of names, kinds, rooms, sides."""
+        found = {*range(len(self.things.things))}
+        for at in rest:
+            found &= self._explained[at] | self.things.beginning(self.words[at]) | self._told_apart(self.words[at])
+        if not rest or not found or len(found) == len(self.things.things):
+            return None
+        return self._picked(sorted(found), is_certain=len(found) == 1)
+
+    def _told_apart(self, word: str) -> set[int]:
+        """Return the things that a side tells from the others, in whatever form: "links" is "Linkes Rollo"."""
+        sides = [
+            {
+                side
+                for data in (self.things.data, data_of(ENGLISH))
+                for name in data.rooms.get(key, ())
+                for side in words_of(name)
+            }
+            for key in TELLING
+        ]
+        meant = [side for side in sides if _is_a_form(word, side)]
+        return {
+            number
+            for number, thing in enumerate(self.things.things)
+            if any(_is_a_form(own, side) for name in thing.names for own in name for side in meant)
+        }
+
+    def _picked(self, numbers: Sequence[int], *, is_certain: bool = True) -> Picked:
+        return Picked(tuple(self.things.things[number].entity.entity_id for number in numbers), is_certain)
+
+
+def _without(name: tuple[str, ...], beside: Collection[str]) -> tuple[str, ...]:
+    return tuple(word for word in name if word not in beside)
+
+
+def _is_a_form(word: str, listed: Collection[str]) -> bool:
+    """Return whether a word is one of some, or a longer form of one."""
+    return word in listed or any(
+        len(one) >= _SHORTEST and word.startswith(one) and len(word) - len(one) <= _ENDING for one in listed
+    )
+
+
+def _may_be_done(sentence: Sentence, policy: Policy, wish: Wish) -> bool:
+    """Return whether a thing can do it now and whoever speaks may have it done, with a yes where one is needed."""
+    turn = sentence.turn
+    frames = [*frames_of(sentence, wish)]
+    for frame in frames:
+        try:
+            plan = plan_of(sentence.hass, turn, Recognised(name=frame.intent, slots=frame.slots))
+            if not isinstance(plan, Plan):
+                return False
+            policy.authorize(turn, plan)
+        except NobodyConfirms:
+            if not turn.answerable:
+                return False
+        except ToolError, intent.IntentError:
+            return False
+    return bool(frames)
+
+
+def _names(sentence: Sentence, entity_ids: Sequence[str]) -> list[str]:
+    """Return what things are called, with the room where two are called the same."""
+    names = [state.name if (state := sentence.hass.states.get(item)) else item for item in entity_ids]
+    areas = [sentence.home.areas.get(sentence.home.entities[item].area_id or "") for item in entity_ids]
+    return [
+        f"{name} ({area.names[0]})" if names.count(name) > 1 and area is not None else name
+        for name, area in zip(names, areas, strict=True)
+    ]

@@ -1,0 +1,115 @@
+"""What people say to a home: each sentence has its effect or its answer, or nothing happens; never anything else.
+
+`requests.json` says for each what it `wants` (states and values, or the items of a list), or what the answer has to contain; with
+neither, asking back or doing nothing is right. `or`: what is wanted else. `may`: what may change as well. Sentences with `handed_on` have no answer yet, and
+must not get a wrong one; those that have one by now are printed, to be tightened.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+import pytest
+
+from scripts.evaluation.devices import TodoList
+from scripts.evaluation.local import OURS, House, Snapshot, changes, fits
+from tests.local import said
+
+type Request = Mapping[str, Any]
+
+REQUESTS: Mapping[str, Mapping[str, Sequence[Request]]] = said.read("requests.json")
+"""By language and by what they are about."""
+OF_FINDINGS = "findings"
+LISTS = "todo"
+
+
+class Outcome(Enum):
+    """What became of a sentence."""
+
+    RIGHT = "right"
+    NOTHING = "nothing"
+    WRONG = "wrong"
+
+
+@pytest.fixture(params=["en", "de"])
+async def house(hass: HomeAssistant, request: pytest.FixtureRequest) -> AsyncGenerator[House]:
+    """The home of the sentences."""
+    async for living in said.async_living(hass, request.param):
+        yield living
+
+
+def test_there_are_enough() -> None:
+    added = [row for kinds in REQUESTS.values() for kind, rows in kinds.items() if kind != OF_FINDINGS for row in rows]
+    assert len(added) >= 200
+
+
+async def test_each_is_right_or_nothing_happens(house: House) -> None:
+    wrong, better = [], []
+    for kind, rows in REQUESTS[house.home["language"]].items():
+        for row in rows:
+            outcome, answer = await async_outcome(house, row)
+            told = (outcome.value, kind, *row.get("before", ()), row["said"], answer)
+            if outcome is Outcome.WRONG or (outcome is Outcome.NOTHING and not row.get("handed_on")):
+                wrong.append(told)
+            elif outcome is Outcome.RIGHT and row.get("handed_on"):
+                better.append(told)
+    print("answered by now:", *better, sep="\n")  # noqa: T201 - for whoever tightens the file
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+async def async_outcome(house: House, row: Request) -> tuple[Outcome, str]:
+    """Return what became of a sentence, after those that came before it in its conversation, and its answer."""
+    language, conversation_id = house.home["language"], None
+    house.prepare({})
+    for text in row.get("before", ()):
+        earlier = {"utterance": text, "lang": language, "kind": "control"}
+        reply, _ = await house.async_ask(OURS, earlier, conversation_id)
+        conversation_id = reply.conversation_id
+    before, items = house.snapshot(), items_of(house)
+    house.called.clear()
+    spoken = {"utterance": row["said"], "lang": language, "kind": "control"}
+    reply, _ = await house.async_ask(OURS, spoken, conversation_id)
+    after = house.snapshot()
+    changed = changes(before, after) | {key for key, listed in items_of(house).items() if items[key] != listed}
+    house.forget()
+    return judged(house, row, after, changed, reply.handled, reply.said), reply.said
+
+
+def judged(house: House, row: Request, after: Snapshot, changed: set[str], handled: bool, answer: str) -> Outcome:
+    wants: Mapping[str, Any] = row.get("wants", {})
+    domains = {entity_id.partition(".")[0] for entity_id in wants}
+    repeated = {item for item in house.called - changed if item.partition(".")[0] in domains}
+    if (changed | (house.called & house.rows.keys())) - wants.keys() - set(row.get("may", ())) - repeated:
+        return Outcome.WRONG
+    if wanted := row.get("answer"):
+        if not handled or answer.endswith("?"):
+            return Outcome.NOTHING
+        return Outcome.RIGHT if any(text.casefold() in answer.casefold() for text in wanted) else Outcome.WRONG
+    if not wants:
+        return Outcome.RIGHT
+    if not changed:
+        return Outcome.NOTHING
+    good = any(
+        all(is_so(house, key, value, after) for key, value in each.items()) for each in (wants, row.get("or", wants))
+    )
+    return Outcome.RIGHT if good else Outcome.WRONG
+
+
+def is_so(house: House, entity_id: str, wanted: Any, after: Snapshot) -> bool:
+    if entity_id.startswith(LISTS):
+        return sorted(map(str.casefold, items_of(house)[entity_id])) == sorted(map(str.casefold, wanted))
+    state = after[entity_id]
+    if not isinstance(wanted, Mapping):
+        return bool(state.state == wanted)
+    return all(
+        fits(value, state.state if key == "state" else state.attributes.get(key)) for key, value in wanted.items()
+    )
+
+
+def items_of(house: House) -> dict[str, list[str]]:
+    return {
+        entity_id: [item.summary or "" for item in device.todo_items or () if item.status != "completed"]
+        for entity_id, device in house.devices.items()
+        if isinstance(device, TodoList)
+    }

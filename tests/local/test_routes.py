@@ -1,0 +1,727 @@
+"""Routes that are no intents: what runs without a model, what the model is offered, what is left to it."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
+import time
+from typing import Any, override
+
+from homeassistant.components.conversation.trace import async_get_traces
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigSubentryDataWithId
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.setup import async_setup_component
+from homeassistant.util import dt as dt_util
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
+
+from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
+from custom_components.home_agent.languages.vocabulary import language_of
+from custom_components.home_agent.local.routes import MAX_NEAR, RouteTarget, _Index, _Said
+from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.tools.extensions.registry import async_register_extension
+from custom_components.home_agent.turn import events
+from tests.embedding_server import EmbeddingServer
+from tests.extensions import coachbyte
+from tests.house import say, set_up, speech
+from tests.llm_server import LLMServer, server_error, text, tool_call
+from tests.routing import ITSELF, ROUTER, Parts, segments
+
+ALL = ["ha_control", "ha_query", "ha_undo", "printer_status", "store_memory", "teach_name", "wipe_disk"]
+DEVICE = {"properties": {"device": {"type": "string", "enum": ["printer", "scanner"]}}, "required": ["device"]}
+PRINTER = {
+    "name": "printer_status",
+    "description": "Tells what a printer or scanner is doing.",
+    "parameters": DEVICE,
+    "examples": ["How is the printer doing?", "Was macht der printer?"],
+    "handler": {"type": "template", "template": "The {{ device }} is idle."},
+}
+WIPE = {
+    "name": "wipe_disk",
+    "title": "Wipe the disk",
+    "description": "Erases the backup disk.",
+    "examples": ["wipe the backup disk"],
+    "destructive": True,
+    "handler": {"type": "template", "template": "{'erased': 3, 'errors': []}"},
+}
+SCRIPTS = {
+    "movie_night": {"alias": "Movie Night", "sequence": [{"event": "ran", "event_data": {"what": "movie"}}]},
+    "bath": {
+        "alias": "Fill the Tub",
+        "fields": {"degrees": {"required": True, "selector": {"number": {"min": 20, "max": 45}}}},
+        "sequence": [{"event": "ran", "event_data": {"what": "{{ degrees }}"}}],
+    },
+    "plants": {
+        "alias": "Water Plants",
+        "fields": {
+            "minutes": {
+                "name": "Minutes",
+                "required": True,
+                "selector": {"number": {"min": 1, "max": 30, "unit_of_measurement": "min"}},
+            }
+        },
+        "sequence": [{"event": "ran", "event_data": {"what": "plants {{ minutes }}"}}],
+    },
+    "say": {
+        "alias": "Say Something",
+        "fields": {"message": {"required": True, "selector": {"text": None}}},
+        "sequence": [{"event": "ran", "event_data": {"what": "{{ message }}"}}],
+    },
+    "feed": {
+        "alias": "Feed Fish",
+        "fields": {"minutes": {"name": "Minuten", "required": True, "selector": {"number": {"min": 1, "max": 30}}}},
+        "sequence": [{"event": "ran", "event_data": {"what": "fish {{ minutes }}"}}],
+    },
+    "sauna": {
+        "alias": "Warm Sauna",
+        "fields": {"hours": {"required": True, "default": 2, "selector": {"number": {"min": 1, "max": 9}}}},
+        "sequence": [{"event": "ran", "event_data": {"what": "sauna {{ hours }}"}}],
+    },
+    "secret": {"alias": "Secret Party", "sequence": [{"event": "ran", "event_data": {"what": "secret"}}]},
+}
+NEVER = {"trigger": "event", "event_type": "never"}
+AUTOMATIONS: list[dict[str, Any]] = [
+    {"alias": "Holiday Mode", "initial_state": False, "triggers": NEVER, "actions": []},
+    {"alias": "Garden", "triggers": NEVER, "actions": [{"event": "ran", "event_data": {"what": "garden"}}]},
+    {
+        "alias": "Fountain",
+        "triggers": NEVER,
+        "conditions": "{{ is_state('sun.frost', 'off') }}",
+        "actions": [{"event": "ran", "event_data": {"what": "fountain"}}, {"wait_for_trigger": NEVER}],
+    },
+]
+
+
+def tool(data: Mapping[str, Any]) -> ConfigSubentryDataWithId:
+    name = data["name"]
+    return ConfigSubentryDataWithId(
+        subentry_type="custom_tool", data=data, title=name, unique_id=None, subentry_id=f"tool-{name}"
+    )
+
+
+@pytest.fixture
+async def home(hass: HomeAssistant) -> None:
+    """Scripts, a scene and automations, of which one script is not exposed."""
+    config: dict[str, Any] = {
+        "homeassistant": {},
+        "conversation": {},
+        "script": SCRIPTS,
+        "scene": [{"name": "Good Night", "entities": {}}],
+        "automation": AUTOMATIONS,
+    }
+    for domain in config:  # the config of all of them: each takes its own
+        assert await async_setup_component(hass, domain, config)
+    await hass.async_block_till_done()
+    for entity_id in hass.states.async_entity_ids():
+        async_expose_entity(hass, ASSISTANT, entity_id, entity_id != "script.secret")
+
+
+async def listen(
+    hass: HomeAssistant, server: LLMServer | None, options: Mapping[str, Any] | None = None, **profile: Any
+) -> MockConfigEntry:
+    """Set up an agent that compares, without a model where there is no server."""
+    settings = ({"routing": "semantic"} if server else {"llm": "none"}) | profile
+    if server is not None:
+        server.respond(lambda _body: text("I am the model."))
+    more = [tool(PRINTER), tool(WIPE)]
+    return await set_up(hass, server, profile=settings, options={"throttle_turns": 1000, **(options or {})}, more=more)
+
+
+async def process(hass: HomeAssistant, sentence: str, **fields: Any) -> dict[str, Any]:
+    """Say it by the action, and return the response."""
+    context = fields.pop("context", Context())
+    result = await hass.services.async_call(
+        DOMAIN, "process", {"text": sentence, **fields}, blocking=True, return_response=True, context=context
+    )
+    assert isinstance(result, dict)
+    return result
+
+
+def route_of(response: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = response["understanding"]["route"]
+    return found
+
+
+def offered(server: LLMServer) -> list[str]:
+    return [item["function"]["name"] for item in server.requests[-1].body.get("tools", ())]
+
+
+RUNS = {
+    "how is the printer doing": ("printer_status", "The printer is idle."),
+    "How is the scanner doing?": ("printer_status", "The scanner is idle."),
+    "run movie night": ("script.movie_night", "Done."),
+    "would you start movie night please": ("script.movie_night", "Done."),
+    "good night": ("scene.good_night", "Done."),
+    "fill the tub with 38 degrees": ("script.bath", "Done."),
+    "enable holiday mode": ("automation.holiday_mode", "Done."),
+    "run holiday mode": ("automation.holiday_mode", "Done."),
+    "start the garden automation": ("automation.garden", "Done."),
+}
+DECLINED = {
+    "how about the printer": ("medium", "score"),
+    "how is the printer in the office doing": ("medium", "words"),
+    "is movie night on?": ("medium", "score"),
+    "stop movie night": ("medium", "action"),
+    "turn good night off": ("medium", "action"),
+    "don't start movie night": ("medium", "altered"),
+    "movie night tomorrow": ("medium", "altered"),
+    "movie night if I am late": ("medium", "score"),
+    "holiday mode": ("medium", "action"),
+    "enable and run holiday mode": ("medium", "action"),
+    "don't run the garden automation": ("medium", "score"),
+    "run garden tomorrow": ("medium", "score"),
+    "has garden run?": ("medium", "score"),
+    "fill the tub": ("medium", "arguments"),
+    "fill the tub with 90 degrees": ("medium", "score"),
+    "start the secret party": ("medium", "score"),
+    "turn the lamp on": ("medium", "score"),
+    "tell me a joke about cats": ("low", "score"),
+    "hello": ("low", "score"),
+}
+
+
+async def test_what_is_surely_meant_runs_and_all_else_goes_to_the_model(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server)
+    ran = async_capture_events(hass, "ran")
+    answers = {}
+    for sentence in RUNS:
+        response = await process(hass, sentence)
+        assert response["answered_by"] == "local"
+        route = route_of(response)
+        assert (route["zone"], route["declined"]) == ("high", None)
+        answers[sentence] = route["route"], response["answer"]
+    assert answers == RUNS
+    assert [event.data["what"] for event in ran] == ["movie", "movie", 38, "garden"]
+    assert not llm_server.requests
+
+    found = {}
+    for sentence in DECLINED:
+        route = route_of(response := await process(hass, sentence))
+        assert response["answer"] == "I am the model."
+        assert len(offered(llm_server)) == (2 if route["zone"] == "medium" else len(ALL)), sentence
+        found[sentence] = route["zone"], route["declined"]
+    assert found == DECLINED
+    assert len(llm_server.requests) == len(DECLINED)
+    assert len(ran) == 4
+
+
+async def test_without_a_model_routes_answer_and_nothing_is_done_that_is_not_sure(
+    hass: HomeAssistant, home: None
+) -> None:
+    await listen(hass, None)
+    ran = async_capture_events(hass, "ran")
+    for sentence, (route, answer) in RUNS.items():
+        response = await process(hass, sentence)
+        assert response["answer"] == answer or route.startswith(("scene", "automation", "script")), sentence
+    for sentence in ("how about the printer", "movie night tomorrow", "stop movie night", "start the secret party"):
+        response = await process(hass, sentence)
+        assert (response["understanding"] or {}).get("route") is None or route_of(response)["declined"], sentence
+    assert [event.data["what"] for event in ran] == ["movie", "movie", 38, "garden"]
+    answer = (await process(hass, "Was macht der Scanner?", language="de"))["answer"]
+    assert answer == "The scanner is idle."
+
+
+WITHOUT = "Water Plants cannot start without a value for: Minutes. Say it together with the name."
+
+
+async def test_no_script_starts_without_what_it_requires(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    """Home Assistant's sentences, the brain, a route and the model alike; what has a default gets it."""
+    entry = await listen(hass, None)
+    ran = async_capture_events(hass, "ran")
+    for sentence in ("water plants", "start water plants", "turn on water plants", "run the script water plants"):
+        response = await process(hass, sentence)
+        assert (response["answer"], response["success"]) == (WITHOUT, False), sentence
+    assert not ran
+    for sentence in ("turn on warm sauna", "warm sauna"):
+        assert (await process(hass, sentence))["success"], sentence
+    await process(hass, "turn off water plants")
+    assert [event.data["what"] for event in ran] == ["sauna 2", "sauna 2"]
+    await hass.config_entries.async_remove(entry.entry_id)
+
+    await listen(hass, llm_server, routing="off", local_first=True)
+    llm_server.plan(
+        tool_call("ha_control", {"action": "turn_on", "entity_id": "script.plants"}),
+        tool_call("ha_control", {"action": "turn_on", "entity_id": "script.plants", "parameters": {"minutes": 3}}),
+        text("They get water."),
+    )
+    assert (await process(hass, "start water plants"))["answer"] == "They get water."
+    llm_server.assert_done()
+    assert "script.plants does not start without minutes" in llm_server.requests[1].body["messages"][-1]["content"]
+    assert [event.data["what"] for event in ran][2:] == ["plants 3"]
+
+
+async def test_units_labels_and_words_of_fields_are_understood(hass: HomeAssistant, home: None) -> None:
+    """What a field is called, the unit it has, a span that it is, and the words of a text count for it, not against."""
+    await listen(hass, None)
+    ran = async_capture_events(hass, "ran")
+    said = {
+        "water plants 7": "plants 7",
+        "water plants 8 minutes": "plants 8",
+        "water plants for 9 minutes": "plants 9",
+        "run water plants with 5 minutes": "plants 5",
+        "water plants with minutes 6 please": "plants 6",
+        "feed fish for 4 minutes": "fish 4",
+        "say something hello world": "hello world",
+        "start say something: Dinner is ready in the kitchen": "Dinner is ready in the kitchen",
+    }
+    for sentence in said:
+        assert (await process(hass, sentence))["success"], sentence
+    await process(hass, "Feed Fish 10 Minuten", language="de")
+    assert [event.data["what"] for event in ran] == [*said.values(), "fish 10"]
+    for sentence in (
+        "water plants for 90 minutes", "water plants within 7 minutes", "water plants in 7 minutes tomorrow", "don't water plants for 7 minutes",
+        "say something", "say something please", "don't say something loud", "water plants 5 or 7 minutes",
+    ):  # fmt: skip
+        response = await process(hass, sentence)
+        assert not response["success"], (sentence, response)
+    assert len(ran) == len(said) + 1
+
+
+async def test_a_value_may_be_what_a_thing_is_called(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
+    await listen(hass, llm_server)
+    for name in ("Printer", "Scanner Room"):
+        entity_id = f"switch.{name.lower().replace(' ', '_')}"
+        hass.states.async_set(entity_id, "off", {"friendly_name": name})
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    await hass.async_block_till_done()
+    first = await process(hass, "how is the scanner doing")
+    then = await process(hass, "and the printer?", conversation_id=first["conversation_id"])
+    assert [one["answer"] for one in (first, then)] == ["The scanner is idle.", "The printer is idle."]
+    assert (await process(hass, "how is the printer doing"))["answer"] == "The printer is idle."
+    assert (await process(hass, "how is the scanner room doing"))["answer"] == "I am the model."
+
+
+async def test_what_does_not_follow_is_not_said_to_be_done(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server, options={"verify_seconds": 0.2})
+
+    async def nothing(_call: ServiceCall) -> None:
+        """Do what a device does that hears nothing."""
+
+    hass.services.async_register("automation", "turn_on", nothing)
+    response = await process(hass, "enable holiday mode")
+    assert response["answer"] == "I sent the command, but nothing has changed: Holiday Mode."
+    assert not llm_server.requests
+
+
+RUN = {
+    "en": "run garden|trigger the garden automation|start garden up|could you launch garden|run the garden routine",
+    "de": "starte Garden|führe Garden aus|löse Garden aus|führe bitte die Automation Garden aus|Garden ausführen|lass Garden laufen",
+    "es": "pon en marcha Garden|ejecuta la automatización Garden|inicia Garden|pon en marcha la automatización Garden",
+    "fr": "lance Garden|mets en route l'automatisation Garden|exécute Garden|démarre Garden",
+    "it": "avvia Garden|esegui l'automazione Garden|fai partire Garden",
+    "nl": "start Garden|voer Garden uit|voer de automatisering Garden uit",
+    "pl": "uruchom Garden|uruchom automatyzację Garden|wykonaj Garden",
+}
+ENABLE = {
+    "en": "enable garden|turn on garden|turn garden on|activate garden",
+    "de": "schalte Garden ein|aktiviere Garden",
+    "es": "activa Garden",
+    "fr": "active Garden",
+    "it": "attiva Garden",
+    "nl": "zet Garden aan",
+    "pl": "włącz Garden",
+}
+
+
+def test_an_automation_is_run_or_enabled_as_is_said_in_each_language() -> None:
+    """What the words come to; that it is done so is seen above, in one language."""
+    home = HomeSnapshot({"automation.garden": HomeEntity("automation.garden", ("Garden",), None)}, {})
+    target = RouteTarget(
+        id="automation.garden",
+        tool="ha_control",
+        said=["Garden"],
+        entity_id="automation.garden",
+        is_named=True,
+        needs_verb=True,
+    )
+    found: dict[str, str] = {}
+    for code, run in RUN.items():
+        index = _Index([target], language_of(code, {}), home)
+        for sentence in f"{run}|{ENABLE[code]}".split("|"):
+            said = _Said(text=sentence, home=home, now=dt_util.now(), state_of=lambda _: None)
+            [fit] = index.by_words(said)
+            assert fit.action >= 0.75, sentence
+            assert not index.unexplained(fit, all_words=True), sentence
+            found[sentence] = index.verb_of(fit)
+    expected = {sentence: "trigger" for sentences in RUN.values() for sentence in sentences.split("|")}
+    expected |= {sentence: "turn_on" for sentences in ENABLE.values() for sentence in sentences.split("|")}
+    assert found == expected
+    script = replace(target, id="script.garden", entity_id="script.garden", needs_verb=False)
+    for one in (target, script):
+        for code, sentence in (("nl", "zet Garden uit"), ("de", "schalte Garden aus"), ("en", "turn garden off")):
+            said = _Said(text=sentence, home=home, now=dt_util.now(), state_of=lambda _: None)
+            [fit] = (index := _Index([one], language_of(code, {}), home)).by_words(said)
+            assert index.verb_of(fit) == "", sentence
+
+
+async def test_what_is_set_going_in_spanish_runs(hass: HomeAssistant, home: None) -> None:
+    await listen(hass, None)
+    ran = async_capture_events(hass, "ran")
+    for sentence in ("pon en marcha Garden", "pon en marcha Movie Night"):
+        await process(hass, sentence, language="es")
+    await hass.async_block_till_done()
+    assert [event.data["what"] for event in ran] == ["garden", "movie"]
+
+
+async def test_an_automation_that_did_not_run_is_not_said_to_be_done(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server)
+    ran = async_capture_events(hass, "ran")
+    executed = async_capture_events(hass, events.ACTION_EXECUTED)
+
+    async def said(sentence: str) -> tuple[str, bool]:
+        response = await process(hass, sentence)
+        return response["answer"], response["success"]
+
+    assert await said("run holiday mode") == ("It was not run, because it is disabled: Holiday Mode.", False)
+    assert not executed  # it was never called
+    held_back = "It did not run, because its conditions are not met: Fountain."
+    assert await said("run fountain") == (held_back, False)
+    assert [event.data["success"] for event in executed] == [False]
+    assert not ran
+    hass.states.async_set("sun.frost", "off")
+    assert await said("run fountain") == ("Done.", True)  # it runs on, and nobody waits for its end
+    assert await said("run fountain") == ("It was not started again, because it is still running: Fountain.", False)
+    assert [event.data["what"] for event in ran] == ["fountain"]
+    assert not llm_server.requests
+    hass.bus.async_fire("never")
+
+
+async def test_with_routing_off_only_tools_with_examples_run_and_the_model_keeps_all_tools(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server, routing="off", local_first=True)
+    response = await process(hass, "how is the scanner doing")
+    assert (response["answer"], response["answered_by"]) == ("The scanner is idle.", "local")
+    assert not llm_server.requests
+    for sentence in ("how about the printer", "fill the tub with 38 degrees"):
+        assert (await process(hass, sentence))["answer"] == "I am the model."
+        assert offered(llm_server) == ALL
+
+
+async def test_a_sentence_goes_on_from_the_one_before_with_another_value(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server)
+    first = await process(hass, "how is the printer doing")
+    then = await process(hass, "and the scanner?", conversation_id=first["conversation_id"])
+    assert (then["answer"], route_of(then)["route"]) == ("The scanner is idle.", "printer_status")
+    again = await process(hass, "what about the printer", conversation_id=first["conversation_id"])
+    assert again["answer"] == "The printer is idle."
+    for sentence in ("and the scanner in the office?", "and the toaster?"):
+        await process(hass, "how is the printer doing", conversation_id=first["conversation_id"])
+        answer = (await process(hass, sentence, conversation_id=first["conversation_id"]))["answer"]
+        assert answer == "I am the model."
+    assert (await process(hass, "and the scanner?"))["answer"] == "I am the model."  # another conversation
+
+
+async def test_each_bound_is_read(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
+    entry = await listen(hass, llm_server)
+
+    async def said(sentence: str, **bounds: int) -> tuple[str, str | None, float]:
+        [profile] = [item for item in entry.subentries.values() if item.subentry_type == "profile"]
+        data = {"routing": "semantic", "local_first": False, **bounds}
+        hass.config_entries.async_update_subentry(entry, profile, data=data)
+        await hass.async_block_till_done()
+        route = route_of(await process(hass, sentence))
+        return route["zone"], route["declined"], route["scores"]["best"]
+
+    near = "how about the printer"
+    zone, declined, best = await said(near)
+    assert (zone, declined) == ("medium", "score")
+    assert (await said(near, routing_low=round(100 * best) + 1))[:2] == ("low", "score")
+    assert (await said(near, routing_high=round(100 * best) - 1, routing_action=10))[:2] == ("medium", "words")
+    assert (await said(near, routing_high=round(100 * best) - 1, routing_action=99))[:2] == ("medium", "action")
+    assert (await said("good night", routing_high=100))[:2] == ("high", None)  # the bound itself is high
+    assert (await said("good night", routing_gap=60))[:2] == ("medium", "gap")
+    assert (await said("good night", routing_gap=50))[:2] == ("high", None)
+
+
+async def test_small_talk_has_no_tools_where_the_owner_says_so_and_orders_keep_them(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server, smalltalk_without_tools=True)
+    await process(hass, "tell me a joke about cats")
+    assert offered(llm_server) == []
+    await process(hass, "add bananas")
+    assert offered(llm_server) != []
+
+
+async def test_a_route_needs_a_yes_as_any_call_does(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
+    await listen(hass, llm_server)
+    user = MockUser(name="Alice").add_to_hass(hass)
+    user.mock_policy({"entities": {"all": True}})
+    context = Context(user_id=user.id)
+    asked = await say(hass, "wipe the backup disk", context=context)
+    assert "Wipe the disk" in speech(asked)
+    done = await say(hass, "yes", asked.conversation_id, context=context)
+    assert speech(done).startswith("Done.")
+    assert not llm_server.requests
+
+    refused = await process(hass, "wipe the backup disk")  # nobody can be asked
+    assert (refused["success"], refused["answer"]) == (False, "That didn't work.")
+
+
+async def test_who_may_not_know_of_a_script_does_not_run_it(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server)
+    ran = async_capture_events(hass, "ran")
+    user = MockUser(name="Guest").add_to_hass(hass)
+    user.mock_policy({"entities": {"entity_ids": {"scene.good_night": True}}})
+    response = await process(hass, "movie night", context=Context(user_id=user.id))
+    assert route_of(response)["route"] != "script.movie_night"
+    assert not ran
+    response = await process(hass, "good night", context=Context(user_id=user.id))
+    assert route_of(response)["route"] == "scene.good_night"
+
+
+async def test_what_the_agent_does_not_know_or_cannot_be_reached_does_not_run(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server, exposed_entities=["scene"])
+    ran = async_capture_events(hass, "ran")
+    assert route_of(await process(hass, "run movie night"))["route"] != "script.movie_night"
+    assert not ran
+    assert route_of(await process(hass, "good night"))["declined"] is None
+    hass.states.async_set("scene.good_night", "unavailable", {"friendly_name": "Good Night"})
+    assert route_of(await process(hass, "good night"))["declined"] == "unavailable"
+
+
+async def test_the_model_words_the_answer_where_the_owner_wants_it(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server, routing_persona=True, local_first=True)
+    response = await process(hass, "how is the printer doing")
+    assert (response["answer"], response["answered_by"]) == ("I am the model.", "model")
+    [request] = llm_server.requests
+    assert "tools" not in request.body
+    assert request.body["messages"][-1]["role"] == "tool"
+    assert "The printer is idle." in request.body["messages"][-1]["content"]
+    assert [call["tool_name"] for call in response["tool_calls"]] == ["printer_status"]
+
+    llm_server.respond(lambda _body: server_error())
+    response = await process(hass, "how is the scanner doing")
+    assert response["answer"] == "The scanner is idle."
+
+
+async def test_events_and_the_trace_tell_which_route_answered(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    await listen(hass, llm_server)
+    finished = async_capture_events(hass, events.CONVERSATION_FINISHED)
+    response = await process(hass, "good night")
+    told = {
+        "zone": "high",
+        "route": "scene.good_night",
+        "second": "script.movie_night",
+        "scores": {"best": 1.0, "second": 0.5, "action": 1.0, "gap": 0.5},
+        "by": "words",
+        "declined": None,
+    }
+    assert route_of(response) == told
+    assert finished[-1].data["understanding"]["route"] == told
+    traced = [event["data"] for event in async_get_traces()[-1].as_dict()["events"]]
+    assert {"route": told} in traced
+    await process(hass, "how about the printer")
+    assert finished[-1].data["understanding"]["route"]["declined"] == "score"
+
+
+async def test_another_room_adds_routes_and_takes_them_back(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    entry = await listen(hass, llm_server)
+    route = RouteTarget(
+        id="guest",
+        tool="printer_status",
+        said=("ask the copy machine",),
+        call=lambda _values, _text: {"device": "scanner"},
+    )
+    take_back = entry.runtime_data.means.routes.async_offer(lambda _profile, _home, _tools: [route])
+    response = await process(hass, "please ask the copy machine")
+    assert (response["answer"], route_of(response)["route"]) == ("The scanner is idle.", "guest")
+    take_back()
+    assert (await process(hass, "please ask the copy machine"))["answer"] == "I am the model."
+
+
+async def test_a_request_is_handed_to_the_agent_whose_description_it_is(
+    hass: HomeAssistant, home: None, llm_server: LLMServer
+) -> None:
+    chef = ConfigSubentryDataWithId(
+        subentry_type="profile",
+        data={"description": "Ideas for dinner. Recipes with what is there.", "delegation_level": "unrestricted"},
+        title="Chef",
+        unique_id=None,
+        subentry_id="profile-2",
+    )
+    llm_server.respond(lambda _body: text("Try a soup."))
+    profile = {"routing": "semantic", "delegate_to": ["profile-2"]}
+    await set_up(hass, llm_server, profile=profile, more=[chef])
+    response = await process(hass, "ideas for dinner please", profile="home_agent")
+    assert (response["answer"], route_of(response)["route"]) == ("Try a soup.", "agent.chef")
+    [request] = llm_server.requests
+    assert request.body["messages"][-1]["content"].endswith("ideas for dinner please")
+
+
+class Meanings(EmbeddingServer):
+    """Vectors of what texts are about, instead of their letters."""
+
+    about = (
+        "doing up status macht",
+        "movie film cinema",
+        "night sleep",
+        "tub bath",
+        "holiday",
+        "wipe erase",
+        "joke cats",
+    )
+
+    @override
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        rows = []
+        for sentence, letters in zip(texts, super().vectors(texts), strict=True):
+            said = set(sentence.casefold().replace("?", "").split())
+            found = [9.0 * (not said.isdisjoint(words.split())) for words in self.about]
+            rows.append([*letters[: self.dimension - len(found)], *found])
+        return rows
+
+
+@pytest.fixture
+async def meanings(socket_enabled: None) -> AsyncGenerator[Meanings]:
+    server = Meanings(256)
+    await server.start()
+    yield server
+    await server.stop()
+
+
+def embedding(server: EmbeddingServer) -> dict[str, Any]:
+    known = {"embedding": "endpoint", "embedding_preset": "custom", "embedding_model": "meanings"}
+    return {"retrieval": {**known, "embedding_url": server.base_url}}
+
+
+async def ready(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """Wait until the vectors of the routes are made."""
+    await process(hass, "hello")
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+async def test_vectors_compare_what_is_meant_and_come_from_the_disk_the_next_time(
+    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
+) -> None:
+    entry = await listen(hass, llm_server, embedding(meanings))
+    await ready(hass, entry)
+    found = {}
+    for sentence in (
+        "what is the scanner up to",
+        "film night please",
+        "movie night tomorrow",
+        "movie night 7",
+        "erase everything",
+        "zebras juggle purple xylophones",
+    ):
+        response = await process(hass, sentence)
+        route = route_of(response)
+        assert route["by"] == "vectors"
+        found[sentence] = route["zone"], route["declined"], response["answered_by"]
+    assert found == {
+        "what is the scanner up to": ("high", None, "local"),
+        "film night please": ("high", None, "local"),
+        "movie night tomorrow": ("medium", "altered", "model"),
+        "movie night 7": ("medium", "words", "model"),
+        "erase everything": ("high", None, "local"),
+        "zebras juggle purple xylophones": ("low", "score", "model"),
+    }
+    phrase = "how is the doing?"
+    asked = [text.casefold() for text in meanings.texts].count(phrase)
+    assert asked
+    await hass.config_entries.async_reload(entry.entry_id)
+    await ready(hass, entry)
+    assert route_of(await process(hass, "what is the printer up to"))["by"] == "vectors"
+    assert [text.casefold() for text in meanings.texts].count(phrase) == asked
+
+
+async def test_until_the_vectors_are_there_the_model_is_asked(
+    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
+) -> None:
+    meanings.delay = 0.3
+    entry = await listen(hass, llm_server, embedding(meanings))
+    response = await process(hass, "good night")
+    assert (response["answer"], route_of(response)["declined"]) == ("I am the model.", "not_ready")
+    assert offered(llm_server) == ALL
+    meanings.delay = 0
+    await ready(hass, entry)
+    assert route_of(await process(hass, "good night"))["zone"] == "high"
+
+
+async def test_words_are_compared_while_the_embedding_model_is_away(
+    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
+) -> None:
+    await meanings.stop()
+    entry = await listen(hass, llm_server, embedding(meanings))
+    await ready(hass, entry)
+    route = route_of(await process(hass, "good night"))
+    assert (route["zone"], route["by"]) == ("high", "words")
+
+
+async def test_vectors_of_another_length_are_made_anew(
+    hass: HomeAssistant, home: None, llm_server: LLMServer, meanings: Meanings
+) -> None:
+    entry = await listen(hass, llm_server, embedding(meanings))
+    await ready(hass, entry)
+    meanings.dimension = 128
+    route = route_of(await process(hass, "the sleep"))
+    assert (route["by"], route["declined"]) == ("words", "score")
+    await ready(hass, entry)
+    route = route_of(await process(hass, "the sleep"))
+    assert (route["zone"], route["by"]) == ("high", "vectors")
+
+
+async def test_a_router_is_asked_where_no_route_is_sure(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:
+    parts = Parts(llm_server)
+    async_register_extension(hass, coachbyte())
+    profile = {"routing": "semantic_then_router", "extensions": ["CoachByte"]}
+    await set_up(hass, llm_server, profile=profile, more=[tool(PRINTER)])
+    assert (await process(hass, "good night"))["answered_by"] == "local"
+    assert parts.asked == []
+    parts.plan(ROUTER, segments())
+    parts.plan(ITSELF, text("I do not know."))
+    assert (await process(hass, "how about the printer"))["answer"] == "I do not know."
+    assert parts.asked == [ROUTER, ITSELF]
+    assert len(offered(llm_server)) > 2
+    parts.assert_done()
+
+
+async def test_five_thousand_scenes_are_compared_in_bounded_time() -> None:
+    said = [f"{one} {two} {number}" for number in range(50) for one in NAMES for two in KINDS]
+    entities = {f"scene.s{number}": HomeEntity(f"scene.s{number}", (name,), None) for number, name in enumerate(said)}
+    home = HomeSnapshot(entities)
+    targets = [
+        RouteTarget(id=key, tool="ha_control", said=item.names, entity_id=key, is_named=True, call=lambda _v, _t: {})
+        for key, item in entities.items()
+    ]
+    language = language_of("en", {})
+    index = _Index(targets, language, home)
+    assert len(index.phrases) == 5000
+    times = []
+    for sentence in (
+        "start dusk kitchen 7",
+        "run the evening office scene",
+        "tell me something about dawn in the hallway",
+    ):
+        started = time.perf_counter()
+        spoken = _Said(text=sentence, home=home, now=dt_util.now(), state_of=lambda _entity_id: None)
+        fits = index.by_words(spoken)
+        times.append(time.perf_counter() - started)
+        assert len(fits) <= MAX_NEAR
+    assert index.by_words(replace(spoken, text="start dusk kitchen 7"))[0].target.said == ("Dusk Kitchen 7",)
+    assert min(times) < 0.5
+
+
+NAMES = ("Dusk", "Dawn", "Evening", "Morning", "Party", "Reading", "Cinema", "Dinner", "Rain", "Sun")
+KINDS = ("Kitchen", "Office", "Hallway", "Bedroom", "Garden", "Attic", "Cellar", "Garage", "Bath", "Terrace")

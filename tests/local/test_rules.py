@@ -1,0 +1,47 @@
+"""The owner's lists hold for sentences as for tools, by whatever name an action goes."""
+
+from homeassistant.core import Context, HomeAssistant
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from tests.house import say, set_up, speech
+
+pytestmark = pytest.mark.usefixtures("demo_house")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "listed", "entity_id"),
+    [
+        ("turn on the bed light", "light.turn_on", "light.bed_light"),
+        ("turn on the bed light", "homeassistant.turn_on", "light.bed_light"),
+        ("turn off the kitchen lights", "light.turn_off", "light.kitchen_lights"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["never_offer", "always_ask"])
+async def test_an_action_is_listed(
+    hass: HomeAssistant, hass_admin_user: MockUser, kind: str, sentence: str, listed: str, entity_id: str
+) -> None:
+    await set_up(hass, profile={kind: [listed]})
+    before = hass.states.get(entity_id)
+    said = speech(await say(hass, sentence, context=Context(user_id=hass_admin_user.id)))
+    assert hass.states.get(entity_id) == before
+    assert said.endswith("?") if kind == "always_ask" else said.startswith("You are not allowed to do that with")
+    assert listed not in said, "people do not know actions by name"
+
+
+@pytest.mark.parametrize(
+    "may_change", [["light"], ["light.*"], ["light.turn_on"], ["light.bed_light"], ["light.bed_light", "light.turn_on"]]
+)
+async def test_what_may_be_changed_is_changed(hass: HomeAssistant, may_change: list[str]) -> None:
+    await set_up(hass, profile={"may_change": may_change})
+    await say(hass, "turn on the bed light")
+    assert (state := hass.states.get("light.bed_light")) is not None
+    assert state.state == "on"
+
+
+@pytest.mark.parametrize("may_change", [["light.kitchen_lights"], ["light.turn_off"], ["switch"], ["ha_query"]])
+async def test_nothing_else_is_changed(hass: HomeAssistant, may_change: list[str]) -> None:
+    await set_up(hass, profile={"may_change": may_change})
+    assert "Bed Light" in speech(await say(hass, "turn on the bed light"))
+    assert (state := hass.states.get("light.bed_light")) is not None
+    assert state.state == "off"
