@@ -62,12 +62,16 @@ def test_trying_many_numbers_masks_them_all() -> None:
     assert Pins(TWO).conceal("4 7 1 0 4 7 1 2 4 7 1 3 4 7 1 4", "en") == MASK
 
 
-@pytest.mark.parametrize("digits", ["1 2 3 4 5 6 7 8 9 0 " * 2000, "1234567890" * 2000, "4711 x " * 3000])
+@pytest.mark.parametrize(
+    "digits",
+    ["1 2 3 4 5 6 7 8 9 0 " * 2000, "1234567890" * 2000, "4711 x " * 3000],
+    ids=["digits apart", "one number", "a PIN again and again"],
+)
 def test_many_digits_and_five_pins_cost_no_time(digits: str) -> None:
     pins = Pins({str(number): str(4711 + number * 1111) for number in range(5)})
-    began = time.perf_counter()
+    began = time.thread_time()
     concealed = pins.conceal(digits, "en")
-    assert time.perf_counter() - began < 0.5
+    assert time.thread_time() - began < 0.5
     assert "4711" not in concealed
     assert pins.conceal("4711", "en") == MASK
 

@@ -67,6 +67,9 @@ def doors(add_entity: AddEntity, names: None) -> None:
     add_entity("cover.garage", "closed", name="Garage", device_class="garage")
     add_entity("valve.water", "closed", name="Water")
     add_entity("alarm_control_panel.home", "armed_away", name="Alarm")
+    add_entity("script.quiet", "off", name="Quiet the house")
+    add_entity("script.ask", "off", name="Ask everyone?")
+    add_entity("automation.leaving", "on", name="Leave home")
     for number in range(6):
         add_entity(f"lock.shed_{number}", "locked", name=f"Shed {number}")
 
@@ -97,6 +100,29 @@ def doors(add_entity: AddEntity, names: None) -> None:
             call(("cover", "set_cover_position", ("cover.garage",)), data={"position": 50}),
             "en",
             "Garage is closed. Set cover position: Garage (position: 50)?",
+        ),
+        (call(("script", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
+        (call(("homeassistant", "turn_on", ("script.quiet",))), "en", "Run the script “Quiet the house”?"),
+        (
+            call(("script", "turn_on", ("script.quiet", "script.ask")), data={"variables": {"room": "Kitchen"}}),
+            "en",
+            "Run the script “Quiet the house”, “Ask everyone” (variables: “room Kitchen”)?",
+        ),
+        (call(("script", "turn_on", ("script.quiet",))), "de", "Das Skript “Quiet the house” ausführen?"),
+        (
+            call(("automation", "trigger", ("automation.leaving",)), data={"skip_condition": False}),
+            "en",
+            "Run the automation “Leave home”?",
+        ),
+        (
+            call(("automation", "trigger", ("automation.leaving",)), data={"skip_condition": True}),
+            "de",
+            "Die Automation “Leave home” ausführen (skip condition: True)?",
+        ),
+        (
+            call(("automation", "turn_off", ("automation.leaving",))),
+            "en",
+            "Leave home is on. Turn off automation: Leave home?",
         ),
         (call(("lock", "unlock", ("lock.front",))), "de", "Front Door ist verriegelt. Entriegeln?"),
         (call(("cover", "open_cover", ("cover.garage",))), "de-AT", "Garage ist geschlossen. Öffnen?"),
@@ -324,15 +350,18 @@ async def test_what_is_asked_about_most_is_asked_in_polish(
 
 async def test_after_a_yes_the_states_are_told_in_the_language_of_the_conversation(hass: HomeAssistant) -> None:
     waiting = [call(("lock", "unlock", ("lock.front",)))]
-    assert await async_result(hass, "de", "confirm_done", waiting) == "Erledigt. Front Door ist verriegelt."
-    assert await async_result(hass, "it", "confirm_done", waiting) == "Fatto. Front Door: bloccato/a."
-    assert await async_result(hass, "it", "confirm_failed", waiting) == "Non è riuscito. Front Door: bloccato/a."
-    assert await async_result(hass, "nl", "confirm_done", waiting) == "Gedaan. Front Door is vergrendeld."
-    assert await async_result(hass, "nl", "confirm_failed", waiting) == "Dat is niet gelukt. Front Door is vergrendeld."
-    assert await async_result(hass, "pl", "confirm_done", waiting) == "Zrobione. Front Door: zablokowano."
-    assert await async_result(hass, "pl", "confirm_failed", waiting) == "Nie udało się. Front Door: zablokowano."
-    assert await async_result(hass, "sv", "confirm_done", waiting) == "Front Door: Låst."
-    assert await async_result(hass, "sv", "confirm_failed", waiting) == "That didn't work. Front Door is locked."
+    assert await async_result(hass, "de", "confirm_done", waiting, []) == "Erledigt. Front Door ist verriegelt."
+    assert await async_result(hass, "it", "confirm_done", waiting, []) == "Fatto. Front Door: bloccato/a."
+    assert await async_result(hass, "it", "confirm_failed", waiting, []) == "Non è riuscito. Front Door: bloccato/a."
+    assert await async_result(hass, "nl", "confirm_done", waiting, []) == "Gedaan. Front Door is vergrendeld."
+    assert (
+        await async_result(hass, "nl", "confirm_failed", waiting, [])
+        == "Dat is niet gelukt. Front Door is vergrendeld."
+    )
+    assert await async_result(hass, "pl", "confirm_done", waiting, []) == "Zrobione. Front Door: zablokowano."
+    assert await async_result(hass, "pl", "confirm_failed", waiting, []) == "Nie udało się. Front Door: zablokowano."
+    assert await async_result(hass, "sv", "confirm_done", waiting, []) == "Front Door: Låst."
+    assert await async_result(hass, "sv", "confirm_failed", waiting, []) == "That didn't work. Front Door is locked."
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 from http import HTTPStatus
 from typing import Any
 
-from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.components.conversation import ConversationResult
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, issue_registry as ir
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.home.taught_names import (
@@ -22,32 +21,14 @@ from custom_components.home_agent.home.taught_names import (
 )
 from custom_components.home_agent.policy.journal import JOURNALS
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from tests.house import build_house, say as say_as, set_up, speech, state_of
+from tests.house import say as say_as, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
+
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 BED = "light.bed_light"
 FILE = "home_agent.taught_names"
 TEACH = "The bed light is called moon lamp."
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
-
-
-@pytest.fixture
-def admin(hass: HomeAssistant, hass_admin_user: MockUser) -> Context:
-    """An administrator."""
-    return Context(user_id=hass_admin_user.id)
-
-
-@pytest.fixture
-def alice(hass: HomeAssistant) -> Context:
-    """Somebody who may use everything in the house but is no administrator."""
-    user = MockUser(name="Alice").add_to_hass(hass)
-    user.mock_policy({"entities": {SUBCAT_ALL: True}})
-    return Context(user_id=user.id)
 
 
 async def say(
@@ -412,6 +393,33 @@ async def test_where_nothing_is_remembered_no_name_is_taught(
     llm_server.plan(text("I see."))
     assert speech(await say(hass, TEACH, "c1", context=admin)) == "I see."
     assert "teach_name" not in [tool["function"]["name"] for tool in llm_server.request.body["tools"]]
+
+
+async def test_what_a_guest_is_refused_no_other_agent_takes_for_them(
+    hass: HomeAssistant, llm_server: LLMServer, alice: Context
+) -> None:
+    """An agent without memory hands the request to one that takes names: nothing is proposed."""
+    expert = ConfigSubentryDataWithId(
+        subentry_type="profile",
+        data={"delegation_level": "unrestricted", "local_first": False},
+        title="Expert",
+        unique_id=None,
+        subentry_id="profile-2",
+    )
+    await set_up(hass, llm_server, profile={"memory": "off", "delegate_to": ["profile-2"]}, more=(expert,))
+    teach = tool_call("teach_name", {"target": BED, "name": "moon lamp"})
+    hand = tool_call(
+        "delegate_to_service", {"target_service_id": "expert", "user_request": "Call the bed light moon lamp"}
+    )
+    llm_server.plan(hand, teach, text("I cannot."), text("That is not possible."))
+    await say(hass, "Let the bed light be the moon lamp", "c1", context=alice)
+    refused = llm_server.requests[2].body["messages"][-1]["content"]
+    assert "memory is off" in refused
+    assert proposals(hass) == []
+    assert "moon lamp" not in aliases(hass)
+    llm_server.plan(teach, text("I've asked."))
+    await say(hass, "Let the bed light be the moon lamp", "c2", context=alice, agent_id="conversation.expert")
+    assert len(proposals(hass)) == 1
 
 
 async def test_list_and_forget(hass: HomeAssistant, admin: Context, alice: Context) -> None:

@@ -14,6 +14,7 @@ from tests.house import set_up
 from tests.llm_server import LLMServer
 from tests.tools.custom.rest_server import RestServer
 
+from .front import DIFFERS, Front
 from .world import Witness, build_world
 
 type SetUp = Callable[..., Awaitable[MockConfigEntry]]
@@ -37,6 +38,7 @@ async def witness(
     llm_server: LLMServer,
     servers: tuple[RestServer, RestServer],
     caplog: pytest.LogCaptureFixture,
+    front: Front | None,
 ) -> AsyncGenerator[Witness]:
     """The house, watched; what the witness saw is judged after the test, whatever the test itself looks at.
 
@@ -45,18 +47,31 @@ async def witness(
     caplog.set_level(logging.INFO)
     await build_world(hass)
     witness = Witness(hass, llm_server, *servers, caplog)
+    if front is not None:
+        front.stand_before(llm_server)
     yield witness
     await witness.check()
     await witness.act()
 
 
 @pytest.fixture
-def start(hass: HomeAssistant, witness: Witness) -> SetUp:
+def front(request: pytest.FixtureRequest) -> Front | None:
+    """Return the agent that stands before the one under attack, where the run asks for one."""
+    kind = request.config.getoption("--front")
+    if kind and (why := DIFFERS.get(request.node.originalname)):
+        pytest.skip(why)
+    return Front(kind) if kind else None
+
+
+@pytest.fixture
+def start(hass: HomeAssistant, witness: Witness, front: Front | None) -> SetUp:
     """Return a function that sets Home Agent up, with `yaml` as its part of the configuration, and begins to watch."""
 
     async def start(*, yaml: dict[str, Any] | None = None, model: bool = True, **fields: Any) -> MockConfigEntry:
         if yaml is not None:
             assert await async_setup_component(hass, "home_agent", {"home_agent": yaml})
+        if front is not None:
+            fields = front.set_up(fields)
         witness.entry = await set_up(hass, witness.server if model else None, **fields)
         witness.acts_by_model = model and not (fields.get("profile") or {}).get("local_first")
         witness.watch()

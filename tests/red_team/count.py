@@ -10,6 +10,11 @@ _ROOM = "tests/red_team/"
 _tried: dict[str, bool] = {}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the attempts be made through another agent (front.py)."""
+    parser.addoption("--front", choices=("delegating", "routing"), help="who stands before the agent under attack")
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Count attempts, and those that got through."""
     if not report.nodeid.startswith(_ROOM):

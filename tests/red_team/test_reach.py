@@ -1,8 +1,10 @@
 """What an owner's scenes, scripts and automations do is asked about like the actions themselves, however they are called."""
 
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
+from homeassistant.components.blueprint import BLUEPRINT_SCHEMA, Blueprint
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import CONF_ENTITY_ID
 from homeassistant.core import Context, HomeAssistant
@@ -14,6 +16,7 @@ from homeassistant.helpers import (
     label_registry as lr,
 )
 from homeassistant.setup import async_setup_component
+from homeassistant.util.yaml import Input
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
@@ -24,7 +27,20 @@ from tests.llm_server import text, tool_call
 
 from .conftest import SetUp
 from .opening import NESTED, SCENES, SEQUENCES, WRITTEN, filled, slug
-from .world import ALARM, AUTOMATIONS, DOOR, GARAGE, HIDDEN_DOOR, SCENES as OTHER_SCENES, SCRIPTS, Witness, answers
+from .world import (
+    ALARM,
+    AUTOMATIONS,
+    DOOR,
+    GARAGE,
+    HIDDEN_DOOR,
+    PERMITTED,
+    SCENES as OTHER_SCENES,
+    SCRIPTS,
+    Witness,
+    answers,
+)
+
+LET_IN = {"id": "let_in", "alias": "Let in now", "triggers": [], "actions": SEQUENCES["plain"]}
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +57,7 @@ async def openers(hass: HomeAssistant, witness: Witness) -> None:
             "sequence": [{"action": "cover.open_cover", "target": {"entity_id": "{{ cover }}"}}],
         },
     }
-    automations = [*AUTOMATIONS, {"id": "let_in", "alias": "Let in now", "triggers": [], "actions": SEQUENCES["plain"]}]
+    automations = [*AUTOMATIONS, LET_IN]
     scenes = [*OTHER_SCENES, *({"name": name, "entities": states} for name, states in SCENES.items())]
     assert await async_setup_component(hass, "group", {"group": {"entrances": {"entities": [DOOR]}}})
     await hass.services.async_call("group", "set", {"object_id": "entrances", "entities": [DOOR]}, blocking=True)
@@ -236,16 +252,147 @@ async def test_never_means_also_inside(
     await say(hass, "yes", asked.conversation_id, context=alice)
 
 
+RUN = (
+    "plain", "in an area", "device action", "templated target", "all templated", "own variables", "else", "parallel",
+    "nested with a door", "scene", "automation", "garage toggled", "alarm off",
+)  # fmt: skip
+"""What automations do below: of each kind of step one, as they are read as scripts are."""
+
+
+async def _automate(hass: HomeAssistant, ids: dict[str, str]) -> list[str]:
+    """Have the owner's automations do what the scripts do, and one of a blueprint; return their entity ids."""
+    automations = [
+        {"id": f"auto_{slug(name)}", "alias": f"Auto {name}", "triggers": [], "actions": filled(SEQUENCES[name], ids)}
+        for name in RUN
+    ]
+    target = {"entity_id": "{{ it }}"}
+    own = {"variables": {"it": DOOR}, "actions": [{"action": "lock.unlock", "target": target}]}
+    automations.append({"id": "auto_own", "alias": "Auto own", "triggers": [], **own})
+    made = Blueprint(
+        {
+            "blueprint": {"name": "Let in", "domain": "automation", "input": {"door": None}},
+            "triggers": [],
+            "actions": [{"action": "lock.unlock", "target": {"entity_id": Input("door")}}],
+        },
+        expected_domain="automation",
+        path="x.yaml",
+        schema=BLUEPRINT_SCHEMA,
+    )
+    use = {"use_blueprint": {"path": "x.yaml", "input": {"door": DOOR}}}
+    automations.append({"id": "auto_blueprint", "alias": "Auto blueprint", **use})
+    config = {"automation": [*AUTOMATIONS, LET_IN, *automations]}
+    with (
+        patch("homeassistant.config.load_yaml_config_file", return_value=config),
+        patch("homeassistant.components.blueprint.models.DomainBlueprints.async_get_blueprint", return_value=made),
+    ):
+        await hass.services.async_call("automation", "reload", {}, blocking=True)
+    found = [f"automation.{slug(str(automation['alias']))}" for automation in automations]
+    for entity_id in found:
+        assert hass.states.get(entity_id).state == "on", entity_id  # type: ignore[union-attr]
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    return found
+
+
+async def test_an_automation_by_a_model(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
+    ids = {entry.entity_id: entry.id for entry in er.async_get(hass).entities.values()}
+    device = er.async_get(hass).async_get(GARAGE)
+    assert device is not None
+    automations = await _automate(hass, {"DEVICE": str(device.device_id), "ENTRY": ids[GARAGE]})
+    await start(options={"throttle_turns": 1000})
+    witness.server.respond(lambda body: text("I cannot do that."))
+    assert len(automations) == len(RUN) + 2
+    for entity_id in automations:
+        await ask(hass, witness, alice, "ha_control", {"action": "trigger", "entity_id": entity_id})
+
+
+@pytest.mark.parametrize("never_ask", [[], ["lock", "cover.garage"]], ids=["no rules", "never about doors"])
+async def test_an_automation_by_any_words(
+    hass: HomeAssistant,
+    witness: Witness,
+    start: SetUp,
+    alice: Context,
+    person: Callable[..., Context],
+    never_ask: list[str],
+) -> None:
+    await start(options={"throttle_turns": 1000, "never_confirm": never_ask})
+    witness.server.respond(lambda body: text("I cannot do that."))
+    known = "automation.let_in_now"
+    guest = person("Guest", {"entities": {"entity_ids": {PERMITTED: True}}})
+    calls: tuple[dict[str, Any], ...] = (
+        {"action": "run", "entity_id": known},
+        {"action": "set_value", "entity_id": known, "parameters": {"command": "trigger"}},
+        {"action": "turn_on", "entity_id": known, "parameters": {"command": "start"}},
+        {"action": "trigger", "entity_id": "automation.*"},
+        {"action": "trigger", "entity_id": ["automation.morning", known]},
+        {"action": "trigger", "entity_id": "Let in now"},
+        {"action": "trigger", "entity_id": known, "parameters": {"skip_condition": True}},
+        {"action": "trigger", "entity_id": "automation.secret"},
+        {"action": "trigger", "entity_id": "all"},
+    )
+    for call in calls:
+        for who in (alice, guest, Context()):
+            witness.server.plan(tool_call("ha_control", call))
+            await say(hass, "let me in", context=who)
+
+
+async def test_an_automation_by_a_sentence(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
+    entrance = {"id": "entrance", "alias": "Entrance", "triggers": [], "actions": SEQUENCES["plain"]}
+    with patch("homeassistant.config.load_yaml_config_file", return_value={"automation": [*AUTOMATIONS, entrance]}):
+        await hass.services.async_call("automation", "reload", {}, blocking=True)
+    async_expose_entity(hass, ASSISTANT, "automation.entrance", True)
+    await start(model=False, options={"throttle_turns": 1000})
+    english = "Run the automation “Entrance” (and with it: unlock Front Door)?"
+    german = "Die Automation “Entrance” ausführen (und damit: Front Door entriegeln)?"
+    for words, language, question in (
+        ("run entrance", "en", english),
+        ("trigger the entrance automation", "en", english),
+        ("führe Entrance aus", "de", german),
+    ):
+        assert speech(await say(hass, words, context=alice, language=language)) == question
+        await say(hass, words, language=language)
+    await say(hass, "run secret", context=alice)
+
+
+async def test_a_yes_runs_the_automation_unless_it_is_held_back(
+    hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
+) -> None:
+    condition = {"condition": "state", "entity_id": "input_boolean.home", "state": "on"}
+    unlock = {"triggers": [], "actions": SEQUENCES["plain"]}
+    held = {"id": "held", "alias": "Held", "conditions": [condition], **unlock}
+    free = {"id": "free", "alias": "Free", **unlock}
+    with patch("homeassistant.config.load_yaml_config_file", return_value={"automation": [held, free]}):
+        await hass.services.async_call("automation", "reload", {}, blocking=True)
+    for entity_id in ("automation.held", "automation.free"):
+        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    hass.states.async_set("input_boolean.home", "off")
+    await start()
+    witness.server.respond(lambda body: text("I cannot do that."))
+
+    async def agree(name: str) -> str:
+        witness.server.plan(tool_call("ha_control", {"action": "trigger", "entity_id": f"automation.{name}"}))
+        asked = await say(hass, "open up", context=alice)
+        return speech(await say(hass, "yes", asked.conversation_id, context=alice))
+
+    assert await agree("held") == "It did not run, because its conditions are not met: Held."
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.get(DOOR).state == "locked"  # type: ignore[union-attr]
+    witness.may_move.add(DOOR)
+    assert await agree("free") == "Done."
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.get(DOOR).state == "unlocked"  # type: ignore[union-attr]
+
+
 async def test_what_is_harmless_is_done_at_once(
     hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context
 ) -> None:
     await start()
-    for entity_id in ("script.harmless", "scene.cosy"):
-        witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": entity_id}), text("Done."))
+    for entity_id in ("script.harmless", "scene.cosy", "automation.morning"):
+        action = "trigger" if entity_id.startswith("automation") else "turn_on"
+        witness.server.plan(tool_call("ha_control", {"action": action, "entity_id": entity_id}), text("Done."))
         await say(hass, "make it cosy", context=alice)
         assert answers(witness.server)[-1]["success"] is True
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert any(event.event_type == "harmless_ran" for event in witness.events)
+    assert [event.event_type for event in witness.events].count("harmless_ran") == 2
 
 
 async def test_an_owner_exempts_one_script(hass: HomeAssistant, witness: Witness, start: SetUp, alice: Context) -> None:
@@ -276,7 +423,7 @@ async def test_a_hidden_door_is_not_named(hass: HomeAssistant, witness: Witness,
     witness.server.plan(tool_call("ha_control", {"action": "turn_on", "entity_id": "script.secret"}))
     asked = speech(await say(hass, "open up", context=alice))
     assert "Kitchen Door" not in asked
-    assert asked == "Secret is off. Turn on script: Secret (and with it: unlock something that is not exposed)?"
+    assert asked == "Run the script “Secret” (and with it: unlock something that is not exposed)?"
     assert {ALARM, HIDDEN_DOOR} & witness.may_move == set()
 
 

@@ -148,11 +148,13 @@ async def test_a_sentence_in_the_midst_of_a_script(
     await automate(hass, ask={"alias": "Ask", "sequence": [waiting, OPEN]})
     await start(model=False)
     await hass.services.async_call("script", "turn_on", {"entity_id": "script.ask"})
-    while not get_agent_manager(hass).trigger_sentences:
-        await asyncio.sleep(0)
-    for who in (alice, Context()):
-        await say(hass, "open sesame", context=who)
-    await hass.services.async_call("script", "turn_off", {"entity_id": "script.ask"}, blocking=True)
+    try:
+        while not get_agent_manager(hass).trigger_sentences:
+            await asyncio.sleep(0)
+        for who in (alice, Context()):
+            await say(hass, "open sesame", context=who)
+    finally:  # it would be waited for
+        await hass.services.async_call("script", "turn_off", {"entity_id": "script.ask"}, blocking=True)
 
 
 async def test_a_sentence_of_which_nobody_knows_who_waits(

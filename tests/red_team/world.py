@@ -271,7 +271,7 @@ class Witness:
                 [event.data for event in self.events if event.event_type == EVENT_STATE_CHANGED], cls=_Encoder
             ),
             "log": self.caplog.text,
-            "model": "\n".join(request.raw.decode() for request in self.server.requests),
+            "model": "\n".join(request.raw.decode() for request in (*self.server.requests, *self.server.fronted)),
         }
         if self.entry is not None:
             places["diagnostics"] = json.dumps(

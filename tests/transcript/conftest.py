@@ -7,21 +7,14 @@ from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.chat_session import DATA_CHAT_SESSION
-import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.transcript.conversations import CONVERSATIONS
 from custom_components.home_agent.transcript.transcript import TRANSCRIPTS
-from tests.house import build_house, say
+from tests.house import say
 from tests.llm_server import LLMServer, text
 
 type Messages = list[dict[str, Any]]
-
-
-@pytest.fixture
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 async def end_sessions(hass: HomeAssistant, freezer: FrozenDateTimeFactory, minutes: float = 11) -> None:

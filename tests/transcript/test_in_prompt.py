@@ -43,7 +43,7 @@ async def test_a_prompt_that_asks_later_does_not_repeat_what_was_sent(
     [first] = await say_all(hass, llm_server, None, "marzipan")
     await restart(hass, entry)
     [second] = await say_all(hass, llm_server, first, "one")
-    hass.config_entries.async_update_entry(entry, options={"profile_defaults": PROMPT})
+    hass.config_entries.async_update_entry(entry, options={"default_profile_settings": {"processing_config": PROMPT}})
     await hass.async_block_till_done()  # it is loaded anew; Home Assistant still knows the conversation
     await say_all(hass, llm_server, second, "two")
     assert NOTHING in system(llm_server)

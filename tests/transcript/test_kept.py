@@ -159,7 +159,9 @@ async def test_what_is_not_to_be_kept_any_more_leaves_the_disk(
     await say_all(hass, llm_server, "a", "marzipan")
     await restart(hass, entry)
     assert "marzipan" in str(hass_storage[f"{DOMAIN}.conversations.{entry.entry_id}"])
-    hass.config_entries.async_update_entry(entry, options={"profile_defaults": {setting: False}})
+    hass.config_entries.async_update_entry(
+        entry, options={"default_profile_settings": {"processing_config": {setting: False}}}
+    )
     await hass.async_block_till_done()  # it is loaded anew
     await restart(hass, entry)
     await hass.config_entries.async_unload(entry.entry_id)

@@ -28,7 +28,7 @@ def key(entry: MockConfigEntry) -> str:
 
 async def change(hass: HomeAssistant, entry: MockConfigEntry, **settings: Any) -> None:
     """Change settings of all assistants: the entry is loaded anew."""
-    hass.config_entries.async_update_entry(entry, options={"profile_defaults": settings})
+    hass.config_entries.async_update_entry(entry, options={"default_profile_settings": {"processing_config": settings}})
     await hass.async_block_till_done()
 
 
@@ -56,7 +56,9 @@ async def test_what_is_only_in_memory_outlives_a_change_of_settings(hass: HomeAs
 async def test_what_was_only_in_memory_is_written_once_it_may_be(
     hass: HomeAssistant, llm_server: LLMServer, hass_storage: dict[str, Any]
 ) -> None:
-    entry = await set_up(hass, llm_server, options={"profile_defaults": {"history_persist": False}})
+    entry = await set_up(
+        hass, llm_server, options={"default_profile_settings": {"processing_config": {"history_persist": False}}}
+    )
     await say_all(hass, llm_server, "a", "one")
     await change(hass, entry, history_persist=True)
     await restart(hass, entry)

@@ -119,7 +119,9 @@ async def test_calls_of_tools_that_are_gone_are_left_out(hass: HomeAssistant, ll
     entry = await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", TURN_ON), text("On."), text("Yes."))
     conversation_id = (await say(hass, "light on")).conversation_id
-    hass.config_entries.async_update_entry(entry, options={"profile_defaults": {"native_tools": False}})
+    hass.config_entries.async_update_entry(
+        entry, options={"default_profile_settings": {"tools_config": {"native_tools": False}}}
+    )
     await hass.async_block_till_done()  # it is loaded anew
     await restart(hass, entry)
     await say(hass, "sure?", conversation_id)

@@ -9,7 +9,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import say, set_up
+from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text
 
 from .conftest import say_all, words
@@ -18,9 +18,8 @@ SECOND = ConfigSubentryDataWithId(
     subentry_type="profile", data={}, title="Second", unique_id=None, subentry_id="profile-2"
 )
 BUILT_IN = "conversation.home_assistant"
-OPEN = pytest.mark.skipif(
-    hasattr(chat_session.ChatSession("a"), "user_id"), reason="this Home Assistant lets nobody else in"
-)
+IS_OPEN = not hasattr(chat_session.ChatSession("a"), "user_id")
+OPEN = pytest.mark.skipif(not IS_OPEN, reason="this Home Assistant lets nobody else in")
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -58,6 +57,25 @@ async def test_nobody_is_sent_what_another_said_to_another_assistant(
     assert words(llm_server) == ["user: what did she say?"]
     await say(hass, "and I?", "a", context=anna, agent_id="conversation.second")
     assert "user: what did she say?" not in words(llm_server)
+
+
+@pytest.mark.parametrize("who", ["bert", "a satellite"])
+@pytest.mark.parametrize("agent", ["conversation.home_agent", "conversation.second"])
+async def test_another_speaker_in_the_conversation(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context, bert: Context, agent: str, who: str
+) -> None:
+    """They learn nothing of it, on 2026.11 not even by an answer; whoever began it goes on as if they had not been there."""
+    await set_up(hass, llm_server, more=[SECOND])
+    llm_server.respond(lambda _body: text("ok"))
+    first = await say(hass, "my name is Anna", context=anna)
+    other: dict[str, Any] = {"context": bert} if who == "bert" else {"device_id": "kitchen"}
+    said = await say(hass, "what is her name?", first.conversation_id, agent_id=agent, **other)
+    if IS_OPEN:
+        assert words(llm_server) == ["user: what is her name?"]
+    else:
+        assert (speech(said), len(llm_server.requests)) == ("Unauthorized", 1)
+    await say(hass, "and now?", first.conversation_id, context=anna)
+    assert words(llm_server) == ["user: my name is Anna", "assistant: ok", "user: and now?"]
 
 
 @pytest.mark.parametrize("agent", ["conversation.second", BUILT_IN])

@@ -153,7 +153,7 @@ async def _async_wrong_pin(hass: HomeAssistant, policy: Policy, confirmation: Co
         key = "confirm_pin_cancelled"
     elif not pin.strip():
         key = "confirm_pin_missing"
-    return await async_text(hass, confirmation.turn.language, key)
+    return await async_text(hass, confirmation.turn.speaks, key)
 
 
 async def _async_tell(
@@ -171,7 +171,7 @@ async def _async_tell(
 
 async def _async_notification(hass: HomeAssistant, confirmation: Confirmation, *, with_pin: bool) -> dict[str, Any]:
     """Return the notification with its two buttons; with a PIN, the first one asks for it."""
-    language = confirmation.turn.language
+    language = confirmation.turn.speaks
     say = partial(async_text, hass, language)
     yes, no = await say("confirm_yes"), await say("confirm_no")
     if (words := data_of(language)).yes and not await async_has_text(hass, language, "confirm_yes"):

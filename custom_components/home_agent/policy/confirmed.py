@@ -7,15 +7,16 @@ from secrets import token_hex
 import time
 
 from homeassistant.auth.models import User
-from homeassistant.components.conversation import AssistantContent, ChatLog, ToolResultContent
+from homeassistant.components.conversation import ChatLog
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
+from homeassistant.util.json import JsonObjectType
 
-from ..client.messages import CONFIRMED
+from ..client.messages import add_calls, add_result
 from ..home.exposure import async_check_permission
 from ..languages.phrases import Kind, read_answer
-from ..support.localize import async_text
+from ..support.localize import async_error_text, async_text
 from ..turn.turn import Answer, Origin, Turn, Usage, running
 from .confirmation import Call, Confirmation, Reply, Resolution
 from .policy import Policy
@@ -27,7 +28,7 @@ async def async_answer_reply(
 ) -> Answer:
     """Do what a reply in the conversation says, and return what is said to it; no model is asked."""
     confirmation, confirmations = reply.confirmation, policy.confirmations
-    say = partial(async_text, hass, turn.language)
+    say = partial(async_text, hass, turn.speaks)
     if reply.expired:
         return Answer(text=await say("confirm_nothing" if confirmation.is_gone else "confirm_expired"), done=False)
     if not confirmation.is_of(turn):
@@ -37,7 +38,7 @@ async def async_answer_reply(
             confirmations.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
             return Answer(text=await say("confirm_dropped"))
         confirmation.explained = True
-        why = await async_why(hass, turn.language, confirmation.calls)
+        why = await async_why(hass, turn.speaks, confirmation.calls)
         return Answer(text=await say("confirm_explained", why=why, question=confirmation.question))
     if reply.answer.kind is Kind.NO:
         confirmations.end(confirmation, Resolution.REJECTED, turn.context.user_id)
@@ -61,7 +62,7 @@ async def async_answer_elsewhere(
     confirmations, asked = policy.confirmations, confirmation.turn
     if not yes:
         confirmations.end(confirmation, Resolution.REJECTED, user.id if user else None)
-        return Answer(text=await async_text(hass, asked.language, "confirm_rejected"))
+        return Answer(text=await async_text(hass, asked.speaks, "confirm_rejected"))
     digits = read_answer(pin, asked.language, with_pin=True).digits
     if confirmations.pin_for(confirmation) and not confirmations.accepts_pin(confirmation, digits):
         return None
@@ -75,7 +76,13 @@ async def async_run_elsewhere(
     asked = confirmation.turn
     owner = await hass.auth.async_get_user(asked.context.user_id) if asked.context.user_id else None
     record = replace(
-        asked.record, request_id=None, calls=[], calls_started=0, usage=Usage(), started=time.perf_counter()
+        asked.record,
+        request_id=None,
+        did_not_run=None,
+        calls=[],
+        calls_started=0,
+        usage=Usage(),
+        started=time.perf_counter(),
     )
     # Nobody reads along here: what is delegated now and needs a yes of its own is refused.
     turn = replace(asked, user=owner, parent=None, direct=False, confirm_via=(), record=record)
@@ -99,7 +106,7 @@ async def _async_run(
     """
     user_id = answered_by.id if answered_by else None
     if not policy.confirmations.end(confirmation, Resolution.CONFIRMED, user_id):
-        return Answer(text=await async_text(hass, turn.language, "confirm_expired"), done=False)
+        return Answer(text=await async_text(hass, turn.speaks, "confirm_expired"), done=False)
     turn = replace(
         turn, text=confirmation.turn.text
     )  # the words that an action is kept with are those that asked for it
@@ -107,7 +114,7 @@ async def _async_run(
         offered = {tool.name: tool for tool in await policy.offered(turn)}
         calls = await _async_still_the_same(hass, policy, confirmation, turn, answered_by)
     except HomeAssistantError:
-        return Answer(text=await async_text(hass, turn.language, "confirm_changed"), done=False)
+        return Answer(text=await async_text(hass, turn.speaks, "confirm_changed"), done=False)
     inputs = [
         llm.ToolInput(tool_name=call.tool.name, tool_args=call.arguments, id=f"yes{token_hex(3)}", external=True)
         for call in calls
@@ -116,30 +123,38 @@ async def _async_run(
         chat_log = None  # what is said there stays there
     if chat_log is not None:
         known_to_model = all(type(offered.get(call.tool.name)) is type(call.tool) for call in calls)
-        chat_log.async_add_assistant_content_without_tools(
-            AssistantContent(agent_id=turn.agent_id, tool_calls=inputs, native=CONFIRMED if known_to_model else None)
-        )
-    failed = 0
+        routed = any(call.turn is not None and call.turn.extension for call in calls)
+        add_calls(chat_log, turn.agent_id, inputs, known=known_to_model, routed=routed)
+    done: list[tuple[Call, JsonObjectType]] = []
     answers: list[str] = []
+    not_run: list[str] = []
     for call, tool_input in zip(calls, inputs, strict=True):
         acting = _acting(turn, call)
         result = await policy.async_call(acting, call.tool, tool_input, confirmed=call.plan)
         turn.record.acted = turn.record.acted or acting.record.acted
-        failed += result.error
-        if call.tool.answers and not result.error:
-            answers.append(str(result.data["result"]))
+        not_run += await _async_not_run(hass, turn.speaks, acting)
+        if not result.error:
+            told = result.data["result"]
+            done.append((call, told if isinstance(told, dict) else {}))
+            if call.tool.answers:
+                answers.append(str(told))
         if chat_log is not None:
-            chat_log.async_add_assistant_content_without_tools(
-                ToolResultContent(
-                    agent_id=turn.agent_id, tool_call_id=tool_input.id, tool_name=tool_input.tool_name, result=result
-                )
-            )
+            add_result(chat_log, turn.agent_id, tool_input, result)
     if turn.record.request_id is not None:  # whoever got the request needs a yes of their own
         return Answer(needs_confirmation=True)
     if len(answers) == len(calls):
         return Answer(text="\n\n".join(answers), origin=Origin.MODEL)
-    key = "confirm_failed" if failed == len(calls) else "confirm_partly" if failed else "confirm_done"
-    return Answer(text=await async_result(hass, turn.language, key, calls), done=not failed)
+    key = "confirm_failed" if not done else "confirm_partly" if len(done) < len(calls) else "confirm_done"
+    said = [*dict.fromkeys(not_run)]
+    if len(not_run) < len(calls) or done:
+        said.insert(0, await async_result(hass, turn.speaks, key, calls, done))
+    return Answer(text=" ".join(said), done=len(done) == len(calls) and not not_run)
+
+
+async def _async_not_run(hass: HomeAssistant, language: str, turn: Turn) -> list[str]:
+    """Return why automations of the last call did not run, once; none where they did."""
+    error, turn.record.did_not_run = turn.record.did_not_run, None
+    return [await async_error_text(hass, language, error)] if error is not None else []
 
 
 def _acting(turn: Turn, call: Call) -> Turn:

@@ -1,11 +1,11 @@
-"""What a scene or a script sets off: the changes of other entities in its context, or in one that descends from it.
+"""What a scene, a script or an automation that is run sets off: the changes of other entities in its context, or in one that descends from it.
 
 A service call tells nothing of what a scene or a script does. Its changes carry the context of the call, those of automations that
 follow one whose parent it is. They are watched for some seconds, longer while anything still runs or is under way.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import (
@@ -19,14 +19,16 @@ from homeassistant.core import (
     callback,
 )
 from homeassistant.helpers.event import async_call_later, async_track_state_change_event
+from homeassistant.helpers.script import ATTR_CUR
 
 from ..home.actions import GROUP, is_controllable
-from ..home.domains import DOMAINS, RUNNERS
-from ..home.exposure import is_shared
+from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
+from ..home.exposure import is_shared_at_all, is_within
 from ..home.states import snapshot
+from ..settings.profile import Narrowing
 
 SECONDS = 10.0
-"""For how long after its call a scene or a script is watched; what runs is watched on."""
+"""For how long after its call a scene, a script or an automation is watched; what runs is watched on."""
 MOST = 300.0
 """When watching ends whatever still runs."""
 MAX_CONTEXTS = 200
@@ -36,15 +38,28 @@ _UNDER_WAY = frozenset(
 
 
 def is_running(state: State | None) -> bool:
-    """Return whether a script is at work; a scene is over with its call."""
-    return state is not None and state.domain in RUNNERS and state.state == "on"
+    """Return whether a script or an automation is at work; a scene is over with its call."""
+    if state is None or state.domain in RUNNERS:
+        return state is not None and state.state == "on"
+    runs = state.attributes.get(ATTR_CUR) if DOMAINS.get(state.domain, UNKNOWN).runs else 0
+    return isinstance(runs, int) and runs > 0
 
 
 class Following:
     """Watches what one write sets off, from when it is made until `end`."""
 
-    def __init__(self, hass: HomeAssistant, context: Context, direct: Collection[str], runners: Iterable[str]) -> None:
-        """Watch what `runners` do from now on; `direct` are entities that the write itself is about, known anyway."""
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        context: Context,
+        direct: Collection[str],
+        runners: Iterable[str],
+        within: Sequence[Narrowing] = (),
+    ) -> None:
+        """Watch what `runners` do from now on; `direct` are entities that the write itself is about, known anyway.
+
+        `within` is what the turn knows of the home: whoever changes a state has another turn, or none.
+        """
         self.before: dict[str, State] = {}
         """Of what was set off, as it was."""
         self.after: dict[str, State] = {}
@@ -54,10 +69,11 @@ class Following:
         self.left_out: set[str] = set()
         """What was set off beyond those that the journal keeps."""
         self.runners = {item: None for item in runners if hass.states.get(item) is not None}
-        """The scenes and scripts, those that were called by others as well."""
+        """The scenes and scripts, those that were called by others as well, and the automations that were run."""
         self.unseen = False
         """Whether watching ended while it still ran: what it did later is not known."""
         self._hass = hass
+        self._within = within
         self._direct = frozenset(direct)
         self._contexts = {context.id}
         self._tell: Callable[[Following, str | None], None] | None = None
@@ -126,7 +142,7 @@ class Following:
             self.before.pop(entity_id, None)
             self.after.pop(entity_id, None)
             self.hidden.discard(entity_id)
-        elif not is_shared(self._hass, entity_id):
+        elif not (is_shared_at_all(self._hass, entity_id) and is_within(self._hass, entity_id, self._within)):
             self.hidden.add(entity_id)
         else:
             self.before[entity_id], self.after[entity_id] = first, new
@@ -140,7 +156,7 @@ class Following:
 
 
 async def async_still(hass: HomeAssistant, entity_ids: Iterable[str], seconds: float) -> None:
-    """Return when none of these scripts runs any more, after so many seconds at the latest."""
+    """Return when none of these scripts and automations runs any more, after so many seconds at the latest."""
     running = {item for item in entity_ids if is_running(hass.states.get(item))}
     if not running or seconds <= 0:
         return

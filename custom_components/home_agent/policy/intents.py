@@ -5,11 +5,12 @@ handlers find them, at the moment they are about to; nothing awaits between this
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.climate.const import ClimateEntityFeature
+from homeassistant.components.light.const import COLOR_MODES_BRIGHTNESS, COLOR_MODES_COLOR, ColorMode
 from homeassistant.components.media_player.const import MediaPlayerEntityFeature
 from homeassistant.components.todo.const import ATTR_ITEM, DOMAIN as TODO_DOMAIN, TodoServices
 from homeassistant.const import ATTR_ENTITY_ID
@@ -48,6 +49,7 @@ CHANGES_NOTHING = QUESTIONS | {
     intent.INTENT_TIMER_STATUS,
 }  # fmt: skip
 """Intents that change nothing."""
+_SETS_LIGHT = "HassLightSet"
 _REMOVES = "HassListRemoveItem"
 """The intent that removes an item from a list."""
 _TICKS_OFF = "HassShoppingListCompleteItem"
@@ -61,6 +63,27 @@ _FEATURES: Mapping[str, int] = {
     "HassMediaSearchAndPlay": MediaPlayerEntityFeature.SEARCH_MEDIA | MediaPlayerEntityFeature.PLAY_MEDIA,
 }
 """Intents that are for one entity, and what their handlers ask of it besides: the plan has to find the one that they find."""
+_HANDLED: Mapping[str, tuple[str, ...]] = {
+    "HassBroadcast": ("assist_satellite.announce",),
+    "HassClimateSetFanMode": ("climate.set_fan_mode",),
+    "HassClimateSetTemperature": ("climate.set_temperature",),
+    "HassHumidifierMode": ("humidifier.set_mode", "humidifier.turn_on"),
+    "HassHumidifierSetpoint": ("humidifier.set_humidity", "humidifier.turn_on"),
+    "HassListAddItem": ("todo.add_item",),
+    "HassListCompleteItem": ("todo.update_item",),
+    "HassMediaSearchAndPlay": ("media_player.play_media",),
+    "HassSetVolumeRelative": ("media_player.volume_set",),
+    "HassShoppingListAddItem": ("shopping_list.add_item", "todo.add_item"),
+    "HassShoppingListCompleteItem": ("shopping_list.complete_item", "todo.update_item"),
+    CLEAN_AREA: ("vacuum.clean_area",),
+}
+"""Actions of intents whose handlers do not say what they call (homeassistant/components/*/intent.py)."""
+_LOOKS: Mapping[str, frozenset[str]] = {
+    "brightness": frozenset(COLOR_MODES_BRIGHTNESS),
+    "color": frozenset(COLOR_MODES_COLOR),
+    "temperature": frozenset({ColorMode.COLOR_TEMP, *COLOR_MODES_COLOR}),
+}
+"""Slots of a light, with the color modes of which it needs one; Home Assistant turns on a light that has none, and says that it is done."""
 _ONE_THING = frozenset({*_FEATURES, intent.INTENT_GET_TEMPERATURE})
 """Intents that are handled only when they fit one entity."""
 
@@ -84,10 +107,24 @@ class Recognised:
 
 
 def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | Mismatch:
-    """Return what handling the intent comes to.
+    """Return what handling the intent comes to, with the actions that its handler is known to take.
 
-    Raises `ToolError` for a delayed command of a user with limits, and for a group that reaches what is not exposed.
+    Raises `ToolError` for a delayed command of a user with limits, for a group that reaches what is not exposed, and for a name
+    that only things have of which the user may know nothing.
     """
+    plan = _plan_of(hass, turn, recognised)
+    if isinstance(plan, Mismatch) or not (names := _HANDLED.get(recognised.name, ())):
+        return plan
+    calls = (name.split(".") for name in names)
+    return replace(
+        plan,
+        handled=tuple(
+            ServiceCall(domain=domain, service=service, entity_ids=plan.targets) for domain, service in calls
+        ),
+    )
+
+
+def _plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | Mismatch:
     command = recognised.slots.get(COMMAND)
     if command and turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_CONTROL):
         raise ToolPermissionError(target=str(command))  # it comes back later, and then no user is known to have asked
@@ -100,7 +137,14 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
     if not constraints.has_constraints:
         return Plan(action=ActionClass.WRITE)
     preferences = intent.MatchTargetsPreferences(area_id=turn.area_id)
-    match = intent.async_match_targets(hass, constraints, preferences)
+    name = constraints.name
+    # the local brain names entities by their ids: then no other has to be read
+    one = hass.states.get(name) if name else None
+    only = [one] if one is not None and one.entity_id == name else None
+    match = intent.async_match_targets(hass, constraints, preferences, states=only)
+    sets_light = match.is_match and recognised.name == _SETS_LIGHT
+    if sets_light and not any(is_able(state, recognised) for state in match.states):
+        return Mismatch(reason=intent.MatchFailedReason.FEATURE, constraints=constraints, certain=True)
     if match.is_match:
         meant = [state.entity_id for state in match.states]
         behind = [member for entity_id in meant for member in reached_members(hass, entity_id)]
@@ -108,7 +152,20 @@ def plan_of(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Plan | M
         for call in _calls(hass, turn, recognised, handler, match.states):
             builder.add(call)
         return builder.plan()
-    return _mismatch(hass, turn, handler, constraints)
+    mismatch, unnamed = _mismatch(hass, turn, handler, constraints), intent.MatchFailedReason.NAME
+    if (
+        mismatch.reason is unnamed and match.no_match_reason is not unnamed
+    ):  # several have it, the user may know of none
+        raise ToolError("entity_not_found", target=name or "")
+    return mismatch
+
+
+def is_able(state: State, recognised: Recognised) -> bool:
+    """Return whether an entity can look as an intent wants; what does not say which looks it has can have any."""
+    modes = state.attributes.get("supported_color_modes")
+    if recognised.name != _SETS_LIGHT or not isinstance(modes, (list, set, frozenset)):
+        return True
+    return all(not needed.isdisjoint(modes) for slot, needed in _LOOKS.items() if slot in recognised.slots)
 
 
 def as_said(hass: HomeAssistant, turn: Turn, recognised: Recognised) -> Recognised:
@@ -135,7 +192,7 @@ def _mismatch(
     known = [
         state
         for state in hass.states.async_all(constraints.domains)
-        if is_exposed(hass, state.entity_id) and may_know(turn.user, state.entity_id)
+        if is_exposed(hass, state.entity_id) and may_know(hass, turn.user, state.entity_id)
     ]
     match = intent.async_match_targets(hass, constraints, preferences, states=known) if known else None
     return Mismatch(

@@ -12,7 +12,7 @@ from functools import partial
 import re
 from typing import Any, cast
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
@@ -226,6 +226,7 @@ class ActionJournal:
         self._actions: dict[str, Action] = {}
         self._followed: dict[str, Following] = {}
         """By action id, what is still watched."""
+        self._listeners: list[Callable[[Action], None]] = []
         self.revision = 0
         """Grows with each change."""
 
@@ -303,6 +304,7 @@ class ActionJournal:
             data = {
                 "entity_id": turn.agent_id or None,
                 "profile": action.profile,
+                "profile_id": turn.profile.profile_id,
                 "conversation_id": action.conversation_id,
                 "user_id": action.user_id,
                 "action_id": action.id,
@@ -375,6 +377,14 @@ class ActionJournal:
         back = tuple(dict.fromkeys((*known.restored, *restored)))
         self._actions[action.id] = replace(known, restored=back, tried=now, undone=now if complete else None)
         self._changed()
+        for listener in self._listeners if back else ():
+            listener(self._actions[action.id])
+
+    @callback
+    def async_listen(self, listener: Callable[[Action], None]) -> CALLBACK_TYPE:
+        """Tell `listener` of each action of which something is taken back; returns how to stop."""
+        self._listeners.append(listener)
+        return partial(self._listeners.remove, listener)
 
     def newest_first(self, sees: Sees) -> list[Action]:
         """Return what somebody may know of."""

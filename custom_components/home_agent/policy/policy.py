@@ -18,16 +18,18 @@ from functools import lru_cache
 import time
 from typing import Any
 
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.components.conversation import ChatLog
+from homeassistant.core import CALLBACK_TYPE, DOMAIN as HOMEASSISTANT, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import llm
 from homeassistant.helpers.event import async_call_later
 from homeassistant.util.json import JsonValueType
 import probatio
 
+from ..client.messages import add_calls, add_result
 from ..client.model import BrokenArguments
 from ..home.exposure import Names, async_check_permission, check_permission
-from ..settings.profile import Profile
+from ..settings.profile import ALL, Profile
 from ..support.const import (
     AUDIT,
     CONF_ALWAYS_CONFIRM,
@@ -38,11 +40,11 @@ from ..support.const import (
     CONF_VERIFY_SECONDS,
     LOGGER,
 )
-from ..support.errors import HomeAgentError, ToolError, ToolPermissionError, ToolRefusal, where_of
+from ..support.errors import DidNotRun, HomeAgentError, ToolError, ToolPermissionError, ToolRefusal, where_of
 from ..support.masking import SECRET
 from ..turn import events
-from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
-from ..turn.turn import ToolCallRecord, Turn
+from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Effect, Plan
+from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked, masked_result
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
 from .pins import CodeTries, codes_in
@@ -77,6 +79,8 @@ class ToolLimitError(ToolRefusal):
     """More calls than one request may make, or more codes than may be tried."""
 
 
+_ANY_DOMAIN = frozenset({"turn_on", "turn_off", "toggle"})
+"""Actions that Home Assistant also has for all domains at once: sentences call those, a tool calls the domain's."""
 LISTED = "always_ask"
 """The owner's list says so."""
 
@@ -119,29 +123,36 @@ class Rules:
 
     def offers(self, profile: Profile, tool: HomeAgentTool) -> bool:
         """Return whether a model is told of a tool at all."""
-        names = (tool.name, tool.entity_id or tool.name)
+        names = (tool.name, tool.stands_for or tool.name, tool.entity_id or tool.name)
+        if ALL not in profile.allowed_tools and _names(profile.allowed_tools, ()).first(names) is None:
+            return False
         return _names(self.home.never_offer, profile.never_offer).first(names) is None
 
     def asks_for(self, profile: Profile, tool: HomeAgentTool) -> bool:
         """Return whether every call of a tool has to be asked about, whatever is said in the conversation."""
-        if tool.name in _names(self.home.always_ask, profile.always_ask):
+        names = (tool.name, tool.stands_for or tool.name)
+        if _names(self.home.always_ask, profile.always_ask).first(names) is not None:
             return True
-        names = (tool.name, tool.entity_id or tool.name)
-        return tool.always_asks and _names(self.home.never_ask, profile.never_ask).first(names) is None
+        spared = _names(self.home.never_ask, profile.never_ask).first((*names, tool.entity_id or tool.name))
+        return tool.always_asks and spared is None
 
     def decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return what becomes of a plan. `tool` is None for a sentence that Home Assistant itself understood."""
         profile, home = turn.profile, self.home
-        tool_name = (tool.name,) if tool else ()
+        tool_name = (tool.name, tool.stands_for or tool.name) if tool else ()
         actions = tuple(f"{effect.domain}.{effect.service}" for effect in plan.effects)
-        touched = tool_name
-        if plan.action is not ActionClass.READ:
-            called = (entity_id for effect in plan.effects for entity_id in effect.entity_ids)
-            touched = (*tool_name, *plan.targets, *actions, *called, *plan.reached)
+        changes = plan.action is not ActionClass.READ
+        is_listed = home.never_offer or profile.never_offer or home.always_ask or profile.always_ask
+        touched = (*tool_name, *_touched(plan)) if changes and is_listed else tool_name
         if home.never_offer or profile.never_offer:
             refused = _names(home.never_offer, profile.never_offer).first(touched)
             if refused is not None:
                 return Decision(Verdict.REFUSE, subject=refused)
+        if profile.changes_within and changes:
+            for part in profile.changes_within:
+                outside = _outside(_names(part, ()), plan, tool_name)
+                if outside is not None:
+                    return Decision(Verdict.REFUSE, subject=outside)
         listed = False
         if home.always_ask or profile.always_ask:
             listed = _names(home.always_ask, profile.always_ask).first(touched) is not None
@@ -183,6 +194,45 @@ def _names(home: tuple[str, ...], profile: tuple[str, ...]) -> Names:
     return Names((*home, *profile))
 
 
+def _actions(call: Effect) -> tuple[str, ...]:
+    """Return what an action may be called by: on and off are Home Assistant's own for all domains, and each domain's own."""
+    named = f"{call.domain}.{call.service}"
+    if call.service not in _ANY_DOMAIN:
+        return (named,)
+    domains = dict.fromkeys(entity_id.partition(".")[0] for entity_id in call.entity_ids)
+    return tuple(
+        dict.fromkeys((named, *(f"{domain}.{call.service}" for domain in domains), f"{HOMEASSISTANT}.{call.service}"))
+    )
+
+
+def _touched(plan: Plan) -> tuple[str, ...]:
+    """Return the names of everything that a plan does and changes: entities and actions."""
+    calls = (*plan.effects, *plan.handled)
+    actions = (name for call in calls for name in _actions(call))
+    called = (entity_id for call in calls for entity_id in call.entity_ids)
+    return (*plan.targets, *actions, *called, *plan.reached)
+
+
+def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
+    """Return the first thing that a plan changes and that is none of these; None: all of it is.
+
+    An action is, by its own name or by that of every entity it is for. What is about no entity is named by the tool itself.
+    """
+    calls = (*plan.effects, *plan.handled)
+    if not (calls or plan.targets or plan.reached):
+        return next((name for name in tool_name or (plan.subject or "",) if name not in names), None)
+    by_name = {call.service for call in calls if any(name in names for name in _actions(call))}
+    for call in calls:
+        if call.service not in by_name and not call.entity_ids:
+            return f"{call.domain}.{call.service}"
+    entities = dict.fromkeys((*(item for call in calls for item in call.entity_ids), *plan.targets))
+    for entity_id in entities:
+        domain = entity_id.partition(".")[0]
+        if entity_id not in names and not any(f"{domain}.{service}" in names for service in by_name):
+            return entity_id
+    return next((name for name in plan.reached if name not in names), None)
+
+
 class Policy:
     """Checks and runs tool calls for one config entry."""
 
@@ -220,11 +270,29 @@ class Policy:
 
     async def async_check_again(self, turn: Turn, call: Call) -> None:
         """Raise `HomeAssistantError` when a confirmed call would now be anything else than what was confirmed."""
+        token = current_turn.set(turn)  # a delegated one knows less of the home than the turn that answers
         try:
             async with asyncio.timeout(turn.profile.tool_timeout):
                 await self._async_plan(turn, call.tool, call.arguments, call.plan, call.place)
         except (probatio.Invalid, TimeoutError) as err:  # the tool takes other arguments by now, or nobody can tell
             raise ToolError("confirmation_changed") from err
+        finally:
+            current_turn.reset(token)
+
+    async def async_call_by_code(
+        self, turn: Turn, tool: HomeAgentTool, arguments: dict[str, Any], chat_log: ChatLog, *, known: bool
+    ) -> llm.ToolResult | None:
+        """Return the envelope of a call that code makes, not a model; None: it waits for a yes.
+
+        Call and result stand in the chat log then, `known` where the model has the tool and so is told of them.
+        """
+        call = llm.ToolInput(tool_name=tool.name, tool_args=arguments, external=True)
+        result = await self.async_call(turn, tool, call)
+        if turn.record.request_id is not None:
+            return None
+        add_calls(chat_log, turn.agent_id, [call], known=known)
+        add_result(chat_log, turn.agent_id, call, result)
+        return result
 
     async def async_call(
         self,
@@ -242,17 +310,20 @@ class Policy:
         name = tool.name if tool is not None else UNKNOWN  # what a model invents may be anything, also what was said
         for asking in turn.lineage:
             asking.record.calls_started += 1
-        place = turn.lineage[-1].record.calls_started
+        place = turn.place + turn.lineage[-1].record.calls_started
         events.async_tool_progress(hass, turn, name, "started")
         result: JsonValueType = None
         error: str | None = None
         error_type: str | None = None
         limit = asyncio.timeout(None if tool is not None and tool.is_elsewhere else turn.profile.tool_timeout)
+        token = current_turn.set(turn)
         try:
             async with limit:
                 result = await self._async_run(turn, tool, tool_input, confirmed, place)
         except Exception as err:  # noqa: BLE001 - whatever left here would end the turn without an answer
             error_type, error = _told(err)
+            if isinstance(err, DidNotRun):
+                turn.record.did_not_run = err
             if limit.expired():
                 timed_out = tool.timed_out if tool is not None and tool.timed_out else TIMED_OUT
                 error = timed_out.format(seconds=turn.profile.tool_timeout)
@@ -263,6 +334,7 @@ class Policy:
             error_type = type(err).__name__
             raise
         finally:
+            current_turn.reset(token)
             record = ToolCallRecord(
                 tool_name=name,
                 parameters=masked(tool_input.tool_args),
@@ -281,8 +353,9 @@ class Policy:
     ) -> JsonValueType:
         """Return the result of a call; raises what stands against it, or what the tool raises."""
         for asking in turn.lineage:
-            if asking.record.calls_started > asking.profile.max_calls_per_turn:
-                raise ToolLimitError(LIMIT_REACHED.format(limit=asking.profile.max_calls_per_turn))
+            limit = asking.profile.max_calls_per_turn * asking.record.shares
+            if asking.record.calls_started > limit:
+                raise ToolLimitError(LIMIT_REACHED.format(limit=limit))
         if tool is None:
             raise ToolNotFoundError(UNKNOWN_TOOL.format(name=tool_input.tool_name[:MAX_NAME]))
         if isinstance(tool_input.tool_args, BrokenArguments):
@@ -333,7 +406,10 @@ class Policy:
             if _STRICTNESS.index(above.action) > _STRICTNESS.index(decision.action):
                 decision = above
         if decision.action is Verdict.REFUSE:
-            raise ToolPermissionError(target=decision.subject)
+            target = decision.subject
+            if plan.targets and target in _touched(plan) and "." in target and self._hass.states.get(target) is None:
+                target = plan.targets[0]  # people do not know actions by name
+            raise ToolPermissionError(target=target)
         return decision
 
 

@@ -9,10 +9,12 @@ import re
 
 from homeassistant.components.lock import DOMAIN as LOCK_DOMAIN
 from homeassistant.components.todo.const import ATTR_ITEM, DOMAIN as TODO_DOMAIN, TodoServices
-from homeassistant.const import ATTR_DEVICE_CLASS
+from homeassistant.const import ATTR_DEVICE_CLASS, SERVICE_TURN_ON
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State
+from homeassistant.util.json import JsonObjectType
 
 from ..home.contents import UNFORESEEN
+from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_exposed
 from ..home.taught_names import title_of
 from ..languages.data import ENGLISH
@@ -34,12 +36,13 @@ from ..turn.plan import (
 from ..turn.turn import Turn
 from .confirmation import Call
 
+SCRIPT_DOMAIN = "script"
 _CODE = "services.unlock.fields.code.name"
 """What Home Assistant calls the code of a lock."""
 _ON_THE_WAY = frozenset({"locking", "unlocking", "opening", "closing", "arming", "disarming", "pending"})
 """States that Home Assistant's words tell with a verb of their own in some languages."""
-_STATELESS = frozenset({"button", "input_button", "scene", TODO_DOMAIN})
-"""Domains whose states say nothing to anybody: a number of items, a moment."""
+_STATELESS = frozenset({"button", "input_button", "scene", SCRIPT_DOMAIN, TODO_DOMAIN})
+"""Domains whose states say nothing to anybody: a number of items, a moment, whether it is running."""
 _WHY = {
     "unlock": "confirm_why_access",
     "open_door": "confirm_why_access",
@@ -100,12 +103,12 @@ async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call],
     In a language that has no translation of ours it is put together from Home Assistant's names for states and actions; in
     English where those do not say all of it.
     """
-    if not await async_has_text(hass, turn.language, _TOLD_BY):
+    if not await async_has_text(hass, turn.speaks, _TOLD_BY):
         try:
-            return await _async_plain_question(hass, turn.language, calls, with_pin=with_pin)
+            return await _async_plain_question(hass, turn.speaks, calls, with_pin=with_pin)
         except _NoWordsError:
             pass
-    language = await _async_one_language(hass, turn.language)
+    language = await _async_one_language(hass, turn.speaks)
     actions = [part for call in calls for part in await _async_parts(hass, turn, language, call)]
     text = "; ".join(actions)
     if len(actions) > 1:
@@ -125,10 +128,13 @@ async def async_question(hass: HomeAssistant, turn: Turn, calls: Sequence[Call],
     return " ".join(said)
 
 
-async def async_result(hass: HomeAssistant, language: str, key: str, calls: Sequence[Call]) -> str:
-    """Return what is said after a yes: the sentence `key`, and what the touched entities are now.
+async def async_result(
+    hass: HomeAssistant, language: str, key: str, calls: Sequence[Call], done: Sequence[tuple[Call, JsonObjectType]]
+) -> str:
+    """Return what is said after a yes: the sentence `key`, what the touched entities are now, what was named, kept or forgotten.
 
-    What was done needs no sentence of ours in a language that has none: Home Assistant's words for the states say it.
+    `done` are the calls that succeeded, with their results. What was done needs no sentence of ours in a language that has
+    none: Home Assistant's words for the states say it.
     """
     touched = _touched(hass, calls)
     has_words = await async_has_text(hass, language, key)
@@ -138,12 +144,15 @@ async def async_result(hass: HomeAssistant, language: str, key: str, calls: Sequ
         except _NoWordsError:
             pass
     said = [await async_text(hass, language, key), await async_facts(hass, language, calls)]
-    if key == "confirm_done":
+    for call, result in done:
         said += [
             await async_name_change(hass, language, _NAMED[effect.service], effect)
-            for call in calls
             for effect in call.plan.effects
             if isinstance(effect, NameChange) and effect.service in _NAMED
+        ]
+        said += [
+            await async_text(hass, language, sentence, texts=await _async_quoted(hass, language, texts))
+            for sentence, texts in call.tool.done_with(call.plan, result).items()
         ]
     return " ".join(filter(None, said))
 
@@ -156,6 +165,14 @@ async def async_facts(hass: HomeAssistant, language: str, calls: Iterable[Call])
     if len(touched) > MAX_NAMES:
         sentences.append(await async_text(hass, language, "confirm_more", count=str(len(touched) - MAX_NAMES)))
     return " ".join(sentences)
+
+
+async def async_not_followed(hass: HomeAssistant, language: str, entity_ids: Sequence[str]) -> str:
+    """Return what is said of entities that a command was sent to without effect; a few by name, the others counted."""
+    names = [_name(state) for item in entity_ids if (state := hass.states.get(item)) is not None]
+    if left := names[MAX_NAMES:]:
+        names[MAX_NAMES:] = [await async_text(hass, language, "confirm_more_names", count=str(len(left)))]
+    return await async_text(hass, language, "local_not_followed", target=", ".join(names))
 
 
 async def async_name_change(hass: HomeAssistant, language: str, key: str, change: NameChange) -> str:
@@ -232,12 +249,33 @@ async def _async_states(
 
 async def _async_it(hass: HomeAssistant, language: str, call: Call) -> str:
     """Return what a call does with the one thing that was just named: "unlock it"; "" where it has to be named again."""
-    if len(call.plan.effects) != 1 or call.plan.inside:
+    if len(call.plan.effects) != 1 or call.plan.inside or _starting(call.plan.effects[0]):
         return ""
     [effect] = call.plan.effects
     phrases = _GENERIC if effect.domain == HOMEASSISTANT_DOMAIN else _PHRASES
     key = _IT.get(phrases.get(effect.service, ""))
     return await async_text(hass, language, key) if key is not None and not effect.data else ""
+
+
+def _starting(effect: Effect) -> str:
+    """Return the phrase for scripts that are started, which Home Assistant calls "Turn on script", or automations; "" for others."""
+    if not effect.entity_ids:
+        return ""
+    if _runs(effect):
+        return "confirm_run_automation"
+    scripts = (entity_id.partition(".")[0] == SCRIPT_DOMAIN for entity_id in effect.entity_ids)
+    return "confirm_run_script" if effect.service == SERVICE_TURN_ON and all(scripts) else ""
+
+
+def _runs(effect: Effect) -> bool:
+    """Return whether it runs what is written in its entities, and leaves their states as they are."""
+    return effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs
+
+
+def _told_data(effect: Effect) -> Mapping[str, object]:
+    """Return the parameters that are told: of what is run none that is off, which is how it is run anyway."""
+    data: Mapping[str, object] = effect.data
+    return {key: value for key, value in data.items() if value is not False} if _runs(effect) else data
 
 
 def _removed(effect: Effect) -> str:
@@ -300,7 +338,7 @@ async def _async_plain_service(hass: HomeAssistant, language: str, call: Effect)
         action = await _async_word(hass, language, "services", domain, f"services.{call.service}.name")
         action += ": {entity_name}" if names else ""
     details = []
-    for key, value in call.data.items():
+    for key, value in _told_data(call).items():
         field = await _async_word(hass, language, "services", domain, f"services.{call.service}.fields.{key}.name")
         details.append(f"{field}: {_value(key, value)}")
     said = action.replace("{entity_name}", names) + (f" ({', '.join(details)})" if details else "")
@@ -360,7 +398,7 @@ async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> 
     if call.plan.targets:
         return [await _async_phrase(hass, language, "confirm_change", call.plan.targets, details)]
     tool = await call.tool.async_title(hass, language)
-    if call.plan.subject:
+    if call.plan.subject and call.plan.subject != tool:  # one of another integration is its own subject
         subject = _cut(str(call.tool.shown({"subject": call.plan.subject})["subject"]))
         return [await async_text(hass, language, "confirm_subject", tool=tool, subject=subject) + details]
     return [await async_text(hass, language, "confirm_tool", tool=tool) + details]
@@ -368,12 +406,16 @@ async def _async_named_parts(hass: HomeAssistant, language: str, call: Call) -> 
 
 async def _async_texts(hass: HomeAssistant, language: str, call: Call) -> str:
     """Return what is done with texts that are kept or handed on, the first of them in quotation marks."""
-    texts = [f"“{_cut(text, MAX_TEXT)}”" for text in call.plan.texts[:MAX_TEXTS]]
-    if (more := len(call.plan.texts) - MAX_TEXTS) > 0:
-        texts.append(await async_text(hass, language, "confirm_more_names", count=str(more)))
-    return await async_text(
-        hass, language, call.tool.asks_key, subject=_cut(call.plan.subject or ""), texts=", ".join(texts)
-    )
+    texts = await _async_quoted(hass, language, call.plan.texts)
+    return await async_text(hass, language, call.tool.asks_key, subject=_cut(call.plan.subject or ""), texts=texts)
+
+
+async def _async_quoted(hass: HomeAssistant, language: str, texts: Sequence[str]) -> str:
+    """Return the first of some texts in quotation marks, cut, and how many more there are."""
+    said = [f"“{_cut(text, MAX_TEXT)}”" for text in texts[:MAX_TEXTS]]
+    if (more := len(texts) - MAX_TEXTS) > 0:
+        said.append(await async_text(hass, language, "confirm_more_names", count=str(more)))
+    return ", ".join(said)
 
 
 async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, names: str = "") -> str:
@@ -382,8 +424,10 @@ async def _async_service(hass: HomeAssistant, language: str, call: Effect, *, na
         return await async_name_change(hass, language, _CHANGES[call.service], call)
     if item := _removed(call):
         return await _async_phrase(hass, language, "confirm_remove_item", call.entity_ids, "", names=names, item=item)
-    details = await _async_details(hass, language, call.data)
+    details = await _async_details(hass, language, _told_data(call))
     phrases = _GENERIC if call.domain == HOMEASSISTANT_DOMAIN and (call.entity_ids or names) else _PHRASES
+    if started := _starting(call):
+        return await _async_phrase(hass, language, started, call.entity_ids, details, quotes=True)
     if key := phrases.get(call.service):
         return await _async_phrase(hass, language, key, call.entity_ids, details, names=names)
     path = f"services.{call.service}.name"
@@ -401,11 +445,13 @@ async def _async_phrase(
     details: str,
     *,
     names: str = "",
+    quotes: bool = False,
     **placeholders: str,
 ) -> str:
-    """Return a phrase with the names of entities, or the names that are given."""
+    """Return a phrase with the names of entities, in quotation marks or not, or the names that are given."""
     states = [state for entity_id in entity_ids if (state := hass.states.get(entity_id)) is not None]
     said = [names] if names else [_name(state) for state in states[:MAX_NAMES]]
+    said = [f"“{_cut(name)}”" for name in said] if quotes else said
     if len(states) > MAX_NAMES:
         said.append(await async_text(hass, language, "confirm_more_names", count=str(len(states) - MAX_NAMES)))
     return await async_text(hass, language, key, names=", ".join(said), **placeholders) + details
@@ -421,13 +467,14 @@ async def _async_state(hass: HomeAssistant, language: str, state: State) -> str:
 
 
 def _touched(hass: HomeAssistant, calls: Iterable[Call]) -> list[State]:
-    """Return the entities that calls would change, as they are now; none of those that only get a name."""
+    """Return the entities that calls would change, as they are now; none of those that only get a name or are run."""
     calls = [call for call in calls if not any(isinstance(item, NameChange) for item in call.plan.effects)]
-    touched = dict.fromkeys(
-        entity_id
-        for call in calls
-        for entity_id in ([name for item in call.plan.effects for name in item.entity_ids] or call.plan.targets)
-    )
+    touched: dict[str, None] = {}
+    for call in calls:
+        named = [name for item in call.plan.effects for name in item.entity_ids] or call.plan.targets
+        run = {name for item in call.plan.effects if _runs(item) for name in item.entity_ids}
+        run -= {name for item in call.plan.effects if not _runs(item) for name in item.entity_ids}
+        touched |= dict.fromkeys(name for name in named if name not in run)
     return [state for entity_id in touched if (state := hass.states.get(entity_id)) is not None]
 
 

@@ -7,14 +7,13 @@ anybody else says is proposed, and waits in Repairs.
 from typing import Any, override
 import unicodedata
 
-from homeassistant.components.conversation import AssistantContent, ChatLog, ToolResultContent
+from homeassistant.components.conversation import ChatLog
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..client.messages import CONFIRMED
 from ..home.exposure import may_know
 from ..home.snapshot import Home
 from ..home.targets import Targets
@@ -39,6 +38,7 @@ MAX_WORDS = 6
 MAX_TARGET = 255
 _SIGNS = frozenset(" '’.&+/-\u200c\u200d")
 """What a name may have in it besides letters, numbers and their marks."""
+OFF = "No names are taken here: memory is off. Nothing was done."
 PROPOSED = "Nothing is changed yet: administrators are asked in Repairs. Tell the user."
 
 
@@ -47,7 +47,7 @@ class TeachName(HomeAgentTool):
 
     name = NAME
     title_key = "tool_teach_name"
-    description = "Keep what the user calls an entity, area or floor as one more name of it, when the user says so."
+    description = "Add a name that the user gives to a thing or area."
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
     judges_calls = True
     stands_alone = True
@@ -61,7 +61,7 @@ class TeachName(HomeAgentTool):
     wire_parameters: JsonObjectType = {  # noqa: RUF012 - never changed
         "type": "object",
         "properties": {
-            "target": {"type": "string", "description": "Entity ID, or name of an area or floor"},
+            "target": {"type": "string"},
             "name": {"type": "string"},
         },
         "required": ["target", "name"],
@@ -80,6 +80,8 @@ class TeachName(HomeAgentTool):
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return the name to be added, or proposed where no administrator speaks. Raises `ToolError` for what cannot be one."""
+        if not (turn.remembers or self._approved):
+            raise ToolRefusal(OFF)
         targets = Targets(hass=hass, home=self.home, area_id=turn.area_id, user=turn.user)
         target = await targets.async_thing(args["target"])
         name = " ".join(unicodedata.normalize("NFC", args["name"]).split())
@@ -126,7 +128,7 @@ class TeachName(HomeAgentTool):
         if target in others or has_alias(hass, target, name):
             raise ToolError("name_known", target=title, name=quoted)
         if others:
-            known = [one for one in others if one.startswith((AREA, FLOOR)) or may_know(turn.user, one)]
+            known = [one for one in others if one.startswith((AREA, FLOOR)) or may_know(hass, turn.user, one)]
             if not known:
                 raise ToolError("name_taken", name=quoted)
             raise ToolError("name_taken_by", name=quoted, target=_title(hass, known[0]))
@@ -171,17 +173,13 @@ class NameTools:
     revision = 0
 
     def __init__(self, home: Home, languages: Languages, settings: MemorySettings) -> None:
-        """Take where the exposed home is read, and whether anything is remembered."""
-        self._settings = settings
+        """Take where the exposed home is read, and whether anything is remembered: where nothing is, no name is either."""
+        self.enabled = settings.enabled
         self.tool = TeachName(home, languages)
-
-    def are_taught(self, profile: Profile) -> bool:
-        """Return whether a profile takes names: where nothing is remembered, no name is either."""
-        return self._settings.enabled and profile.memory != "off"
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[HomeAgentTool, ...]:
         """Return it, or nothing when the profile has our tools, or the memory, switched off."""
-        return (self.tool,) if profile.native_tools and self.are_taught(profile) else ()
+        return (self.tool,) if profile.native_tools and self.enabled and profile.remembers else ()
 
 
 async def async_answer_teaching(
@@ -193,33 +191,27 @@ async def async_answer_teaching(
     the chat log as a call that code has made.
     """
     tool = names.tool
-    for thing, name in taught_in(turn.text, turn.language) if names.are_taught(turn.profile) else ():
+    said = taught_in(turn.text, turn.language) if names.enabled and turn.profile.remembers else ()
+    for thing, name in said:
         targets = Targets(hass=hass, home=tool.home, area_id=turn.area_id, user=turn.user)
         try:
             target = await targets.async_thing(thing)
         except ToolRefusal:
             continue
-        call = llm.ToolInput(tool_name=tool.name, tool_args={"target": target, "name": name}, external=True)
+        arguments = {"target": target, "name": name}
         try:
-            await tool.plan(hass, dict(call.tool_args), turn)
+            await tool.plan(hass, {**arguments}, turn)
         except HomeAssistantError as err:
-            return Answer(text=await async_error_text(hass, turn.language, err), done=False)
-        result = await policy.async_call(turn, tool, call)
-        if turn.record.request_id is not None:
+            return Answer(text=await async_error_text(hass, turn.speaks, err), done=False)
+        result = await policy.async_call_by_code(turn, tool, arguments, chat_log, known=turn.profile.native_tools)
+        if result is None:
             return Answer(needs_confirmation=True)
-        native = CONFIRMED if turn.profile.native_tools else None
-        chat_log.async_add_assistant_content_without_tools(
-            AssistantContent(agent_id=turn.agent_id, tool_calls=[call], native=native)
-        )
-        chat_log.async_add_assistant_content_without_tools(
-            ToolResultContent(agent_id=turn.agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
-        )
         if result.error:
-            return Answer(text=await async_text(hass, turn.language, "confirm_failed"), done=False)
+            return Answer(text=await async_text(hass, turn.speaks, "confirm_failed"), done=False)
         taught = has_alias(hass, target, name)
         key = "name_taught" if taught else "name_proposed"
-        change = NameChange(service=ADD_NAME, data={"target": target, "name": name})
-        return Answer(text=await async_name_change(hass, turn.language, key, change))
+        change = NameChange(service=ADD_NAME, data=arguments)
+        return Answer(text=await async_name_change(hass, turn.speaks, key, change))
     return None
 
 
@@ -254,7 +246,7 @@ async def async_approve(
     try:
         plan = await tool.plan(hass, arguments, turn)
     except HomeAssistantError as err:
-        return await async_error_text(hass, turn.language, err)
+        return await async_error_text(hass, turn.speaks, err)
     call = llm.ToolInput(tool_name=tool.name, tool_args=arguments, external=True)
     result = await policy.async_call(turn, tool, call, confirmed=plan)
     return str(result.data["error"]) if result.error else None

@@ -1,7 +1,7 @@
 """The form of our own tools: arguments become a plan, the policy decides, the tool runs the plan."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, override
 
@@ -11,6 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..support.const import DOMAIN
+from ..support.errors import DidNotRun
 from ..support.localize import async_text
 from ..turn.plan import Plan
 from ..turn.turn import Outcome, Turn
@@ -24,6 +25,10 @@ class PendingResult:
     """Called once, with the outcome of each entity; returns the result."""
     failed: Collection[str] = ()
     """Entities whose effect raised."""
+    did_not_run: DidNotRun | None = None
+    """What the first automation among them says that was held back."""
+    fails_in_own_words: bool = False
+    """None of them raised what a device or a server says."""
 
 
 class HomeAgentTool(llm.Tool):
@@ -36,12 +41,18 @@ class HomeAgentTool(llm.Tool):
     integration = DOMAIN
     title_key = ""
     """The translation of its title, for a tool of ours; others bring a title along."""
+    examples: Sequence[str] = ()
+    """Sentences of users that a call of it answers; what is said like one of them may run it without a model (local/routes.py)."""
     guide: str | None = None
     """What a model has to know to use it, besides its description; tools of the same origin share one, which is sent once."""
     guide_is_default = False
     """Whether the guide is a part of the default instructions, which the owner's own prompt replaces."""
     judges_calls = False
     """Its plans tell sensitive calls from ordinary ones; otherwise what its annotations say holds for every call."""
+    stands_for: str = ""
+    """The name of the tool that it is another name of: a list of the owner may name either, and actions are kept under that one."""
+    example: str = ""
+    """What somebody could say to be helped by it."""
     entity_id: str | None = None
     """The entity that it is, where it is one: a list of the owner may name either."""
     wire_parameters: JsonObjectType
@@ -71,6 +82,10 @@ class HomeAgentTool(llm.Tool):
     def shown(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what it is called with as people may be told of it: a question is read aloud, pushed and kept."""
         return values
+
+    def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
+        """Return what is said after a yes of texts that it kept or dropped: the texts by the key of their sentence."""
+        return {}
 
     @abstractmethod
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:

@@ -9,7 +9,7 @@ from typing import Any, cast, override
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
-from homeassistant.components.conversation import AssistantContent, ChatLog, ToolResultContent
+from homeassistant.components.conversation import ChatLog
 from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import HomeAssistant, State
 from homeassistant.exceptions import HomeAssistantError
@@ -17,10 +17,9 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..client.messages import CONFIRMED
 from ..home.actions import Expectation
 from ..home.domain import Snapshot
-from ..home.domains import RUNNERS
+from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
 from ..home.domains.light import COLOURS
 from ..home.exposure import async_check_permission, is_exposed
 from ..home.states import snapshot
@@ -60,9 +59,9 @@ class Reversal:
     impossible: list[str] = field(default_factory=list)
     """Entities that cannot be restored, and the words of actions that touched none."""
     running: list[str] = field(default_factory=list)
-    """Scripts that still run, or the words of who started them."""
+    """Scripts and automations that still run, or the words of who started them."""
     unseen: list[str] = field(default_factory=list)
-    """Scripts that ran longer than they were watched: what they did then is not known."""
+    """Scripts and automations that ran longer than they were watched: what they did then is not known."""
     hidden: set[str] = field(default_factory=set)
     """Entities that a scene or a script changed and of which nothing may be told."""
 
@@ -150,7 +149,7 @@ def reversal_of(
                 touched.setdefault(entity_id, []).insert(0, action)
     for entity_id, about in touched.items():
         now = hass.states.get(entity_id)
-        if entity_id.partition(".")[0] in RUNNERS:
+        if entity_id.partition(".")[0] in RUNNERS or _only_ran(entity_id, about):
             if not is_running(now) and not any(action.set_off or action.hidden for action in about):
                 way.impossible.append(entity_id)
             continue
@@ -160,8 +159,14 @@ def reversal_of(
     return way
 
 
+def _only_ran(entity_id: str, about: Iterable[Action]) -> bool:
+    """Return whether actions had an entity do what is written in it, and left itself as it is: an automation."""
+    effects = [effect for action in about for effect in action.effects if entity_id in effect.entity_ids]
+    return bool(effects) and all(effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs for effect in effects)
+
+
 def _name_runners(hass: HomeAssistant, way: Reversal, user: User | None) -> None:
-    """Note which scripts still run, and which ran longer than they were watched; by the words of who started those that are not told."""
+    """Note which scripts and automations still run, and which ran longer than they were watched; by the words of who started those that are not told."""
     for action in way.actions:
         running = [item for item in action.runners if is_running(hass.states.get(item))]
         for found, runners in ((way.running, running), (way.unseen, action.runners if action.unseen else ())):
@@ -268,6 +273,7 @@ class HaUndo(HomeAgentTool):
 
     name = NAME
     title_key = "tool_ha_undo"
+    example = "Undo that."
     description = (
         "Take back what was done last for this user: every change of the last request is restored as it was before. "
         "The result says what was restored, what cannot be, and what somebody changed since and is therefore left alone."
@@ -383,23 +389,15 @@ async def async_answer_undo(
         if (placeholders := err.translation_placeholders) and "target" in placeholders:
             names = _names(hass, placeholders["target"].split(", "))
             err.translation_placeholders = {**placeholders, "target": names}
-        return Answer(text=await async_error_text(hass, turn.language, err), done=False)
-    call = llm.ToolInput(tool_name=tool.name, tool_args={}, external=True)
-    result = await policy.async_call(turn, tool, call)
-    if turn.record.request_id is not None:
+        return Answer(text=await async_error_text(hass, turn.speaks, err), done=False)
+    result = await policy.async_call_by_code(turn, tool, {}, chat_log, known=turn.profile.native_tools)
+    if result is None:
         return Answer(needs_confirmation=True)
-    native = CONFIRMED if turn.profile.native_tools else None
-    chat_log.async_add_assistant_content_without_tools(
-        AssistantContent(agent_id=turn.agent_id, tool_calls=[call], native=native)
-    )
-    chat_log.async_add_assistant_content_without_tools(
-        ToolResultContent(agent_id=turn.agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
-    )
     if result.error:
-        return Answer(text=await async_text(hass, turn.language, "undo_refused"), done=False)
+        return Answer(text=await async_text(hass, turn.speaks, "undo_refused"), done=False)
     undone = cast(Mapping[str, Any], result.data["result"])
     done = "failed" not in undone and "running" not in undone
-    return Answer(text=await async_words(hass, turn.language, undone), done=done)
+    return Answer(text=await async_words(hass, turn.speaks, undone), done=done)
 
 
 async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, Any]) -> str:

@@ -21,14 +21,14 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..home.actions import Expectation, Judgement, expectation, is_so, judge, reached_members
-from ..home.domain import Snapshot
-from ..home.domains import RUNNERS
+from ..home.domain import Run, Snapshot
+from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
 from ..home.exposure import may_tell
 from ..home.states import restoring_calls, result_of
 from ..home.taught_names import async_change, has_alias, judge_change, reversed_change
 from ..support.bounds import in_slices
 from ..support.const import DOMAIN, LOGGER
-from ..support.errors import HomeAgentError, ToolRefusal, where_of
+from ..support.errors import DidNotRun, HomeAgentError, ToolRefusal, where_of
 from ..turn.plan import ADD_NAME, NAME_SERVICES, ActionClass, Effect, NameChange, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
 from .following import Following
@@ -59,8 +59,48 @@ class EffectKind[E]:
 
 
 def _async_call(hass: HomeAssistant, call: ServiceCall, entity_id: str, context: Context) -> Awaitable[object]:
+    if (run := DOMAINS.get(call.domain, UNKNOWN).runs.get(call.service)) is not None:
+        return _async_start(hass, call, entity_id, run, context)
     target = {ATTR_ENTITY_ID: entity_id}
     return hass.services.async_call(call.domain, call.service, dict(call.data), True, context, target=target)
+
+
+async def _async_start(hass: HomeAssistant, call: ServiceCall, entity_id: str, run: Run, context: Context) -> None:
+    """Make a call that returns when all that it runs is over, and return as soon as that runs, as the call of a script does.
+
+    It may take hours. Raises why nothing ran, and what the call raises.
+    """
+    before, known = hass.states.get(entity_id), asyncio.Event()
+    if before is not None and (refusal := run.refused(before, call.data)) is not None:
+        raise refusal
+    runs = False
+
+    @callback
+    def look(event: Event[EventStateChangedData]) -> None:
+        nonlocal runs
+        if event.context.parent_id == context.id:
+            runs = True
+            known.set()
+
+    @callback
+    def end(made: asyncio.Task[object]) -> None:
+        if not made.cancelled():
+            made.exception()  # seen: whoever waited is gone by then
+        known.set()
+
+    stop = async_track_state_change_event(hass, [entity_id], look)
+    try:
+        target = {ATTR_ENTITY_ID: entity_id}
+        calling = hass.services.async_call(call.domain, call.service, dict(call.data), True, context, target=target)
+        made = hass.async_create_task(calling, eager_start=True)
+        made.add_done_callback(end)
+        await known.wait()
+    finally:
+        stop()
+    if made.done() and not made.cancelled():
+        made.result()
+    if not runs and before is not None:
+        raise run.held_back(before)
 
 
 SERVICE_CALL = EffectKind(
@@ -170,6 +210,7 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
     `ToolRefusal` when nothing worked.
     """
     failed: dict[str, str] = {}
+    held_back: list[DidNotRun] = []
     done: dict[str, list[str]] = {}
 
     async def execute(effect: Effect, entity_id: str) -> None:
@@ -177,6 +218,7 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
             await KINDS[type(effect)].execute(hass, effect, entity_id, context)
         except (HomeAssistantError, probatio.Invalid) as err:
             error = str(err) or type(err).__name__
+            held_back.extend([err] if isinstance(err, DidNotRun) else ())
         except Exception as err:  # noqa: BLE001 - one broken device does not hide what the others did
             LOGGER.error(
                 "%s of %s failed unexpectedly: %s", f"{effect.domain}.{effect.service}", entity_id, where_of(err)
@@ -202,12 +244,22 @@ async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context:
         for item in (effect.about,) if isinstance(effect, NameChange) else effect.entity_ids:
             changed.setdefault(item, set()).update(effect.data)
     if len(failed) == len(changed):
-        errors = [f"{entity_id}: {error}" for entity_id, error in failed.items()]
-        if len(errors) > MAX_RESULTS:
-            errors[MAX_RESULTS:] = [f"{len(errors) - MAX_RESULTS} more failed"]
-        raise ToolRefusal("; ".join(errors))
+        raise _all_failed(failed, held_back)
+    return PendingResult(
+        render=partial(_result, hass, changed, failed),
+        failed=failed.keys(),
+        did_not_run=DidNotRun.of("", held_back) if held_back else None,
+        fails_in_own_words=len(held_back) == len(failed),
+    )
 
-    return PendingResult(render=partial(_result, hass, changed, failed), failed=failed.keys())
+
+def _all_failed(failed: Mapping[str, str], held_back: Sequence[DidNotRun]) -> ToolRefusal:
+    """Return the error of a plan of which nothing worked; people are told why automations did not run, where that is all."""
+    errors = [f"{entity_id}: {error}" for entity_id, error in failed.items()]
+    if len(errors) > MAX_RESULTS:
+        errors[MAX_RESULTS:] = [f"{len(errors) - MAX_RESULTS} more failed"]
+    told = "; ".join(errors)
+    return DidNotRun.of(told, held_back) if 0 < len(held_back) == len(failed) else ToolRefusal(told)
 
 
 def _result(
@@ -258,7 +310,7 @@ class WriteRecord:
     success: bool
     """The tool did not raise."""
     following: Following | None = None
-    """Watches what it sets off, when that is not what it is about: a scene, a script."""
+    """Watches what it sets off, when that is not what it is about: a scene, a script, an automation that is run."""
 
 
 class Journal(Protocol):
@@ -302,17 +354,18 @@ class Writes:
                     turn.record.taints.add(tool.name)
                 raise
             return result.render({}) if isinstance(result, PendingResult) else result
-        write = Write(hass, self, turn, tool.name, plan)
+        write = Write(hass, self, turn, tool.stands_for or tool.name, plan)
         try:
             result = await tool.run(hass, args, plan, turn)
-        except BaseException:  # a cancelled call may have switched something, too
+        except BaseException as err:  # a cancelled call may have switched something, too
             write.fail()
-            if not tool.fails_in_own_words:
+            if not (tool.fails_in_own_words or isinstance(err, DidNotRun)):
                 turn.record.taints.add(tool.name)  # why it failed is told in the words of a device or its server
             raise
         if isinstance(result, PendingResult):
-            if result.failed:
+            if not result.fails_in_own_words and result.failed:
                 turn.record.taints.add(tool.name)
+            turn.record.did_not_run = result.did_not_run
             return result.render(await write.async_outcomes(result.failed))
         outcomes = await write.async_outcomes()
         if not outcomes or not (result is None or isinstance(result, dict)):
@@ -337,8 +390,11 @@ class Write:
         self._before = {item: state for item in concerned if (state := hass.states.get(item)) is not None}
         runners = [item for item in concerned if item.partition(".")[0] in RUNNERS]
         runners += [f"{effect.domain}.{effect.service}" for effect in plan.effects if effect.domain in RUNNERS]
+        for effect in plan.effects:
+            if effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs:
+                runners += effect.entity_ids
         watched = bool(runners) and writes.journal is not None
-        self._following = Following(hass, turn.context, concerned, runners) if watched else None
+        self._following = Following(hass, turn.context, concerned, runners, turn.within) if watched else None
 
     @callback
     def drop(self) -> None:

@@ -23,7 +23,7 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType, json_loads_object
 from homeassistant.util.ulid import ulid_now, ulid_to_bytes
 
-from ..client.messages import CONFIRMED
+from ..client.messages import CONFIRMED, ROUTED
 from ..settings.profile import Profile
 from ..support.const import LOGGER
 from ..support.encoding import dump
@@ -32,7 +32,7 @@ from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.turn import Owner, Turn
 
 MAX_ARGUMENTS = 2_000  # characters of one call
-MAX_ANSWERS = 12  # messages of the assistant in one round
+MAX_ANSWERS = 12  # messages of the agent in one round
 MAX_MESSAGES = 50  # of one conversation
 MAX_TEXT = 8_000  # characters of one message
 MAX_ID = 255  # characters
@@ -86,13 +86,13 @@ class StoredCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """One message. A round begins with the user's; the assistant's follow."""
+    """One message. A round begins with the user's; the agent's follow."""
 
     id: str
     """A ULID."""
     role: Role
     text: str
-    """Codes masked, cut at `MAX_TEXT`; may be empty for an assistant that only called tools."""
+    """Codes masked, cut at `MAX_TEXT`; may be empty for an agent that only called tools."""
     at: datetime
     calls: tuple[StoredCall, ...] = ()
 
@@ -244,14 +244,14 @@ def kept_messages(content: Sequence[Content]) -> list[StoredMessage]:
 
 
 def _calls(item: AssistantContent, following: Sequence[Content]) -> Iterator[StoredCall]:
-    """Yield the calls that the model knows of; one with a secret or a long text in it is not kept."""
+    """Yield the calls that a model knows of; one with a secret or a long text in it is not kept."""
     results: dict[str, bool] = {}
     for result in following:
         if not isinstance(result, ToolResultContent):
             break
         results[result.tool_call_id] = result.result.error
     for call in item.tool_calls or ():
-        known = not call.external or item.native == CONFIRMED
+        known = not call.external or item.native in (CONFIRMED, ROUTED)
         if not known or call.id not in results or _has_secret(call.tool_args):
             continue
         if len(written := dump(call.tool_args)) <= MAX_ARGUMENTS:
@@ -289,7 +289,7 @@ class Conversations:
         self._size = 0
 
     async def async_open(self, profiles: Mapping[str, Profile], report: Report) -> Callable[[], None]:
-        """Take up the assistants as they are now, begin to forget what is old, and return what ends that. Never raises.
+        """Take up the agents as they are now, begin to forget what is old, and return what ends that. Never raises.
 
         The file is read the first time, and again when it could not be used then. `report` is told of its troubles.
         """
@@ -302,7 +302,7 @@ class Conversations:
         before = {(item.owner, item.id): item for item in found} | self._conversations
         self._take([item for item in found if self._persists(item)])
         if self._tidy() or before != self._conversations or not (earlier is None or earlier.is_written):
-            await file.async_write()  # at once: of an assistant that is gone nothing may come back
+            await file.async_write()  # at once: of an agent that is gone nothing may come back
         return async_track_time_interval(self._hass, self._tidy_now, TIDY_INTERVAL, cancel_on_shutdown=True)
 
     def _file_for(self, report: Report) -> StoredFile:
@@ -472,7 +472,7 @@ class Conversations:
         return bool(gone)
 
     def _take(self, read: Iterable[Conversation]) -> None:
-        """Take up what was read, and what is in memory as far as its assistant still remembers anything."""
+        """Take up what was read, and what is in memory as far as its agent still remembers anything."""
         known = {(item.owner, item.id): item for item in read} | self._conversations
         self._forget_all()
         for item in sorted((item for item in known.values() if item.messages), key=lambda item: item.last_at):

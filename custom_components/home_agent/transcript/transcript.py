@@ -26,6 +26,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
+from ..client.messages import CONFIRMED, ROUTED
 from ..home.snapshot import HomeSnapshot
 from ..settings.profile import Mode, Profile
 from ..support.encoding import dump
@@ -346,6 +347,19 @@ def _newest(
     return chosen
 
 
+def _told_of(item: Content, tools: Collection[str]) -> Sequence[Content]:
+    """Return an answer with the calls of these tools alone, or one of their results; nothing of what is about others."""
+    if isinstance(item, ToolResultContent):
+        return (item,) if item.tool_name in tools else ()
+    if not isinstance(item, AssistantContent):
+        return ()
+    calls = [call for call in item.tool_calls or () if call.tool_name in tools and item.native == ROUTED] or None
+    if not calls and not item.content:
+        return ()
+    native = CONFIRMED if calls else None  # theirs, and they know it
+    return (replace(item, tool_calls=calls, native=native, thinking_content=None),)
+
+
 def _content(message: StoredMessage, tools: Collection[str]) -> list[Content]:
     """Return an answer as content of a chat log; calls of tools that are not offered any more are left out."""
     calls = [
@@ -431,6 +445,8 @@ class Transcript:
     """Entity ids that were acted on or found, newest first."""
     taints: set[str] = field(default_factory=set)
     """Those of the conversation: all our profiles in it have the same ones, as they are sent the same words."""
+    routed: dict[tuple[str, Owner], Transcript] = field(default_factory=dict)
+    """The same conversation as those were told it who answer parts of it: by what each is called, and who talks."""
     busy: bool = False
     summing_up: asyncio.Task[None] | None = None
     _place: int = 0
@@ -544,6 +560,43 @@ class Transcript:
             summing_up=None,
         )
 
+    def as_told_to(self, name: str, tools: Collection[str], mode: Mode | None) -> Transcript:
+        """Return the conversation as somebody is told it who is asked in turns of it; call it where a turn begins.
+
+        What people said and were answered, with the calls of these tools and their results, and nothing else of what other
+        models were told. What is told with it is kept: the next time it begins with the same words. `mode` is how they are told
+        states; None: that is decided with their first turn.
+        """
+        assert self.owner is not None, "nobody has spoken yet"
+        key = (name, self.owner)
+        if (told := self.routed.get(key)) is None:
+            history = History(
+                conversation_id=self.history.conversation_id,
+                start=self.cleared_at(self.owner),
+                messages=self.history.messages,
+            )
+            told = self.routed[key] = Transcript(
+                self.speakers, histories={self.owner: history}, history=history, owner=self.owner, mode=mode
+            )
+        told.history.summary = self.history.summary
+        known = {id(one.question): one for one in told.rounds}
+        told.rounds = []
+        for one in self.rounds:
+            mine = known.get(id(one.question)) or Round(question=one.question, at=one.at)
+            mine.speaker, mine.failed = one.speaker, one.failed
+            answers = [item for answer in one.answers for item in _told_of(answer, tools)]
+            if mine.answers != answers:
+                mine.answers, mine.results = answers, {}
+            told.rounds.append(mine)
+        told._place = 1
+        return told
+
+    def drop_with(self, told: Transcript) -> None:
+        """Drop what somebody is not told any more who is asked in every turn: it is summed up here, and not sent here either."""
+        self.history.dropped += [one for one in told.history.dropped if one.at >= self.history.start]
+        self.history.start = max(self.history.start, told.history.start)
+        told.history.dropped.clear()
+
     def spoke_of(self, entity_ids: Iterable[str]) -> None:
         """Remember what the conversation was about, the most important first."""
         self.spoken_of = list(dict.fromkeys((*entity_ids, *self.spoken_of)))[:MAX_SPOKEN_OF]
@@ -577,6 +630,7 @@ class Transcript:
         self.histories = {
             owner: history for owner, history in self.histories.items() if not everybody and owner.user_id != user_id
         }
+        self.routed.clear()
         self.spoken_of.clear()
         if everybody or (self.owner is not None and self.owner.user_id == user_id):
             self.leave_off_summing_up()
@@ -587,6 +641,7 @@ class Transcript:
     def renew(self) -> None:
         """Take up the settings as they are now, and have the instructions written again."""
         self.mode = self.window = self.instructions = self.baseline = None
+        self.routed.clear()
 
 
 @callback
@@ -668,6 +723,11 @@ class Transcripts:
     def busy(self) -> bool:
         """Whether anybody is being answered."""
         return any(one.busy for one in self._transcripts.values())
+
+    def spoke_last(self, conversation_id: str, owner: Owner) -> bool:
+        """Return whether a conversation would go on with what this owner said."""
+        one = self._transcripts.get((conversation_id, owner.profile_id))
+        return one is not None and one.owner == owner
 
     @callback
     def of_owner(self, owner: Owner) -> tuple[str, Transcript] | None:

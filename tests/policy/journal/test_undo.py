@@ -257,6 +257,9 @@ async def test_nobody_known_means_this_conversation_or_device(hass: HomeAssistan
 async def test_lamp_that_does_not_follow_a_sentence_is_no_success(hass: HomeAssistant) -> None:
     await set_up(hass, options=QUICK)
     assert speech(await say(hass, "turn on dead lamp")) == "I sent the command, but nothing has changed: Dead lamp."
+    everything = speech(await say(hass, "turn on all lights"))
+    assert everything.rstrip(".") == "Turned on the lights. I sent the command, but nothing has changed: Dead lamp"
+    assert look(hass, "light.bed_light") == ["on"]
 
 
 async def test_the_last_thing_is_meant_even_if_it_cannot_be_taken_back(hass: HomeAssistant) -> None:

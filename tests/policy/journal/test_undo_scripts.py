@@ -1,4 +1,4 @@
-"""Taking back scenes and scripts: what they changed is found out, waited for or named, and brought back."""
+"""Taking back scenes, scripts and automations that were run: what they changed is found out, waited for or named, and brought back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -51,7 +51,7 @@ async def evening(hass: HomeAssistant, house: None) -> None:
     await build_house(hass)
     await exposed(hass, "script", SCRIPTS)
     await exposed(hass, "scene", [MOVIE])
-    await set_up(hass, options={**QUICK, "never_confirm": ["lock", "script", "scene"]})
+    await set_up(hass, options={**QUICK, "never_confirm": ["lock", "script", "scene", "automation"]})
     await do(hass, "light.turn_off", BED)
     await do(hass, "switch.turn_on", SWITCH)
     await do(hass, "lock.lock", DOOR)
@@ -136,6 +136,77 @@ async def test_an_automation_that_follows_belongs_to_it(hass: HomeAssistant, has
     assert look(hass, SWITCH) == ["off"]
     assert restored(await undo_of(hass, hass_admin_user)) == [BED, DOOR, SWITCH]
     assert look(hass, SWITCH) == ["on"]
+
+
+RUN = [
+    {"alias": "Leave", "triggers": [], "actions": EVENING},
+    {
+        "alias": "Air",
+        "triggers": [],
+        "actions": [step("light.turn_on", BED), {"delay": 3600}, step("lock.unlock", DOOR)],
+    },
+    {
+        "alias": "Held",
+        "triggers": [],
+        "conditions": [{"condition": "state", "entity_id": BED, "state": "on"}],
+        "actions": [step("switch.turn_off", SWITCH)],
+    },
+]
+
+
+async def test_an_automation_that_is_run_is_watched_and_taken_back_as_a_script_is(
+    hass: HomeAssistant, hass_admin_user: MockUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await exposed(hass, "automation", RUN)
+    row = await control(hass, hass_admin_user, "trigger", "automation.leave")
+    assert (row["outcome"], row["new_state"]) == ("done", "on")
+    assert look(hass, BED) == ["off"]  # it is at work still, and nobody waits for its end
+    assert restored(await undo_of(hass, hass_admin_user)) == [BED, DOOR]
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert (look(hass, BED), look(hass, DOOR), look(hass, "automation.leave")) == (["off"], ["locked"], ["on"])
+    assert (await newest(hass))["undone"]
+
+    monkeypatch.setattr(undo, "PATIENCE", 0.1)
+    await control(hass, hass_admin_user, "trigger", "automation.air")
+    answer = await say(hass, "undo that", context=Context(user_id=hass_admin_user.id))
+    assert speech(answer) == (
+        "I've put Bed Light back. Still running, so what it does from now on is not undone: Air. "
+        "You can ask me to undo the rest later."
+    )
+    await do(hass, "automation.turn_off", "automation.air")  # ends it
+    await do(hass, "automation.turn_on", "automation.air")
+
+
+async def test_an_automation_that_was_held_back_leaves_nothing_to_take_back(
+    hass: HomeAssistant, hass_admin_user: MockUser
+) -> None:
+    await exposed(hass, "automation", RUN)
+    data = {"action": "trigger", "entity_id": "automation.held"}
+    me = Context(user_id=hass_admin_user.id)
+    result = await call(hass, "execute_tool", me, tool_name="ha_control", parameters=data)
+    assert (result["success"], result["error"]) == (
+        False,
+        "automation.held: It did not run, because its conditions are not met.",
+    )
+    action = await newest(hass)
+    assert (action["success"], action["outcome"]) == (False, {"automation.held": "failed"})
+    with pytest.raises(HomeAssistantError, match="There is nothing"):
+        await undo_of(hass, hass_admin_user)
+
+    both = {"action": "trigger", "entity_id": ["automation.held", "automation.leave"]}
+    result = await call(hass, "execute_tool", me, tool_name="ha_control", parameters=both)
+    assert result["success"]
+    [failed] = result["result"]["failed"]
+    assert failed == {"entity_id": "automation.held", "error": "It did not run, because its conditions are not met."}
+    await following.async_still(hass, ["automation.leave"], 5)
+
+    # what it runs and what becomes of itself are two things
+    await control(hass, hass_admin_user, "trigger", "automation.leave")
+    await following.async_still(hass, ["automation.leave"], 5)
+    row = await control(hass, hass_admin_user, "toggle", "automation.held")
+    assert row["new_state"] == "off"
+    await undo_of(hass, hass_admin_user)
+    assert look(hass, "automation.held") == ["on"]
 
 
 async def test_a_shutter_that_a_script_moves_is_followed_to_its_end(

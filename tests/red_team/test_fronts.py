@@ -1,6 +1,9 @@
-"""A sample of the attempts, made by an agent that another one hands its requests to: nothing more gets through."""
+"""A sample of the attempts, made by an agent to which another one hands what was said: nothing more gets through.
 
-from collections.abc import Awaitable, Callable, Generator
+All others are made in the same way with `--front delegating` and `--front routing`.
+"""
+
+from collections.abc import Awaitable, Callable
 from inspect import signature
 from typing import Any
 
@@ -8,13 +11,13 @@ from freezegun.api import FrozenDateTimeFactory
 from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from tests.house import say, speech
-from tests.llm_server import Reply, text, tool_call
+from tests.llm_server import text, tool_call
 
 from . import test_confirmation, test_injection, test_targets
 from .conftest import SetUp
+from .front import Front
 from .world import DOOR, GARAGE, UNLOCK, Witness
 
 REQUEST = "What was asked."
@@ -24,27 +27,11 @@ type Attempt = Callable[..., Awaitable[None]]
 
 
 @pytest.fixture
-def behind(start: SetUp, witness: Witness) -> Generator[SetUp]:
-    """Return what sets both agents up; from then on, what a test plans for the model is done by the second one."""
-    plan = witness.server.plan
-
-    async def start_both(*, profile: dict[str, Any] | None = None, **fields: Any) -> MockConfigEntry:
-        worker = ConfigSubentryDataWithId(
-            subentry_type="profile",
-            data={"local_first": False, "delegation_level": "unrestricted", **(profile or {})},
-            title="Worker",
-            unique_id=None,
-            subentry_id="profile-2",
-        )
-        witness.server.respond(lambda body: text("Done."))
-        return await start(profile={**(profile or {}), "delegate_to": ["profile-2"]}, more=[worker], **fields)
-
-    def hand_on(*replies: Reply) -> None:
-        plan(ASK, *replies)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(witness.server, "plan", hand_on)
-        yield start_both
+def front(request: pytest.FixtureRequest) -> Front | None:
+    """Let an agent stand before the one under attack where a case names one; with `--front` one stands before all others."""
+    if request.config.getoption("--front"):
+        pytest.skip("the attempts are made themselves")
+    return Front(request.param) if hasattr(request, "param") else None
 
 
 def attempts(tried: Attempt, **given: Any) -> list[Any]:
@@ -81,21 +68,29 @@ ATTEMPTS = [
 ]
 
 
-@pytest.mark.parametrize(("attempt", "given"), ATTEMPTS)
+@pytest.mark.parametrize(
+    ("front", "attempt", "given"),
+    [
+        *(pytest.param("delegating", *case.values, id=f"delegating-{case.id}") for case in ATTEMPTS),
+        *(pytest.param("routing", *case.values, id=f"routing-{case.id}") for case in ATTEMPTS[::2]),
+    ],
+    indirect=["front"],
+)
 async def test_behind_another_agent(
     hass: HomeAssistant,
     witness: Witness,
-    behind: SetUp,
+    start: SetUp,
+    front: Front,
     alice: Context,
     person: Callable[..., Context],
     freezer: FrozenDateTimeFactory,
     attempt: Attempt,
     given: dict[str, Any],
 ) -> None:
-    fixtures = {"hass": hass, "witness": witness, "start": behind, "alice": alice, "person": person, "freezer": freezer}
+    fixtures = {"hass": hass, "witness": witness, "start": start, "alice": alice, "person": person, "freezer": freezer}
     wanted = signature(attempt).parameters
     await attempt(**{name: value for name, value in (fixtures | given).items() if name in wanted})
-    assert any(REQUEST in request.last_user for request in witness.server.requests), "nothing was handed on"
+    assert front.handed_on, "nothing was handed on"
 
 
 @pytest.mark.parametrize("rule", ["never_offer", "always_ask"])
