@@ -1,9 +1,9 @@
-"""Home Agent: talk to the house, and let the house answer."""
+"""Home Agent: talk to the home, and let the home answer."""
 
 from functools import partial
 import logging
 
-from homeassistant.config_entries import ConfigEntryState
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.typing import ConfigType
@@ -14,18 +14,24 @@ from .agent.ready import Readiness
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import file_of as learned_file_of
 from .home.taught_names import async_remove_taught_names
+from .local.learned import async_remove_learned_phrases
 from .memory.memories import async_remove_memories
 from .policy.journal import async_remove_journal
 from .search.knowledge import async_filled, async_remove_added
 from .search.vectors import async_leave_server, delete_files
 from .services import async_register_services
 from .settings.memory import MemorySettings
+from .settings.profile import migrated_options, migrated_settings, with_one_description
 from .settings.search import RetrievalSettings
-from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER
+from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER, SUBENTRY_PROFILE
 from .support.issues import async_clear
 from .support.storage import async_remove_file, async_sweep
 from .tools.custom import configuration
+from .tools.extensions.registry import RegisteredExtension, async_register_extension
 from .transcript.conversations import async_remove_conversations
+
+__all__ = ["RegisteredExtension", "async_register_extension"]
+"""What other integrations may import."""
 
 PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
 CONFIG_SCHEMA = configuration.CONFIG_SCHEMA
@@ -36,6 +42,21 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     configuration.keep(hass, config)
     await async_sweep(hass)
     async_register_services(hass)
+    return True
+
+
+async def async_migrate_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
+    """Bring what a release before stored to its present shape; False for what a later one stored in a shape of its own."""
+    if entry.version > 1:
+        return False
+    if entry.minor_version < 2:
+        for profile in entry.get_subentries_of_type(SUBENTRY_PROFILE):
+            hass.config_entries.async_update_subentry(entry, profile, data=migrated_settings(profile.data))
+        hass.config_entries.async_update_entry(entry, options=migrated_options(entry.options), minor_version=2)
+    if entry.minor_version < 3:
+        for profile in entry.get_subentries_of_type(SUBENTRY_PROFILE):
+            hass.config_entries.async_update_subentry(entry, profile, data=with_one_description(profile.data))
+        hass.config_entries.async_update_entry(entry, minor_version=3)
     return True
 
 
@@ -68,6 +89,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await async_remove_conversations(hass, entry.entry_id)
     await async_remove_journal(hass, entry.entry_id)
     await async_remove_taught_names(hass)
+    await async_remove_learned_phrases(hass)
     await async_remove_file(hass, learned_file_of(entry.entry_id))
     await async_remove_added(hass)
     await async_remove_memories(hass)

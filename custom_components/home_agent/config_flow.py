@@ -39,7 +39,7 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
     """Set up the one entry."""
 
     VERSION = 1
-    MINOR_VERSION = 1
+    MINOR_VERSION = 3
 
     _name: str
     _failed_id: str

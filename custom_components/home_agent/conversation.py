@@ -40,6 +40,8 @@ class HomeAgentConversationEntity(HomeAgentEntity, conversation.ConversationEnti
         self.endpoint = runtime.endpoint_of(profile)
         super().__init__(subentry, self.endpoint.config.model if self.endpoint else None)
         self._attr_unique_id = subentry.subentry_id
+        if profile.icon:
+            self._attr_icon = profile.icon
         self.runtime = runtime
         self.profile = profile
 

@@ -1,4 +1,4 @@
-"""What helps to find a fault, without keys, prompts or the names of things in the house."""
+"""What helps to find a fault, without keys, prompts or the names of things in the home."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from yarl import URL
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .home.snapshot import async_count_exposed
 from .search.vectors import async_report
-from .settings.profile import LISTS, profile_from_data
+from .settings.profile import LISTS, default_settings, profile_from_data
 from .settings.search import RetrievalSettings
 from .support.const import (
     CONF_API_KEY,
@@ -22,7 +22,6 @@ from .support.const import (
     CONF_CONTEXT_ENTITIES,
     CONF_CUSTOM_PROMPT,
     CONF_PINS,
-    CONF_PROFILE_DEFAULTS,
     CONF_PROMPT_ADDITIONS,
     DOMAIN,
     SUBENTRY_CUSTOM_TOOL,
@@ -50,6 +49,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: HomeAge
         "custom_tools": runtime and {item.name: item.type for item in runtime.custom_tools.definitions},
         "conversations": runtime and runtime.conversations.counts(),
         "memories": runtime and runtime.memories.figures,
+        "learned_phrases": runtime and runtime.means.phrases.counts(),
         "found": runtime and {"index": asdict(runtime.finder.report), "knowledge": runtime.knowledge.counts},
         "documents": runtime
         and asdict(await async_report(runtime.vectors, RetrievalSettings.from_options(entry.options))),
@@ -80,9 +80,7 @@ def _subentry(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> dict[str
     if subentry.subentry_type == SUBENTRY_CUSTOM_TOOL:
         return described | {"handler": subentry.data["handler"]["type"]}
     if subentry.subentry_type not in (SUBENTRY_LLM, SUBENTRY_MCP_SERVER):
-        profile = profile_from_data(
-            subentry_id, subentry.title, entry.options.get(CONF_PROFILE_DEFAULTS, {}), subentry.data
-        )
+        profile = profile_from_data(subentry_id, subentry.title, default_settings(entry.options), subentry.data)
         return described | {"stored": _sizes(subentry.data), "settings": _sizes(asdict(profile))}
     settings: dict[str, Any] = async_redact_data(dict(subentry.data), _TO_REDACT)
     settings |= {key: _address(settings[key]) for key in _ADDRESSES if key in settings}

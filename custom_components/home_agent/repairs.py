@@ -1,27 +1,39 @@
-"""Repairs issues that can be answered: an open confirmation, a proposed name, a voice assistant that answers before its agent.
+"""Repairs issues that can be answered: an open confirmation, a proposed name, learned phrases, a voice assistant that answers before its agent.
 
 Home Assistant lets only administrators fix issues.
 """
 
+from collections.abc import Collection
 from typing import Any, override
 
 from homeassistant.components.repairs import ConfirmRepairFlow, RepairsFlow, RepairsFlowResult
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.selector import TextSelector, TextSelectorConfig, TextSelectorType
+from homeassistant.helpers.selector import (
+    SelectOptionDict,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+    TextSelector,
+    TextSelectorConfig,
+    TextSelectorType,
+)
 import probatio
 
 from .agent.pipelines import PIPELINE_ID, async_hear_everything
 from .agent.runtime import HomeAgentConfigEntry
 from .home.taught_names import taught_names_of
+from .local.learned import Status as LearnedStatus, async_phrase_text, learned_phrases_of
 from .policy.confirmation import Confirmation
 from .policy.confirmed import async_answer_elsewhere
 from .policy.policy import Policy
 from .policy.teaching import async_approve, async_proposal_text, decline
-from .settings.profile import Profile
 from .support.const import DOMAIN
-from .support.encoding import shown
+from .support.encoding import as_markdown
+from .support.errors import ToolError
+from .support.localize import async_error_text
 
 _PIN = "pin"
+_APPROVE, _REJECT = "approve", "reject"
 _PASSWORD = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD))
 
 
@@ -39,7 +51,7 @@ class ConfirmationFlow(RepairsFlow):
         return self.async_show_menu(
             step_id="init",
             menu_options=["confirm", "reject"],
-            description_placeholders={"question": shown(found[1].question)},
+            description_placeholders={"question": as_markdown(found[1].question)},
         )
 
     async def async_step_confirm(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -57,7 +69,7 @@ class ConfirmationFlow(RepairsFlow):
                 self._pin_form(confirmation, {_PIN: "pin_wrong"}) if self._open() else self.async_abort(reason="over")
             )
         if not answer.done:
-            return self.async_abort(reason="failed", description_placeholders={"answer": shown(answer.text)})
+            return self.async_abort(reason="failed", description_placeholders={"answer": as_markdown(answer.text)})
         return self.async_create_entry(data={})
 
     async def async_step_reject(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -72,7 +84,7 @@ class ConfirmationFlow(RepairsFlow):
             step_id="confirm",
             data_schema=probatio.Schema({probatio.Required(_PIN): _PASSWORD}),
             errors=errors,
-            description_placeholders={"question": shown(confirmation.question)},
+            description_placeholders={"question": as_markdown(confirmation.question)},
         )
 
     def _open(self) -> tuple[Policy, Confirmation] | None:
@@ -100,7 +112,7 @@ class NameFlow(RepairsFlow):
         return self.async_show_menu(
             step_id="init",
             menu_options=["confirm", "reject"],
-            description_placeholders={"question": shown(question)},
+            description_placeholders={"question": as_markdown(question)},
         )
 
     async def async_step_confirm(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -110,9 +122,9 @@ class NameFlow(RepairsFlow):
         if row is None or not entries:
             return self.async_abort(reason="over")
         runtime = entries[0].runtime_data
-        profile = next(iter(runtime.profiles.values()), Profile())
+        profile = runtime.registry.default
         if reason := await async_approve(self.hass, runtime.policy, runtime.means.names.tool, profile, row):
-            return self.async_abort(reason="failed", description_placeholders={"answer": shown(reason)})
+            return self.async_abort(reason="failed", description_placeholders={"answer": as_markdown(reason)})
         return self.async_create_entry(data={})
 
     async def async_step_reject(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -121,6 +133,72 @@ class NameFlow(RepairsFlow):
             return self.async_abort(reason="over")
         decline(self.hass, row)
         return self.async_create_entry(data={})
+
+
+class PhrasesFlow(RepairsFlow):
+    """Shows the phrases that wait for an administrator: all of them are decided at once, or some of them one by one."""
+
+    def __init__(self, status: LearnedStatus) -> None:
+        """Decide on those with a status: `proposed`, or `doubted`, which were taken out of use."""
+        self._status = status
+
+    async def async_step_init(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Show what would be done for which words."""
+        if not (rows := await self._async_rows()):
+            return self.async_abort(reason="over")
+        listed = "\n".join(f"- {as_markdown(text)}" for text in rows.values())
+        return self.async_show_menu(
+            step_id="init",
+            menu_options=["approve_all", "choose", "reject_all"],
+            description_placeholders={"phrases": listed, "count": str(len(rows))},
+        )
+
+    async def async_step_approve_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Have all of them done without a model."""
+        return await self._async_decide(approve=await self._async_rows(), reject=())
+
+    async def async_step_reject_all(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Have none of them proposed again."""
+        return await self._async_decide(approve=(), reject=await self._async_rows())
+
+    async def async_step_choose(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Ask which are approved and which are rejected; the others wait on."""
+        chosen, errors = user_input or {}, dict[str, str]()
+        approve, reject = chosen.get(_APPROVE, []), chosen.get(_REJECT, [])
+        if user_input is not None:
+            if {*approve}.isdisjoint(reject):
+                return await self._async_decide(approve=approve, reject=reject)
+            errors[_REJECT] = "phrase_both"
+        if not (rows := await self._async_rows()):
+            return self.async_abort(reason="over")
+        choices = [SelectOptionDict(value=row_id, label=text) for row_id, text in rows.items()]
+        several = SelectSelector(SelectSelectorConfig(options=choices, multiple=True, mode=SelectSelectorMode.LIST))
+        left = {key: [item for item in listed if item in rows] for key, listed in chosen.items()}
+        schema = probatio.Schema(
+            {probatio.Optional(key, default=left.get(key, [])): several for key in (_APPROVE, _REJECT)}
+        )
+        return self.async_show_form(step_id="choose", data_schema=schema, errors=errors)
+
+    async def _async_decide(self, approve: Collection[str], reject: Collection[str]) -> RepairsFlowResult:
+        """Store it, and end; an issue that ends well is deleted, so it stays where some still wait."""
+        phrases = learned_phrases_of(self.hass)
+        known = {row.id for row in phrases.rows(self._status)}
+        try:
+            phrases.async_decide(known & {*approve}, LearnedStatus.LEARNED)
+        except ToolError as err:
+            reason = await async_error_text(self.hass, self.hass.config.language, err)
+            return self.async_abort(reason="failed", description_placeholders={"answer": as_markdown(reason)})
+        phrases.async_decide(known & {*reject}, LearnedStatus.REJECTED)
+        if left := len(phrases.rows(self._status)):
+            return self.async_abort(reason="left", description_placeholders={"count": str(left)})
+        return self.async_create_entry(data={})
+
+    async def _async_rows(self) -> dict[str, str]:
+        """Return what waits as it is told, by id; nothing while no entry is loaded, or nothing is learned."""
+        phrases = learned_phrases_of(self.hass)
+        if not self.hass.config_entries.async_loaded_entries(DOMAIN) or not phrases.after:
+            return {}
+        return {row.id: await async_phrase_text(self.hass, row) for row in phrases.rows(self._status)}
 
 
 class PipelineFlow(ConfirmRepairFlow):
@@ -144,6 +222,8 @@ async def async_create_fix_flow(
     """Return the flow of an issue."""
     if PIPELINE_ID in (data := data or {}):
         return PipelineFlow(str(data[PIPELINE_ID]))
+    if "phrases" in data:
+        return PhrasesFlow(LearnedStatus(str(data["phrases"])))
     if "taught_name_id" in data:
         return NameFlow(str(data["taught_name_id"]))
     return ConfirmationFlow(str(data["request_id"]))

@@ -210,6 +210,12 @@ class MemoryCount(HomeSensor):
 
     @property
     @override
+    def available(self) -> bool:
+        """Return whether memory is on: while it is off, nothing is told of what is stored."""
+        return self._runtime.memories.settings.enabled
+
+    @property
+    @override
     def native_value(self) -> int:
         return sum(self._runtime.memories.counts.values())
 

@@ -7,7 +7,20 @@ import math
 import time
 from typing import Any
 
+import probatio
+
 SLICE = 0.002  # seconds of work before the event loop gets its turn
+
+
+def as_float(value: Any) -> float:
+    """Return a number of a schema as a float. Raises `probatio.Invalid`, also for one that is too large to be one.
+
+    `probatio.Coerce(float)` lets an OverflowError of such a number out of a schema that has been used often enough to be compiled.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as err:
+        raise probatio.Invalid("expected a number") from err
 
 
 async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:

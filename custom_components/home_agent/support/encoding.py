@@ -143,19 +143,20 @@ def plain_text(text: str) -> str:
 
 
 _MEDIA_TAGS = "img|image|picture|source|video|audio|track|iframe|frame|embed|object|svg|link|style|script|base|meta"
+_HIDING_TAGS = "details|summary|font"
 _MEDIA = re.compile(
-    rf"!(?=\[)(?!\[[^\[\]\n]{{0,300}}\]\(/(?!/))|<(?=/?(?:{_MEDIA_TAGS})\b)", re.IGNORECASE
+    rf"!(?=\[)(?!\[[^\[\]\n]{{0,300}}\]\(/(?!/))|<(?=/?(?:{_MEDIA_TAGS}|{_HIDING_TAGS})\b|!--)", re.IGNORECASE
 )  # what Home Assistant itself serves begins with one slash
 _LINK = re.compile(r"\](?=[(:][ \t\n]{0,8}<?(?:https?:|//))|<(?=/?a\b)", re.IGNORECASE)
 _UNDECIDED = re.compile(
-    r"(?:!(?:\[[^\[\]\n]{0,300}(?:\]\(?/?)?)?|<[/a-zA-Z]{0,10}|\](?:[(:][ \t\n]{0,8}<?(?:h(?:t(?:t(?:ps?)?)?)?|/)?)?)\Z",
+    r"(?:!(?:\[[^\[\]\n]{0,300}(?:\]\(?/?)?)?|<!?-?[/a-zA-Z]{0,10}|\](?:[(:][ \t\n]{0,8}<?(?:h(?:t(?:t(?:ps?)?)?)?|/)?)?)\Z",
     re.IGNORECASE,
 )
 _LONGEST = 320  # characters of what may still become something else
 
 
 class ShownText:
-    """A text that is shown as Markdown, while it arrives: nothing in it loads by itself.
+    """A text that is shown as Markdown, while it arrives: nothing in it loads by itself, and no tag hides the rest of it.
 
     Pictures and other media of anywhere but this home become links. What a picture's address holds is sent to its server
     as soon as it is shown, and a model that read a hostile text writes what that asks for.
@@ -187,3 +188,11 @@ def shown(text: str, *, tells_addresses: bool = False) -> str:
     """Return a whole text as `ShownText` has it."""
     display = ShownText(tells_addresses=tells_addresses)
     return display.feed(text) + display.flush()
+
+
+_DRAWN = re.compile(r"[\\`*\[\]<>#~|&@]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
+
+
+def as_markdown(text: str) -> str:
+    """Return Markdown that is drawn as just this text, in one line: no link, no markup, nothing folded away."""
+    return _DRAWN.sub(lambda sign: f"\\{sign[0]}", " ".join(text.split()))

@@ -14,9 +14,11 @@ HomeAgentError
 │       └── LLMEndlessError    an answer that is longer, or takes longer, than any may
 ├── ToolError                a tool call failed: the model learns of it, the turn goes on
 │   ├── ToolRefusal            it cannot do what it was asked; the sentence says what would work
-│   │   └── RequestFailed        another computer failed (http.py); counted against it
+│   │   ├── RequestFailed        another computer failed (http.py); counted against it
+│   │   └── DidNotRun            an automation is disabled, or was held back; people are told why
 │   └── ToolPermissionError    whoever asks may not do that, or the owner never allows it
 ├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
+├── ExtensionError           an extension cannot be used: Repairs and an action say why, the others work
 ├── McpError                 a server of tools (Model Context Protocol) cannot be used now
 │   ├── McpUnreachableError    not reachable, or it broke off
 │   │   └── McpTimeoutError        it says nothing
@@ -37,8 +39,9 @@ HomeAgentError
 Every error carries a translation key of `exceptions` in translations/ and its placeholders; no sentence stands in code.
 """
 
+from collections.abc import Sequence
 import traceback
-from typing import override
+from typing import Self, override
 
 from homeassistant.exceptions import HomeAssistantError
 
@@ -159,6 +162,23 @@ class ToolRefusal(ToolError):
         return self.sentence
 
 
+class DidNotRun(ToolRefusal):
+    """An automation that was to run did not; people are told why in their language. Placeholder: `target`, what it is called."""
+
+    def __init__(self, sentence: str, key: str, target: str) -> None:
+        """Keep the sentence for the model, and the key of the one for people."""
+        super().__init__(sentence)
+        self.translation_key: str = key
+        self.target = target
+        self.translation_placeholders = {"target": target}
+
+    @classmethod
+    def of(cls, sentence: str, several: Sequence[Self]) -> Self:
+        """Return what several say, with a sentence for the model; for people, those with the reason of the first."""
+        key = several[0].translation_key
+        return cls(sentence, key, ", ".join(one.target for one in several if one.translation_key == key))
+
+
 class ToolPermissionError(ToolError):
     """Whoever asks may not do that, or the owner never allows it. Placeholder: `target`."""
 
@@ -174,6 +194,12 @@ class CustomToolError(HomeAgentError):
         """Keep where it is."""
         super().__init__(key, **placeholders)
         self.path = path
+
+
+class ExtensionError(HomeAgentError):
+    """An extension cannot be used. Placeholders by key: `name`, `tool`, `detail` and what else its sentence names."""
+
+    key = "extension_invalid"
 
 
 class McpError(HomeAgentError):

@@ -1,6 +1,6 @@
 """The integration's own sentences, in the language of the person who hears them.
 
-Home Assistant translates an error into the language of the server; an assistant answers in the language of the turn.
+Home Assistant translates an error into the language of the server; an agent answers in the language of the turn.
 """
 
 from collections.abc import Mapping

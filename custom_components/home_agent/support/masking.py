@@ -1,4 +1,4 @@
-"""What must not be seen: personal data in what leaves the house, the owner's secrets in what comes from outside.
+"""What must not be seen: personal data in what leaves the home, the owner's secrets in what comes from outside.
 
 Personal data are e-mail and street addresses, phone, card, account and identity numbers (D-4). Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
 numbers stay as they are; a card or an account has to pass its check sum, or to be called one. The same text always gives

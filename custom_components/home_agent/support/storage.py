@@ -135,6 +135,11 @@ class StoredFile:
         """Whether nothing is left to write."""
         return self._written == self._changes
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the disk did not take what was to be written last; it is tried again."""
+        return self._failing
+
     @callback
     def async_changed(self) -> None:
         """Write soon."""

@@ -1,4 +1,4 @@
-"""`ha_control`: change something in the house (S1-37)."""
+"""`ha_control`: change something in the home (S1-37)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -66,6 +66,7 @@ class HaControl(EffectTool):
 
     name = "ha_control"
     title_key = "tool_ha_control"
+    example = "Turn off the light in the kitchen."
     description = "Control Home Assistant devices and services. Use this to turn on/off lights, adjust thermostats, lock doors, etc."
     guide = (
         "ha_control changes things: turn_on, turn_off, toggle, set_value (with parameters such as brightness_pct, temperature, "
@@ -73,6 +74,8 @@ class HaControl(EffectTool):
         "turn_off closes."
     )
     guide_is_default = True
+    guide_to_automations = " Automations: turn_on enables, set_value with command trigger runs."
+    """Added to the guide where an automation is exposed: elsewhere it would only cost."""
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True
     parameters = LenientSchema(
@@ -86,9 +89,11 @@ class HaControl(EffectTool):
     )
     wire_parameters = WIRE
 
-    def __init__(self, home: Home) -> None:
-        """Take where the exposed home is read."""
+    def __init__(self, home: Home, *, automations: bool = False) -> None:
+        """Take where the exposed home is read, and whether the model is told how an automation is run."""
         self._home = home
+        if automations:
+            self.guide = self.guide + self.guide_to_automations
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:

@@ -43,6 +43,7 @@ class GetUserDocumentation(HomeAgentTool):
 
     name = NAME
     title_key = "tool_get_user_documentation_content"
+    example = "How do I use the espresso machine?"
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema(
         {

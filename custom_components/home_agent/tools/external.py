@@ -54,6 +54,7 @@ class QueryExternalLLM(HomeAgentTool):
 
     name = NAME
     title_key = "tool_query_external_llm"
+    example = "Explain in detail how a heat pump works."
     guide = (
         "query_external_llm asks a more capable model, for complex analysis or long explanations. It sees only the prompt and "
         "context you pass: put in what it needs, such as sensor readings."

@@ -39,7 +39,7 @@ from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import ASSISTANT, DOMAIN, LOGGER
-from ..support.errors import ToolPermissionError, ToolRefusal
+from ..support.errors import ToolError, ToolPermissionError, ToolRefusal
 from ..support.outages import Outages
 from ..turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
 from ..turn.turn import Turn
@@ -179,8 +179,11 @@ class ApiIntent(ApiTool):
         """
         slots = _filled(args)
         self.check(hass, slots, turn)
-        plan = plan_of(hass, turn, Recognised(name=self._tool.intent_type, slots=slots))
-        if isinstance(plan, Mismatch) or not all(may_know(turn.user, entity_id) for entity_id in plan.targets):
+        try:
+            plan = plan_of(hass, turn, Recognised(name=self._tool.intent_type, slots=slots))
+        except ToolError as err:
+            raise no_match(slots) if err.translation_key == "entity_not_found" else err from err
+        if isinstance(plan, Mismatch) or not all(may_know(hass, turn.user, entity_id) for entity_id in plan.targets):
             raise no_match(slots)
         if self.annotations.read_only:
             return replace(plan, action=ActionClass.READ)
@@ -224,7 +227,7 @@ class ApiList(ApiTool):
         asked = str(args.get(self._parameter, ""))
         wanted = intent.MatchTargetsConstraints(name=asked, domains=[self._domain], assistant=ASSISTANT)
         found = next(iter(intent.async_match_targets(hass, wanted).states), None)  # the tool takes the first as well
-        if found is None or not is_exposed(hass, found.entity_id) or not may_know(turn.user, found.entity_id):
+        if found is None or not is_exposed(hass, found.entity_id) or not may_know(hass, turn.user, found.entity_id):
             raise no_match({self._parameter: asked})
         plan = await super().plan(hass, args, turn)
         return replace(plan, targets=(found.entity_id, *plan.targets))
@@ -384,12 +387,21 @@ class ApiTools:
         """Return the tools of what the profile chose; a collection that cannot be had now is left out."""
         if not profile.llm_apis:
             return ()
-        known = {api.id: api for api in llm.async_get_apis(self._hass) if not api.id.startswith(DOMAIN)}
+        known = self.known()
         gone = ", ".join(api_id for api_id in profile.llm_apis if api_id not in known)
         key = issues.LLM_API_MISSING
         issues.async_set(self._hass, key, profile.subentry_id, bool(gone), profile=profile.name, apis=gone)
+        return await self.async_of(profile.llm_apis, llm_context)
+
+    def known(self) -> dict[str, llm.API]:
+        """Return the collections that there are now, by id; ours would be themselves again."""
+        return {api.id: api for api in llm.async_get_apis(self._hass) if not api.id.startswith(DOMAIN)}
+
+    async def async_of(self, api_ids: Iterable[str], llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
+        """Return the tools of some collections, as far as whoever asks may use them and they can be had now."""
+        known = self.known()
         instances: list[llm.APIInstance] = []
-        for api_id in profile.llm_apis:
+        for api_id in api_ids:
             if (api := known.get(api_id)) is None or (needs_admin(api) and not await self._async_is_admin(llm_context)):
                 continue
             asked = llm.async_get_api(self._hass, api.id, llm_context)
@@ -441,12 +453,12 @@ def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
             elif len(sharing) > 1:
                 unique = tool_name_from(f"{api_id}__{tool.name}")
             free = free_name(unique, tools)
-            if free and (made := _wrap(instance, guide, tool, free)) is not None:
+            if free and (made := wrap(instance, guide, tool, free)) is not None:
                 tools[free] = made
     return [*tools.values()]
 
 
-def _wrap(instance: llm.APIInstance, guide: str | None, tool: llm.Tool, name: str) -> HomeAgentTool | None:
+def wrap(instance: llm.APIInstance, guide: str | None, tool: llm.Tool, name: str) -> HomeAgentTool | None:
     """Return a tool in our form; None when its schema cannot be told to a model."""
     try:
         return _kind_of(tool)(tool, instance, name, guide)

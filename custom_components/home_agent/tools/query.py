@@ -1,4 +1,4 @@
-"""`ha_query`: how something in the house is, or was (S1-38)."""
+"""`ha_query`: how something in the home is, or was (S1-38)."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -96,6 +96,7 @@ class HaQuery(HomeAgentTool):
 
     name = "ha_query"
     title_key = "tool_ha_query"
+    example = "Which windows are open?"
     description = "Get current state and attributes of Home Assistant entities. Use this to check if lights are on, get sensor values, etc."
     guide = (
         "ha_query tells states, attributes and history. entity_id takes wildcards (light.*), names and areas: use it to search "

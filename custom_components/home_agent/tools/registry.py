@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Protocol, override
 
 from homeassistant.components.conversation import ConversationTraceEventType, async_conversation_trace_append
+from homeassistant.core import callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
-from ..home.snapshot import Home
+from ..home.contents import AUTOMATION
+from ..home.snapshot import Home, HomeSnapshot
 from ..policy.policy import Policy
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
@@ -40,15 +42,30 @@ class ToolProvider(Protocol):
 class NativeTools:
     """`ha_control` and `ha_query` (S1-40, S1-123)."""
 
-    revision = 0
-
     def __init__(self, home: Home) -> None:
         """Take where the exposed home is read."""
-        self._tools = (HaControl(home), HaQuery(home))
+        self.revision = 0
+        self._home = home
+        query = HaQuery(home)
+        self._tools = {known: (HaControl(home, automations=known), query) for known in (False, True)}
+        self._automations: bool | None = None
+        home.async_listen(self._look)
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
         """Return both, or none when the profile has them switched off."""
-        return self._tools if profile.native_tools else ()
+        if not profile.native_tools:
+            return ()
+        if self._automations is None:
+            self._look(await self._home.async_get())
+        return self._tools[bool(self._automations)]
+
+    @callback
+    def _look(self, home: HomeSnapshot) -> None:
+        """Note whether an automation is exposed."""
+        found = any(entity_id.startswith(f"{AUTOMATION}.") for entity_id in home.entities)
+        if found != self._automations:
+            self._automations = found
+            self.revision += 1
 
 
 type Offers = Callable[[Profile, HomeAgentTool], bool]

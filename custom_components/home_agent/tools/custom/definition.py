@@ -38,7 +38,10 @@ CONF_HANDLER = "handler"
 CONF_TYPE = "type"
 CONF_READ_ONLY = "read_only"
 CONF_DESTRUCTIVE = "destructive"
+CONF_EXAMPLES = "examples"
 
+MAX_EXAMPLES = 20
+MAX_EXAMPLE = 200  # characters
 SCRIPTS = frozenset({"script", "python", "shell", "command", "exec"})
 """Handler types that would run a program (C-1)."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -50,6 +53,9 @@ SCHEMA = probatio.Schema(
         probatio.Required(CONF_DESCRIPTION): probatio.All(str, probatio.Length(min=1, max=2000)),
         probatio.Optional(CONF_TITLE): str,
         probatio.Optional(CONF_PARAMETERS): dict,
+        probatio.Optional(CONF_EXAMPLES): probatio.All(
+            [probatio.All(str, str.strip, probatio.Length(min=1, max=MAX_EXAMPLE))], probatio.Length(max=MAX_EXAMPLES)
+        ),
         probatio.Optional(CONF_READ_ONLY): bool,
         probatio.Optional(CONF_DESTRUCTIVE): bool,
         probatio.Required(CONF_HANDLER): dict,
@@ -90,6 +96,8 @@ class Definition:
     description: str
     parameters: JsonObjectType
     """The JSON schema that models are shown."""
+    examples: tuple[str, ...] = ()
+    """What users say who want it."""
     read_only: bool | None
     """What the owner says; None: the handler decides."""
     destructive: bool | None
@@ -146,6 +154,7 @@ class CustomTool(HomeAgentTool):
         self.title = definition.title
         self.version = definition.version
         self.description = definition.description
+        self.examples = definition.examples
         self.annotations = llm.ToolAnnotations(
             read_only=read_only and not destructive,
             destructive=destructive,
@@ -301,6 +310,7 @@ def definition_from_data(
         title=str(valid.get(CONF_TITLE) or valid[CONF_NAME]),
         description=str(valid[CONF_DESCRIPTION]),
         parameters=_parameters(valid.get(CONF_PARAMETERS) or {}, secrets),
+        examples=tuple(map(str, valid.get(CONF_EXAMPLES) or ())),
         read_only=valid.get(CONF_READ_ONLY),
         destructive=valid.get(CONF_DESTRUCTIVE),
         type=kind,

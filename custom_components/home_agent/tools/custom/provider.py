@@ -10,7 +10,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 import probatio
 
-from ...settings.profile import Profile
+from ...settings.profile import ALL, Profile
 from ...support import issues
 from ...support.const import SUBENTRY_CUSTOM_TOOL
 from ...support.errors import CustomToolError
@@ -55,6 +55,8 @@ class CustomTools:
         self._known: dict[str, _Known] = {}
         self._loading = asyncio.Lock()
         self.revision = 0
+        self.has_examples = False
+        """Whether any tool has examples of what users say."""
 
     async def async_load(self) -> None:
         """Read all tools anew; what is wrong is said in Repairs, and everything else works.
@@ -82,6 +84,7 @@ class CustomTools:
                 await self._async_load_subentry(subentry, section, tool_context, found)
             before, self._known = self._known, found
             self.revision += 1
+            self.has_examples = any(known.definition.examples for known in found.values())
             for name, known in before.items():
                 if found.get(name) is not known:
                     await known.tool.async_retire()
@@ -94,6 +97,11 @@ class CustomTools:
         if any(written.name == definition.name for written in section.tools):
             raise CustomToolError("custom_tool_twice", ("name",), name=definition.name)
         build(definition, tool_context)
+
+    def made_from(self, data: Mapping[str, object]) -> CustomTool:
+        """Return a tool that no profile is offered by itself. Raises `CustomToolError` or `probatio.Invalid`."""
+        tool_context = self._tool_context(section_from(self._hass))
+        return build(definition_from_data(data, HANDLERS, tool_context.secrets.values), tool_context)
 
     async def async_close(self) -> None:
         """Close connections."""
@@ -115,7 +123,7 @@ class CustomTools:
         return [
             known.tool
             for name, known in self._known.items()
-            if profile.custom_tools is None or name in profile.custom_tools
+            if ALL in profile.custom_tools or name in profile.custom_tools
         ]
 
     def _tool_context(self, section: YamlSection) -> ToolContext:

@@ -16,6 +16,7 @@ import probatio
 from yarl import URL
 
 from ...support.auth import FixedHeader
+from ...support.bounds import as_float
 from ...support.encoding import (
     Encode,
     check_path,
@@ -60,12 +61,8 @@ _NO_TEXTS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "u
 _UNKNOWN = "application/octet-stream"  # what aiohttp says when the server says nothing
 
 LIMITS = {
-    probatio.Optional("timeout", default=DEFAULT_TIMEOUT): probatio.All(
-        probatio.Coerce(float), probatio.Range(min=1, max=300)
-    ),
-    probatio.Optional("min_interval", default=0): probatio.All(
-        probatio.Coerce(float), probatio.Range(min=0, max=86400)
-    ),
+    probatio.Optional("timeout", default=DEFAULT_TIMEOUT): probatio.All(as_float, probatio.Range(min=1, max=300)),
+    probatio.Optional("min_interval", default=0): probatio.All(as_float, probatio.Range(min=0, max=86400)),
     probatio.Optional("verify_ssl", default=True): bool,
 }
 """Of every request to another computer."""

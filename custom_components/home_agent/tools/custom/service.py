@@ -44,7 +44,7 @@ from ...home.exposure import is_exposed
 from ...home.targets import entity_ids_in, refuse_broad_ids, variables_name
 from ...policy.tool import PendingResult
 from ...policy.write import async_execute
-from ...support.errors import CustomToolError, ToolError, ToolRefusal
+from ...support.errors import CustomToolError, DidNotRun, ToolError, ToolRefusal
 from ...turn.plan import DESTRUCTIVE, ActionClass, Plan, ServiceCall
 from ...turn.turn import Turn
 from ..sanitize import cleaned_json
@@ -267,7 +267,7 @@ class ServiceTool(CustomTool):
                 target={ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else None,
                 return_response=call.returns_response,
             )
-        except Unauthorized:
+        except Unauthorized, DidNotRun:
             raise
         except (HomeAssistantError, probatio.Invalid) as err:
             raise ToolRefusal(mask.text(str(err))) from None

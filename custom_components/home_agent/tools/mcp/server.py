@@ -130,7 +130,7 @@ class Server:
         try:
             return await self._session.async_call(name, arguments)
         except McpError:
-            if watch.status or watch.failure:  # not about the call, but about the connection
+            if watch.status or watch.failure or watch.foreign:  # not about the call, but about the connection
                 self._session = None
                 self._on_change()
                 watch.lost.set()

@@ -53,7 +53,7 @@ class Watch:
     answered: bool = False
     """Something came back."""
     foreign: bool = False
-    """What came back before there was a connection is nothing that such a server says."""
+    """What came back to a question is nothing that such a server says."""
     listens: bool = False
     """A stream of events was opened first: whatever is posted is answered there."""
     connected: str = ""
@@ -150,19 +150,19 @@ class WatchedTransport:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().casefold()
         events = kind == EVENTS
         self._watch.listens |= events and request.method == "GET"
-        begins = not self._watch.connected and not self._watch.listens
-        if begins and request.method == "POST" and response.status_code == HTTPStatus.OK:
+        elsewhere = self._watch.connected == SSE or (not self._watch.connected and self._watch.listens)
+        if not elsewhere and request.method == "POST" and response.status_code == HTTPStatus.OK:
             if kind not in (EVENTS, JSON):  # the library would wait for what never comes
                 self._watch.foreign = True
                 self._watch.lost.set()
             elif kind == JSON:
-                response = await self._async_first(response)
+                response = await self._async_whole(response)
         body = response.stream
         chunks = self._bounded(body, stays_open=events and request.method == "GET")
         response.stream = stream_of(self._httpx.AsyncByteStream, chunks, body.aclose)
         return response
 
-    async def _async_first(self, response: Any) -> Any:
+    async def _async_whole(self, response: Any) -> Any:
         """Return an answer that came whole, read; the library would pass over one that is not JSON-RPC, and wait."""
         chunks = [chunk async for chunk in self._bounded(response.stream, stays_open=False)]
         if b'"jsonrpc"' not in (whole := b"".join(chunks)):

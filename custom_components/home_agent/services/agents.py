@@ -1,0 +1,392 @@
+"""Actions of agents: talk, confirm, forget what was said, run a tool; what an agent is set to, and its extensions."""
+
+from functools import partial
+from typing import Any, cast
+
+from homeassistant.auth.models import User
+from homeassistant.components import conversation
+from homeassistant.const import ATTR_ENTITY_ID, ATTR_NAME, SERVICE_RELOAD
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.helpers import config_validation as cv, entity_registry as er, llm
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonObjectType, JsonValueType, json_loads
+import probatio
+
+from ..agent.runtime import HomeAgentConfigEntry, RuntimeData
+from ..languages.data import LANGUAGE_CODE
+from ..languages.phrases import MASK
+from ..policy.channels import async_put_outside
+from ..policy.confirmation import Confirmation
+from ..policy.confirmed import async_answer_elsewhere
+from ..settings.portable import named, to_yaml
+from ..settings.profile import (
+    BUILT_IN,
+    ContextEntity,
+    Profile,
+    default_settings,
+    merged,
+    origins,
+    settings_of,
+)
+from ..support.const import DOMAIN
+from ..support.localize import async_error_text
+from ..tools.custom.configuration import async_read_again
+from ..tools.registry import TurnAPI, llm_context_of
+from ..turn.turn import Turn, TurnRequest, current_request, current_turn, running
+from .call import (
+    ATTR_ATTRIBUTES,
+    ATTR_CONTEXT_ENTITIES,
+    ATTR_CONVERSATION_ID,
+    ATTR_LANGUAGE,
+    ATTR_PARAMETERS,
+    ATTR_PIN,
+    ATTR_PROFILE,
+    ATTR_REQUEST_ID,
+    ATTR_TEXT,
+    ATTR_TOOL_NAME,
+    CONFIRM_VIA,
+    async_channels,
+    async_register,
+    async_turn,
+    invalid,
+    runtime_of,
+)
+
+
+def _context_entity(value: object) -> ContextEntity:
+    """Return whose states are told: an id or a pattern, or an object that names attributes besides (S1-102)."""
+    if not isinstance(value, dict):
+        return ContextEntity(pattern=cv.string(value))
+    row = _CONTEXT_ROW(value)
+    return ContextEntity(pattern=row[ATTR_ENTITY_ID], attributes=tuple(row[ATTR_ATTRIBUTES]))
+
+
+def _object(value: object) -> dict[str, Any]:
+    """Return the arguments of a tool, given as an object or as its JSON (S1-105)."""
+    if isinstance(value, str):
+        try:
+            value = json_loads(value)
+        except JSON_DECODE_EXCEPTIONS as err:
+            raise probatio.Invalid("no JSON object") from err
+    if not isinstance(value, dict):
+        raise probatio.Invalid("no object")
+    return value
+
+
+_CONTEXT_ROW = probatio.Schema(
+    {
+        probatio.Required(ATTR_ENTITY_ID): cv.string,
+        probatio.Optional(ATTR_ATTRIBUTES, default=list): probatio.All(cv.ensure_list_csv, [cv.string]),
+    }
+)
+PROCESS_SCHEMA = probatio.Schema(
+    {
+        probatio.Required(ATTR_TEXT): cv.string,
+        probatio.Optional(ATTR_CONVERSATION_ID): cv.string,
+        probatio.Optional(ATTR_PROFILE): cv.string,
+        probatio.Optional(ATTR_LANGUAGE): cv.string,
+        probatio.Optional(ATTR_CONTEXT_ENTITIES): probatio.All(cv.ensure_list_csv, [_context_entity]),
+        **CONFIRM_VIA,
+    }
+)
+CONFIRM_SCHEMA = probatio.Schema(
+    {probatio.Optional(ATTR_REQUEST_ID): cv.string, probatio.Optional(ATTR_PIN): cv.string}
+)
+REJECT_SCHEMA = probatio.Schema({probatio.Optional(ATTR_REQUEST_ID): cv.string})
+CLEAR_HISTORY_SCHEMA = probatio.Schema({probatio.Optional(ATTR_CONVERSATION_ID): cv.string})
+GET_PROFILE_SCHEMA = probatio.Schema({probatio.Optional(ATTR_PROFILE): cv.string})
+EXECUTE_TOOL_SCHEMA = probatio.Schema(
+    {
+        probatio.Required(ATTR_TOOL_NAME): cv.string,
+        probatio.Optional(ATTR_PARAMETERS, default=dict): _object,
+        probatio.Optional(ATTR_PROFILE): cv.string,
+        **CONFIRM_VIA,
+    }
+)
+LIST_EXTENSIONS_SCHEMA = probatio.Schema({probatio.Optional(ATTR_PROFILE): cv.string})
+
+
+def _without_pin(hass: HomeAssistant, schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the validated data of an action, and take what could be a PIN out of what was given.
+
+    What was given stands in Home Assistant's event `call_service`, which is fired after this and which recorders keep; traces of
+    scripts hold the same object.
+    """
+    validated: dict[str, Any] = schema(data)
+    shown = {ATTR_PIN: MASK} if ATTR_PIN in validated else {}
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if ATTR_TEXT in validated and entries:
+        language = validated.get(ATTR_LANGUAGE) or hass.config.language
+        shown[ATTR_TEXT] = entries[0].runtime_data.policy.confirmations.without_pin(validated[ATTR_TEXT], language)
+    for key, text in shown.items():
+        if text != data[key]:
+            data[key] = text
+    return validated
+
+
+async def _async_process(call: ServiceCall) -> ServiceResponse:
+    """Let a profile answer; return the answer and what it took."""
+    runtime = runtime_of(call.hass)
+    profile = runtime.registry.choose(call.context.user_id)
+    if (wanted := call.data.get(ATTR_PROFILE)) is not None:
+        profile = _profile(call.hass, runtime, wanted)
+    by_name = wanted is not None
+    if not LANGUAGE_CODE.fullmatch(call.data.get(ATTR_LANGUAGE) or call.hass.config.language):
+        raise invalid("language_invalid")
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    channels = await async_channels(call, user)
+    request = TurnRequest(context_entities=call.data.get(ATTR_CONTEXT_ENTITIES), confirm_via=channels, by_name=by_name)
+    token = current_request.set(request)
+    try:
+        result = await conversation.async_converse(
+            call.hass,
+            call.data[ATTR_TEXT],
+            call.data.get(ATTR_CONVERSATION_ID),
+            call.context,
+            language=call.data.get(ATTR_LANGUAGE),
+            agent_id=_entity_id(call.hass, profile),
+        )
+    finally:
+        current_request.reset(token)
+    return _answer(result, request.turn)
+
+
+async def _async_confirm(call: ServiceCall) -> ServiceResponse:
+    """Answer an open question with yes; return what is true now."""
+    runtime, confirmation, user = await _async_question(call)
+    settled = await async_answer_elsewhere(
+        call.hass, runtime.policy, confirmation, user, yes=True, pin=call.data.get(ATTR_PIN, "")
+    )
+    if settled is None:
+        locked = runtime.policy.confirmations.locks_out(confirmation)
+        raise invalid("request_pin_locked" if locked else "request_pin_wrong")
+    return {"answer": settled.text, "success": settled.done}
+
+
+async def _async_reject(call: ServiceCall) -> ServiceResponse:
+    """Answer an open question with no."""
+    runtime, confirmation, user = await _async_question(call)
+    settled = await async_answer_elsewhere(call.hass, runtime.policy, confirmation, user, yes=False)
+    return {"answer": settled.text if settled else "", "success": True}
+
+
+async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation, User]:
+    """Return the question that an action answers, and who answers.
+
+    Without an id it is the only one that is open for them: a button on a dashboard cannot name one. Raises unless whoever
+    answers asked, or is an administrator. A call from inside a turn is nobody's answer: a model may have started the script
+    it is in.
+    """
+    runtime = runtime_of(call.hass)
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    confirmations = runtime.policy.confirmations
+    if (request_id := call.data.get(ATTR_REQUEST_ID)) is None and user is not None:
+        own = [item.id for item in confirmations.open() if item.is_decided_by(user)]
+        if len(own) != 1:
+            raise invalid("request_several" if own else "confirm_nothing")
+        [request_id] = own
+    confirmation = confirmations.get(str(request_id))
+    if confirmation is None:
+        raise invalid("request_not_found")
+    if user is None or current_turn.get(None) is not None or not confirmation.is_decided_by(user):
+        raise invalid("request_not_yours")
+    return runtime, confirmation, user
+
+
+async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
+    """Forget conversations, live and stored ones; return how many of each. Who is no admin clears their own."""
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    own = None if user is not None and user.is_admin else call.context.user_id
+    runtime, conversation_id = runtime_of(call.hass), call.data.get(ATTR_CONVERSATION_ID)
+    return {
+        "cleared": runtime.transcripts.async_clear(conversation_id, user_id=own),
+        "stored": await runtime.conversations.async_clear(conversation_id, user_id=own),
+    }
+
+
+async def _async_reload_context(call: ServiceCall) -> None:
+    """Read the home again, now."""
+    home = runtime_of(call.hass).home
+    home.async_invalidate()
+    await home.async_get()
+
+
+async def _async_reload(call: ServiceCall) -> None:
+    """Read the owner's tools and secrets in configuration.yaml again, and the folders of documents and extensions."""
+    await async_read_again(call.hass)
+    entries: list[HomeAgentConfigEntry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
+    for entry in entries:
+        await entry.runtime_data.custom_tools.async_load()
+        await entry.runtime_data.extensions.async_load()
+        await entry.runtime_data.knowledge.async_refresh()
+        await entry.runtime_data.documents.async_load(entry.runtime_data.profiles.values())
+        entry.runtime_data.transcripts.async_renew_instructions()
+
+
+async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
+    """Return the settings of an agent, where each comes from, and what it sets itself as YAML.
+
+    For administrators: instructions and the lists of what needs no confirmation are among them, which no form shows to others.
+    """
+    runtime = runtime_of(call.hass)
+    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    [entry] = call.hass.config_entries.async_loaded_entries(DOMAIN)
+    defaults, own = default_settings(entry.options), settings_of(entry.subentries[profile.subentry_id].data)
+    settings = named(entry, merged(BUILT_IN, defaults, own))
+    return {
+        "name": profile.name,
+        "profile_id": profile.profile_id,
+        "settings": cast(JsonValueType, settings),
+        "origins": cast(JsonValueType, origins(defaults, own)),
+        "yaml": to_yaml(entry, profile.name, own),
+    }
+
+
+async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
+    """Run one tool under the policy, as the admin who asks; return its envelope, with the question if there is one."""
+    runtime = runtime_of(call.hass)
+    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    turn = await async_turn(call, profile, call.context.id, agent_id=_entity_id(call.hass, profile))
+    llm_context = llm_context_of(turn)
+    tools = [
+        *await runtime.tools.async_tools(profile, llm_context),
+        *await runtime.extensions.async_tools(profile, llm_context),
+    ]
+    if call.data[ATTR_TOOL_NAME] not in {tool.name for tool in tools}:
+        names = ", ".join(sorted(tool.name for tool in tools))
+        raise invalid("tool_not_found", tool=call.data[ATTR_TOOL_NAME], tools=names)
+    api = TurnAPI(
+        hass=call.hass,
+        id=f"{DOMAIN}-{turn.profile.subentry_id}",
+        name=turn.profile.name,
+        tools=tools,
+        policy=runtime.policy,
+    ).instance(llm_context)
+    with running(turn):
+        result = await api.async_call_tool(
+            llm.ToolInput(tool_name=call.data[ATTR_TOOL_NAME], tool_args=call.data[ATTR_PARAMETERS])
+        )
+    if turn.record.request_id is not None:
+        return result.data | await async_put_outside(call.hass, runtime.policy, turn)
+    return result.data
+
+
+async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
+    """Return the Light Schema of a profile, all extensions with whether it is offered them, and the refused ones with the reason."""
+    runtime = runtime_of(call.hass)
+    profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
+    llm_context = llm_context_of(await async_turn(call, profile, call.context.id))
+    offered = {extension.name for extension in await runtime.extensions.async_of(profile, llm_context)}
+    extensions: list[JsonValueType] = []
+    for known in await runtime.extensions.async_known(profile, llm_context):
+        extension, role = known.extension, runtime.profiles.get(known.extension.profile_id)
+        tools: list[JsonValueType] = [
+            {"name": tool.name, "summary": tool.summary, "example": tool.example, "stands_for": tool.stands_for}
+            for tool in extension.tools
+        ]
+        extensions.append(
+            {
+                ATTR_NAME: extension.name,
+                "summary": extension.summary,
+                "source": known.source.value,
+                ATTR_PROFILE: role.name if role is not None else "",
+                "offered": extension.name in offered,
+                "tools": tools,
+            }
+        )
+    refused: list[JsonValueType] = [
+        {
+            ATTR_NAME: item.name,
+            "source": item.source.value,
+            "reason": await async_error_text(call.hass, call.hass.config.language, item.error),
+        }
+        for item in await runtime.extensions.async_check()
+    ]
+    light_schema = await runtime.extensions.async_light_schema(profile, llm_context)
+    return {"light_schema": light_schema, "extensions": extensions, "refused": refused}
+
+
+def _answer(result: conversation.ConversationResult, turn: Turn | None) -> ServiceResponse:
+    response = result.response
+    answer: JsonObjectType = {
+        "answer": response.speech.get("plain", {}).get("speech", ""),
+        "success": response.error_code is None,
+        "conversation_id": result.conversation_id,
+        "continue_conversation": result.continue_conversation,
+    }
+    if turn is None:  # refused before it began: the conversation is busy
+        return answer
+    calls = [
+        {
+            "tool_name": call.tool_name,
+            "parameters": call.parameters,
+            "success": call.success,
+            "duration_ms": call.duration_ms,
+        }
+        for call in turn.record.calls
+    ]
+    profile, routing = turn.record.answered_as or turn.profile, turn.record.routing
+    return answer | {
+        ATTR_PROFILE: profile.name,
+        "profile_id": profile.profile_id,
+        "answered_by": turn.record.origin.value,
+        "routing": routing.as_dict() if routing is not None else None,
+        "understanding": known.as_dict() if (known := turn.record.understanding) is not None else None,
+        "confirmation": turn.record.request_id,
+        "tool_calls": cast(JsonValueType, calls),
+        "tokens": {
+            "prompt": turn.record.usage.input_tokens,
+            "completion": turn.record.usage.output_tokens,
+            "cached": turn.record.usage.cached_tokens,
+        },
+        "cached_share": turn.record.usage.cached_share,
+        "prompt_ms": turn.record.usage.prompt_ms,
+        "first_token_ms": turn.record.first_token_ms,
+        "duration_ms": turn.record.duration_ms,
+    }
+
+
+def _profile(hass: HomeAssistant, runtime: RuntimeData, wanted: str | None) -> Profile:
+    """Return the profile with this name, id or conversation entity; the default one when nothing is asked for."""
+    profiles = list(runtime.profiles.values())
+    if wanted is None and profiles:
+        return runtime.registry.default
+    for profile_id, profile in runtime.registry.by_id.items():
+        names = (profile_id, profile.subentry_id, profile.name.casefold(), _entity_id(hass, profile))
+        if wanted is not None and (wanted in names or wanted.casefold() in names):
+            return profile
+    raise invalid("profile_not_found", profile=wanted or "", profiles=", ".join(item.name for item in profiles))
+
+
+def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
+    entity_id = er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, profile.subentry_id)
+    if entity_id is None or hass.states.get(entity_id) is None:  # disabled by the owner
+        raise invalid("profile_not_found", profile=profile.name, profiles="")
+    return entity_id
+
+
+@callback
+def async_register_agents(hass: HomeAssistant) -> None:
+    """Register them; those that read or change the home's data as a whole, or run any tool, are for administrators."""
+    process, confirm = (
+        probatio.All(partial(_without_pin, hass, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA)
+    )
+    async_register(
+        hass,
+        (
+            ("process", _async_process, process, SupportsResponse.OPTIONAL),
+            ("confirm", _async_confirm, confirm, SupportsResponse.OPTIONAL),
+            ("reject", _async_reject, REJECT_SCHEMA, SupportsResponse.OPTIONAL),
+            ("clear_history", _async_clear_history, CLEAR_HISTORY_SCHEMA, SupportsResponse.OPTIONAL),
+        ),
+    )
+    async_register(
+        hass,
+        (
+            ("reload_context", _async_reload_context, probatio.Schema({}), SupportsResponse.NONE),
+            (SERVICE_RELOAD, _async_reload, probatio.Schema({}), SupportsResponse.NONE),
+            ("execute_tool", _async_execute_tool, EXECUTE_TOOL_SCHEMA, SupportsResponse.OPTIONAL),
+            ("list_extensions", _async_list_extensions, LIST_EXTENSIONS_SCHEMA, SupportsResponse.ONLY),
+            ("get_profile", _async_get_profile, GET_PROFILE_SCHEMA, SupportsResponse.ONLY),
+        ),
+        admin=True,
+    )

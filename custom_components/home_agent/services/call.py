@@ -1,0 +1,113 @@
+"""What the actions share: their fields, the loaded entry, whoever calls as a turn, refusals."""
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from homeassistant.auth.models import User
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.helpers import config_validation as cv, service
+from homeassistant.helpers.typing import VolSchemaType
+import probatio
+
+from ..agent.runtime import HomeAgentConfigEntry, RuntimeData
+from ..policy.channels import async_reaches_others, is_channel
+from ..settings.profile import (
+    Profile,
+)
+from ..support.const import DOMAIN
+from ..turn.turn import Turn, current_turn
+
+type Action = tuple[str, Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]], VolSchemaType, SupportsResponse]
+"""Name, handler, schema, and whether it answers."""
+ATTR_CONVERSATION_ID = "conversation_id"
+ATTR_PROFILE = "profile"
+ATTR_LANGUAGE = "language"
+ATTR_CONTEXT_ENTITIES = "context_entities"
+ATTR_ATTRIBUTES = "attributes"
+ATTR_CONFIRM_VIA = "confirm_via"
+ATTR_REQUEST_ID = "request_id"
+ATTR_PIN = "pin"
+ATTR_ACTION_ID = "action_id"
+ATTR_HOURS = "hours"
+ATTR_LIMIT = "limit"
+ATTR_TOOL_NAME = "tool_name"
+ATTR_PARAMETERS = "parameters"
+ATTR_FORCE = "force"
+ATTR_TEXT = "text"
+ATTR_PATH = "path"
+ATTR_COLLECTION = "collection"
+ATTR_TITLE = "title"
+ATTR_SOURCE = "source"
+ATTR_OUTSIDE = "outside"
+ATTR_METADATA = "metadata"
+ATTR_DOCUMENT = "document"
+ATTR_MEMORY_ID = "memory_id"
+ATTR_CONTENT = "content"
+ATTR_TYPE = "type"
+ATTR_OWNER = "owner"
+ATTR_IMPORTANCE = "importance"
+ATTR_MIN_IMPORTANCE = "min_importance"
+ATTR_EXPIRES_AT = "expires_at"
+ATTR_HISTORY = "history"
+ATTR_QUERY = "query"
+ATTR_CONFIRM = "confirm"
+ATTR_PHRASE = "phrase"
+CONFIRM_VIA = {probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_csv, [cv.string])}
+
+
+def runtime_of(hass: HomeAssistant) -> RuntimeData:
+    """Return what the loaded entry owns. Raises `ServiceValidationError` where none is loaded."""
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if not entries:
+        raise invalid("not_loaded")
+    return entries[0].runtime_data
+
+
+def invalid(key: str, **placeholders: str) -> ServiceValidationError:
+    """Return the refusal with the sentence `key`: what was given is wrong."""
+    return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
+
+
+async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
+    """Return a turn without words.
+
+    What needs a yes can be asked about where `confirm_via` says; else whoever reads the response is asked, if that is a user
+    and no turn, in which a model could answer itself.
+    """
+    user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
+    return Turn(
+        profile=profile,
+        conversation_id=conversation_id,
+        text="",
+        language=call.hass.config.language,
+        context=call.context,
+        user=user,
+        agent_id=agent_id,
+        confirm_via=await async_channels(call, user),
+        direct=call.return_response and current_turn.get(None) is None,
+    )
+
+
+async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...]:
+    """Return where a confirmation may be asked for.
+
+    Raises `ServiceValidationError` for what is no such place, or the phone of somebody who could not answer.
+    """
+    channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
+    for channel in channels:
+        if not is_channel(call.hass, channel):
+            raise invalid("confirm_via_unknown", channel=channel)
+        if await async_reaches_others(call.hass, channel, user):
+            raise invalid("confirm_via_others", channel=channel)
+    return channels
+
+
+@callback
+def async_register(hass: HomeAssistant, actions: Iterable[Action], *, admin: bool = False) -> None:
+    """Register actions, for everybody or for administrators only."""
+    for name, handler, schema, response in actions:
+        if admin:
+            service.async_register_admin_service(hass, DOMAIN, name, handler, schema, supports_response=response)
+        else:
+            hass.services.async_register(DOMAIN, name, handler, schema, supports_response=response)

@@ -1,0 +1,312 @@
+"""Actions of memories: list, find, store, change, delete."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import cast
+
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.helpers import config_validation as cv
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonObjectType, JsonValueType
+import probatio
+
+from ..languages.data import LANGUAGE_CODE, code_of
+from ..memory.memories import Memories
+from ..memory.model import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySource, MemoryType, Scope
+from ..settings.memory import USER
+from ..support.bounds import as_float
+from ..turn.turn import current_turn
+from .call import (
+    ATTR_CONFIRM,
+    ATTR_CONTENT,
+    ATTR_EXPIRES_AT,
+    ATTR_HISTORY,
+    ATTR_IMPORTANCE,
+    ATTR_LANGUAGE,
+    ATTR_LIMIT,
+    ATTR_MEMORY_ID,
+    ATTR_MIN_IMPORTANCE,
+    ATTR_OWNER,
+    ATTR_QUERY,
+    ATTR_TYPE,
+    async_register,
+    invalid,
+    runtime_of,
+)
+
+HOME = "home"
+"""The owner of what belongs to nobody in particular."""
+MAX_LISTED = 10_000  # memories of one response
+MAX_FOUND = 100
+MAX_QUERY = 500  # characters
+ADDED_IMPORTANCE = 0.7
+"""Of what an action stores and says nothing about."""
+MEMORY_REFUSALS = {
+    "empty": "memory_content",
+    "too_long": "memory_content",
+    "full": "memory_full",
+    "unwritable": "memory_unwritable",
+    "off": "memory_off",
+}
+"""The sentence for why something is not remembered."""
+_MEMORY_TYPE = probatio.In([item.value for item in MemoryType])
+_SHARE = probatio.All(as_float, probatio.Range(min=0, max=1))
+_CONTENT = probatio.All(cv.string, probatio.Length(min=1, max=MAX_CONTENT))
+LIST_MEMORIES_SCHEMA = probatio.Schema(
+    {
+        probatio.Optional(ATTR_TYPE): _MEMORY_TYPE,
+        probatio.Optional(ATTR_OWNER): cv.string,
+        probatio.Optional(ATTR_HISTORY, default=False): cv.boolean,
+        probatio.Optional(ATTR_LIMIT, default=100): probatio.All(cv.positive_int, probatio.Range(max=MAX_LISTED)),
+    }
+)
+SEARCH_MEMORIES_SCHEMA = probatio.Schema(
+    {
+        probatio.Required(ATTR_QUERY): probatio.All(cv.string, probatio.Length(min=1, max=MAX_QUERY)),
+        probatio.Optional(ATTR_OWNER): cv.string,
+        probatio.Optional(ATTR_MIN_IMPORTANCE, default=0.0): _SHARE,
+        probatio.Optional(ATTR_LIMIT, default=10): probatio.All(cv.positive_int, probatio.Range(max=MAX_FOUND)),
+    }
+)
+ADD_MEMORY_SCHEMA = probatio.Schema(
+    {
+        probatio.Required(ATTR_CONTENT): _CONTENT,
+        probatio.Optional(ATTR_TYPE, default=MemoryType.FACT.value): _MEMORY_TYPE,
+        probatio.Optional(ATTR_OWNER): cv.string,
+        probatio.Optional(ATTR_IMPORTANCE, default=ADDED_IMPORTANCE): _SHARE,
+        probatio.Optional(ATTR_EXPIRES_AT): cv.datetime,
+        probatio.Optional(ATTR_LANGUAGE): cv.string,
+    }
+)
+UPDATE_MEMORY_SCHEMA = probatio.Schema(
+    {
+        probatio.Required(ATTR_MEMORY_ID): cv.string,
+        probatio.Optional(ATTR_CONTENT): _CONTENT,
+        probatio.Optional(ATTR_TYPE): _MEMORY_TYPE,
+        probatio.Optional(ATTR_OWNER): cv.string,
+        probatio.Optional(ATTR_IMPORTANCE): _SHARE,
+        probatio.Optional(ATTR_EXPIRES_AT): probatio.Any(None, cv.datetime),
+    }
+)
+DELETE_MEMORY_SCHEMA = probatio.Schema(
+    {probatio.Required(ATTR_MEMORY_ID): probatio.All(cv.ensure_list_csv, [cv.string], probatio.Length(min=1))}
+)
+CLEAR_MEMORIES_SCHEMA = probatio.Schema(
+    {probatio.Required(ATTR_CONFIRM): cv.boolean, probatio.Optional(ATTR_OWNER): cv.string}
+)
+EXPORT_MEMORIES_SCHEMA = probatio.Schema({probatio.Optional(ATTR_OWNER): cv.string})
+
+
+async def _async_list_memories(call: ServiceCall) -> ServiceResponse:
+    """Return memories, the newest first, as flat rows, and how many there are."""
+    memories, scope = await _async_scope(call)
+    kind = MemoryType(call.data[ATTR_TYPE]) if ATTR_TYPE in call.data else None
+    owner = await _async_owner(call, scope)
+    known = memories.of(scope, type=kind, owner=owner, with_history=call.data[ATTR_HISTORY])
+    known.sort(key=lambda memory: memory.extracted_at, reverse=True)
+    names = await _async_names(call.hass)
+    return {
+        "memories": [_memory_row(memory, names) for memory in known[: call.data[ATTR_LIMIT]]],
+        "count": len(known),
+    }
+
+
+async def _async_search_memories(call: ServiceCall) -> ServiceResponse:
+    """Return the memories that fit a text, best first, as flat rows with their score."""
+    memories, scope = await _async_scope(call)
+    owner = await _async_owner(call, scope)
+    owners = {owner} if owner != ALL else {memory.owner for memory in memories.of(scope)}
+    found = await memories.async_find(
+        call.data[ATTR_QUERY],
+        Scope(owners=frozenset(owners), owner=None),
+        limit=call.data[ATTR_LIMIT],
+        min_importance=call.data[ATTR_MIN_IMPORTANCE],
+        language=code_of(call.hass.config.language),
+    )
+    names = await _async_names(call.hass)
+    return {"memories": [{**_memory_row(item.memory, names), "score": round(item.score, 3)} for item in found]}
+
+
+async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
+    """Store a memory; return what became of it. Raises for what is not kept."""
+    memories, scope = await _async_scope(call)
+    if ATTR_OWNER in call.data:
+        owner = await _async_owner(call, scope)
+    else:
+        owner = scope.owner if scope else _writes_for(memories, call.context.user_id)
+    language = call.data.get(ATTR_LANGUAGE) or call.hass.config.language
+    if not LANGUAGE_CODE.fullmatch(language):
+        raise invalid("language_invalid")
+    turn = current_turn.get(None)
+    taints = sorted(turn.record.taints) if turn else []
+    [added] = await memories.async_add(
+        [
+            Draft(
+                content=call.data[ATTR_CONTENT],
+                type=MemoryType(call.data[ATTR_TYPE]),
+                owner=owner,
+                source=MemorySource.SERVICE,
+                importance=call.data[ATTR_IMPORTANCE],
+                language=code_of(language),
+                expires_at=_in_utc(call.data.get(ATTR_EXPIRES_AT)),
+                metadata={TAINTED: [*taints]} if taints else {},
+            )
+        ]
+    )
+    if (memory := added.memory) is None:
+        raise invalid(MEMORY_REFUSALS[added.reason or "unwritable"], limit=str(MAX_CONTENT))
+    return {
+        "outcome": added.outcome,
+        **_memory_row(memory, await _async_names(call.hass)),
+        "replaced": [item.id for item in added.replaced],
+        "dropped": [item.id for item in added.dropped],
+    }
+
+
+async def _async_update_memory(call: ServiceCall) -> ServiceResponse:
+    """Change a memory; return it as it is now."""
+    memories, scope = await _async_scope(call)
+    [memory_id] = _known_ids(memories, scope, [call.data[ATTR_MEMORY_ID]])
+    changes = {key: call.data[key] for key in (ATTR_CONTENT, ATTR_IMPORTANCE) if key in call.data}
+    if ATTR_TYPE in call.data:
+        changes[ATTR_TYPE] = MemoryType(call.data[ATTR_TYPE])
+    if ATTR_OWNER in call.data:
+        changes[ATTR_OWNER] = await _async_owner(call, scope)
+    if ATTR_EXPIRES_AT in call.data:
+        changes[ATTR_EXPIRES_AT] = _in_utc(call.data[ATTR_EXPIRES_AT])
+    memory = await memories.async_update(memory_id, **changes)
+    return _memory_row(memory, await _async_names(call.hass))
+
+
+async def _async_delete_memory(call: ServiceCall) -> ServiceResponse:
+    """Delete memories by their ids; return how many. Works while memory is off as well."""
+    memories, scope = await _async_scope(call, also_off=True)
+    return {"deleted": await memories.async_delete(_known_ids(memories, scope, call.data[ATTR_MEMORY_ID]))}
+
+
+async def _async_clear_memories(call: ServiceCall) -> ServiceResponse:
+    """Delete all memories of one owner, or of all; return how many. Works while memory is off as well.
+
+    Without an owner administrators and automations mean all, others their own.
+    """
+    if not call.data[ATTR_CONFIRM]:
+        raise invalid("memory_confirm")
+    memories, scope = await _async_scope(call, also_off=True)
+    owner: str | None = call.context.user_id
+    if ATTR_OWNER in call.data or scope is None:
+        owner = await _async_owner(call, scope)
+    elif owner is None:  # a voice device: nobody's but the home's
+        owner = scope.owner
+    return {"deleted": await memories.async_clear(owner)}
+
+
+async def _async_export_memories(call: ServiceCall) -> ServiceResponse:
+    """Return memories with everything that is kept of them, what was replaced included, the oldest first."""
+    memories, scope = await _async_scope(call)
+    found = memories.of(scope, owner=await _async_owner(call, scope), with_history=True)
+    found.sort(key=lambda memory: memory.extracted_at)
+    return {
+        "exported_at": dt_util.utcnow().isoformat(),
+        "count": len(found),
+        "memories": [cast(JsonValueType, memory.as_dict()) for memory in found],
+    }
+
+
+async def _async_scope(call: ServiceCall, *, also_off: bool = False) -> tuple[Memories, Scope | None]:
+    """Return the memories, and whose an action may read and write; None: everybody's, for administrators and automations.
+
+    Others have their own and the home's. What a model has started, a script or a tool, has what its turn has. Raises while
+    memory is off, unless the action is for what is left `also_off`.
+    """
+    memories = runtime_of(call.hass).memories
+    if (turn := current_turn.get(None)) is not None:
+        if (scope := memories.scope_of(turn)) is None:
+            raise invalid("memory_off")
+        await memories.async_load()
+        return memories, scope
+    if not (memories.settings.enabled or also_off):
+        raise invalid("memory_off")
+    await memories.async_load()
+    user_id = call.context.user_id
+    user = await call.hass.auth.async_get_user(user_id) if user_id else None
+    if user_id is None or (user is not None and user.is_admin):
+        return memories, None
+    return memories, Scope(owners=frozenset({None, user_id}), owner=_writes_for(memories, user_id))
+
+
+def _writes_for(memories: Memories, user_id: str | None) -> str | None:
+    """Return whose it becomes what a user stores and names no owner of."""
+    return user_id if memories.settings.scope == USER else None
+
+
+async def _async_owner(call: ServiceCall, scope: Scope | None) -> str | None:
+    """Return whose memories are asked for: the home's (None), those of a user, or `ALL` that may be asked for.
+
+    Raises for somebody whose memories are not for whoever calls, or who does not exist.
+    """
+    if (wanted := call.data.get(ATTR_OWNER)) is None:
+        return ALL
+    owner = None if wanted == HOME else wanted
+    if scope is not None and owner not in scope.owners:
+        raise invalid("memory_of_others")
+    if scope is None and owner is not None and await call.hass.auth.async_get_user(owner) is None:
+        known = runtime_of(call.hass).memories.of(None, owner=owner, with_history=True)
+        if not known:  # what a user has left who is gone can be found and deleted
+            raise invalid("memory_owner", owner=owner)
+    return owner
+
+
+def _known_ids(memories: Memories, scope: Scope | None, wanted: Sequence[str]) -> list[str]:
+    """Return ids that whoever calls may name. Raises for one that nobody has, or somebody else."""
+    known = {memory.id for memory in memories.of(scope, with_history=True)}
+    for memory_id in wanted:
+        if memory_id not in known:
+            raise invalid("memory_unknown", id=memory_id)
+    return list(dict.fromkeys(wanted))
+
+
+async def _async_names(hass: HomeAssistant) -> dict[str, str]:
+    """Return the names of users by their ids."""
+    return {user.id: user.name or "" for user in await hass.auth.async_get_users()}
+
+
+def _memory_row(memory: Memory, names: Mapping[str, str]) -> JsonObjectType:
+    """Return a memory as a row of a table: texts, numbers and truth values only."""
+    return {
+        ATTR_MEMORY_ID: memory.id,
+        ATTR_CONTENT: memory.content,
+        ATTR_TYPE: memory.type.value,
+        ATTR_OWNER: memory.owner or HOME,
+        "owner_name": names.get(memory.owner, "") if memory.owner else "",
+        "source": memory.source.value,
+        ATTR_IMPORTANCE: round(memory.importance, 2),
+        "extracted_at": memory.extracted_at.isoformat(),
+        "last_accessed": memory.last_accessed.isoformat(),
+        "accesses": memory.accesses,
+        ATTR_EXPIRES_AT: memory.expires_at.isoformat() if memory.expires_at else None,
+        ATTR_LANGUAGE: memory.language,
+        TAINTED: ", ".join(memory.tainted),
+        "replaced_by": memory.replaced_by,
+    }
+
+
+def _in_utc(moment: datetime | None) -> datetime | None:
+    """Return a moment in UTC; one without a zone is in the home's."""
+    return dt_util.as_utc(moment) if moment is not None else None
+
+
+@callback
+def async_register_memories(hass: HomeAssistant) -> None:
+    """Register them."""
+    async_register(
+        hass,
+        (
+            ("list_memories", _async_list_memories, LIST_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+            ("search_memories", _async_search_memories, SEARCH_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+            ("add_memory", _async_add_memory, ADD_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+            ("update_memory", _async_update_memory, UPDATE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+            ("delete_memory", _async_delete_memory, DELETE_MEMORY_SCHEMA, SupportsResponse.OPTIONAL),
+            ("clear_memories", _async_clear_memories, CLEAR_MEMORIES_SCHEMA, SupportsResponse.OPTIONAL),
+            ("export_memories", _async_export_memories, EXPORT_MEMORIES_SCHEMA, SupportsResponse.ONLY),
+        ),
+    )

@@ -1,0 +1,123 @@
+"""Actions of the index of the home and of documents."""
+
+from dataclasses import asdict
+from functools import partial
+import time
+
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.helpers import config_validation as cv
+import probatio
+
+from ..search.files import path_within
+from ..search.passages import COLLECTION, Entry
+from ..support.encoding import plain_text
+from ..support.errors import KnowledgeError
+from .call import (
+    ATTR_COLLECTION,
+    ATTR_DOCUMENT,
+    ATTR_FORCE,
+    ATTR_METADATA,
+    ATTR_OUTSIDE,
+    ATTR_PATH,
+    ATTR_SOURCE,
+    ATTR_TEXT,
+    ATTR_TITLE,
+    async_register,
+    invalid,
+    runtime_of,
+)
+
+MAX_TEXT = 200_000  # characters; what is longer is a file
+MAX_TITLE = 200  # characters
+MAX_METADATA = 20  # values
+_TITLE = probatio.All(cv.string, probatio.Length(max=MAX_TITLE))
+_NUMBER = probatio.All(probatio.Any(int, float), probatio.Range(min=-(2**53), max=2**53))  # exact in JSON, and no NaN
+_VALUE = probatio.Any(bool, _NUMBER, probatio.All(str, probatio.Length(max=500)))
+REINDEX_SCHEMA = probatio.Schema({probatio.Optional(ATTR_FORCE, default=False): cv.boolean})
+INDEX_ENTITY_SCHEMA = probatio.Schema({probatio.Required(ATTR_ENTITY_ID): cv.entity_id})
+ADD_DOCUMENT_SCHEMA = probatio.Schema(
+    {
+        probatio.Optional(ATTR_TEXT): probatio.All(cv.string, probatio.Length(min=1, max=MAX_TEXT)),
+        probatio.Optional(ATTR_PATH): cv.string,
+        probatio.Optional(ATTR_COLLECTION, default=COLLECTION): cv.string,
+        probatio.Optional(ATTR_TITLE, default=""): _TITLE,
+        probatio.Optional(ATTR_SOURCE, default=""): _TITLE,
+        probatio.Optional(ATTR_OUTSIDE, default=False): cv.boolean,
+        probatio.Optional(ATTR_METADATA, default=dict): probatio.All({str: _VALUE}, probatio.Length(max=MAX_METADATA)),
+    }
+)
+REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.string})
+
+
+async def _async_reindex_entities(call: ServiceCall) -> ServiceResponse:
+    """Read the home again and index it; return what became of the entities."""
+    began = time.perf_counter()
+    finder = runtime_of(call.hass).finder
+    counts = await finder.async_reindex(anew=call.data[ATTR_FORCE])
+    return {"entities": finder.report.entities, **asdict(counts), "duration_ms": _since(began)}
+
+
+async def _async_index_entity(call: ServiceCall) -> ServiceResponse:
+    """Index one entity; return what is known of it. Raises for one that is not exposed."""
+    began = time.perf_counter()
+    entity_id = call.data[ATTR_ENTITY_ID]
+    document = await runtime_of(call.hass).finder.async_index_entity(entity_id)
+    if document is None:
+        raise invalid("entity_not_exposed", entity_id=entity_id)
+    return {"entity_id": entity_id, "text": document.text, "duration_ms": _since(began)}
+
+
+async def _async_add_document(call: ServiceCall) -> ServiceResponse:
+    """Add a document, or replace the one of the same title; return how many passages it became."""
+    if (ATTR_TEXT in call.data) == (ATTR_PATH in call.data):
+        raise invalid("document_text_or_path")
+    data, knowledge, path = call.data, runtime_of(call.hass).knowledge, ""
+    try:
+        if ATTR_PATH in data:
+            path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
+        entry = Entry(
+            collection=data[ATTR_COLLECTION],
+            title=plain_text(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
+            source=plain_text(data[ATTR_SOURCE]),
+            text=plain_text(data.get(ATTR_TEXT, "")),
+            path=path,
+            outside=data[ATTR_OUTSIDE],
+            metadata=data[ATTR_METADATA],
+        )
+        passages = await knowledge.async_add(entry)
+    except KnowledgeError as err:  # what was given is wrong, not what Home Agent does
+        raise invalid(str(err.translation_key), **(err.translation_placeholders or {})) from err
+    return {ATTR_DOCUMENT: entry.key, ATTR_COLLECTION: entry.collection, "passages": len(passages)}
+
+
+async def _async_remove_document(call: ServiceCall) -> ServiceResponse:
+    """Remove a document that was added; return how many passages it had."""
+    try:
+        return {"passages": await runtime_of(call.hass).knowledge.async_remove(call.data[ATTR_DOCUMENT])}
+    except KnowledgeError as err:
+        raise invalid("knowledge_no_document", path=call.data[ATTR_DOCUMENT]) from err
+
+
+def _title(text: str) -> str:
+    """Return what a document is called that has no title: its first line."""
+    return text.strip().splitlines()[0].lstrip("# ")[:MAX_TITLE] if text.strip() else ""
+
+
+def _since(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)
+
+
+@callback
+def async_register_search(hass: HomeAssistant) -> None:
+    """Register them, for administrators."""
+    async_register(
+        hass,
+        (
+            ("reindex_entities", _async_reindex_entities, REINDEX_SCHEMA, SupportsResponse.OPTIONAL),
+            ("index_entity", _async_index_entity, INDEX_ENTITY_SCHEMA, SupportsResponse.OPTIONAL),
+            ("add_document", _async_add_document, ADD_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL),
+            ("remove_document", _async_remove_document, REMOVE_DOCUMENT_SCHEMA, SupportsResponse.OPTIONAL),
+        ),
+        admin=True,
+    )
