@@ -8,7 +8,8 @@ import re
 import sys
 import textwrap
 
-from tests.e2e.harness import Answer, Hass
+from tests.e2e.api import Answer
+from tests.e2e.harness import Hass
 
 SHOWN_DOMAINS = frozenset(
     {"light", "switch", "cover", "lock", "climate", "fan", "media_player", "valve", "vacuum", "scene", "todo"}

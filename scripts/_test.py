@@ -1,12 +1,14 @@
-"""Run the test suites one after another and add them up. See scripts/test."""
+"""Run the test suites, units beside whole Home Assistants, and add them up. See scripts/test."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 import os
 from pathlib import Path
 import re
 import subprocess
 import sys
+from threading import Lock
 import time
 from xml.etree import ElementTree as ET
 
@@ -15,6 +17,8 @@ REPORTS = ROOT / ".cache" / "reports"
 NO_TESTS = 5
 """What pytest ends with when the options leave no test; another suite may have had some."""
 CURRENT, NEXT = ".venv", ".venv-next"
+SAMPLED = "--sampled"
+"""What the second release is asked of tests with many cases (tests/next_plugin.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +30,19 @@ class Suite:
     folder: str
     options: tuple[str, ...] = ()
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for processes more than it computes: such suites run beside those that compute."""
+        return self.folder != "tests"
+
 
 SUITES = (
     Suite("unit, 2026.10", CURRENT, "tests"),
-    Suite("unit, 2026.11", NEXT, "tests", ("-p", "tests.next_plugin", "-m", "not one_release")),
+    Suite("unit, 2026.11", NEXT, "tests", ("-p", "tests.next_plugin", "-m", "not one_release", SAMPLED)),
     Suite("end to end, 2026.10", CURRENT, "tests/e2e", ("--dist=loadfile",)),
     Suite("end to end, 2026.11", NEXT, "tests/e2e", ("--dist=loadfile",)),
-    Suite("browser, 2026.10", CURRENT, "tests/browser", ("-n0",)),
-    Suite("browser, 2026.11", NEXT, "tests/browser", ("-n0", "-p", "tests.next_plugin", "-m", "not one_release")),
+    Suite("browser, 2026.10", CURRENT, "tests/browser"),
+    Suite("browser, 2026.11", NEXT, "tests/browser", ("-p", "tests.next_plugin", "-m", "not one_release")),
 )
 COVERED = 95  # percent of the lines and branches
 _PROGRESS = re.compile(r"[.sxXFE]*( +\[ *\d+%\])?\n?")
@@ -41,6 +50,10 @@ TOLD = 25
 """Lines of a failure that stand at the end of everything once more."""
 FEW = 3
 """Failed tests that are tried once more by themselves: one that then passes is not steady, which is worth knowing."""
+
+
+_PRINTING = Lock()
+"""Of suites that run side by side, each prints as a whole."""
 
 
 @dataclass(slots=True)
@@ -79,31 +92,58 @@ def _folder_of(path: str) -> str:
     return next((suite.folder for suite in reversed(SUITES) if inner.startswith(suite.folder)), "tests")
 
 
-def run(suite: Suite, paths: Sequence[str], options: Sequence[str]) -> Outcome:
-    """Run one suite in the foreground; a few tests that failed run once more alone, to tell which of them are unsteady."""
-    # Unit tests wait for servers more than they compute; a whole Home Assistant has enough to do
-    per_processor = 2 if suite.folder == "tests" else 1
-    count = min(6, per_processor * (os.process_cpu_count() or 1))
-    watched = bool({"--pdb", "-s"} & set(options))
-    workers = () if watched else (f"-n{count}",)
+def run_all(suites: Sequence[tuple[Suite, list[str]]], options: Sequence[str]) -> list[Outcome]:
+    """Run the suites, at most two at a time: one that computes and one that waits; return what became of each, in order."""
+    lanes = [[pair for pair in suites if pair[0].waits is waits] for waits in (False, True)]
+    beside = all(lanes) and not _watched(options)
+
+    def run_lane(lane: Sequence[tuple[Suite, list[str]]]) -> list[Outcome]:
+        return [run(suite, paths, options, beside=beside) for suite, paths in lane]
+
+    with ThreadPoolExecutor(len(lanes) if beside else 1) as pool:
+        return [outcome for lane in pool.map(run_lane, lanes) for outcome in lane]
+
+
+def run(suite: Suite, paths: Sequence[str], options: Sequence[str], *, beside: bool = False) -> Outcome:
+    """Run one suite; a few tests that failed run once more alone, to tell which of them are unsteady.
+
+    With another one `beside` it, it leaves room for that, and prints what it has to say when it is through.
+    """
+    # Unit tests wait for servers now and then, so there is work for more of them than there are processors
+    processors = os.process_cpu_count() or 1
+    count = min(6, processors if suite.waits else processors + 1 if beside else 2 * processors)
+    workers = () if _watched(options) else (f"-n{count}",)
     print(f"\n[test] {suite.name}: {' '.join(paths)}", flush=True)
-    outcome = _pytest(suite, [*workers, *options, *paths])
-    if watched or not 0 < outcome.failed <= FEW:
+    outcome = _pytest(suite, [*workers, *options, *paths], at_once=not beside)
+    if _watched(options) or not 0 < outcome.failed <= FEW:
         return outcome
     print(f"\n[test] {suite.name}: once more, what failed", flush=True)
-    without_coverage = [option for option in options if not option.startswith("--cov")]
-    again = _pytest(suite, ["-n0", "--last-failed", "--last-failed-no-failures=none", *without_coverage, *paths])
+    unmeasured = replace(suite, options=_without("--cov", suite.options))
+    alone = ["-n0", "--last-failed", "--last-failed-no-failures=none", *_without("--cov", options), *paths]
+    again = _pytest(unmeasured, alone, at_once=not beside)
     outcome.seconds += again.seconds
     outcome.unsteady = again.passed
     return outcome
 
 
-def _pytest(suite: Suite, arguments: Sequence[str]) -> Outcome:
+def _measured(suite: Suite) -> Suite:
+    return replace(suite, options=(*suite.options, "--cov", "--cov-report="))
+
+
+def _without(beginning: str, options: Sequence[str]) -> tuple[str, ...]:
+    return tuple(option for option in options if not option.startswith(beginning))
+
+
+def _watched(options: Sequence[str]) -> bool:
+    return bool({"--pdb", "-s"} & set(options))
+
+
+def _pytest(suite: Suite, arguments: Sequence[str], *, at_once: bool) -> Outcome:
     report = REPORTS / f"{suite.name.replace(', ', '-').replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     command = [str(ROOT / suite.venv / "bin" / "python"), "-m", "pytest", *suite.options, f"--junitxml={report}"]
     began = time.monotonic()
-    code = _show([*command, *arguments])
+    code = _show([*command, *arguments], at_once=at_once)
     outcome = Outcome(suite, code, time.monotonic() - began)
     if not report.exists():
         return outcome
@@ -122,14 +162,27 @@ def _pytest(suite: Suite, arguments: Sequence[str]) -> Outcome:
     return outcome
 
 
-def _show(command: Sequence[str]) -> int:
-    """Run something and show what it prints; where nobody watches, without the lines that only tell how far it is."""
-    if sys.stdout.isatty():
-        return subprocess.run(command, cwd=ROOT, check=False).returncode
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+def _show(command: Sequence[str], *, at_once: bool) -> int:
+    """Run something and show what it prints, at once or when it is through.
+
+    Where nobody watches, without the lines that only tell how far it is.
+    """
+    # Home Assistant is started many times, by several processes; each would compile all of the code and the tests anew
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    if at_once and sys.stdout.isatty():
+        return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    kept = []
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
         for line in process.stdout or ():
             if line == "\n" or not _PROGRESS.fullmatch(line):
-                print(line, end="", flush=True)
+                if at_once:
+                    print(line, end="", flush=True)
+                else:
+                    kept.append(line)
+    with _PRINTING:
+        print("".join(kept), end="", flush=True)
     return process.returncode
 
 
@@ -145,12 +198,14 @@ def is_covered() -> bool:
 def main() -> int:
     """Run what was asked for; return 0 when all of it passed and there was something to run."""
     measured = "--coverage" in sys.argv
-    suites, options = chosen([argument for argument in sys.argv[1:] if argument != "--coverage"])
+    whole = "--whole" in sys.argv
+    suites, options = chosen([argument for argument in sys.argv[1:] if argument not in ("--coverage", "--whole")])
     REPORTS.mkdir(parents=True, exist_ok=True)
-    outcomes = []
-    for suite, paths in suites:
-        extra = ("--cov", "--cov-report=") if measured and suite is SUITES[0] else ()
-        outcomes.append(run(suite, paths, [*extra, *options]))
+    if whole:
+        suites = [(replace(suite, options=_without(SAMPLED, suite.options)), paths) for suite, paths in suites]
+    if measured:
+        suites = [(_measured(suite) if suite.name == SUITES[0].name else suite, paths) for suite, paths in suites]
+    outcomes = run_all(suites, options)
     covered = not measured or is_covered()
     for item in outcomes:
         print(item.failures, end="")

@@ -2,24 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator
-from dataclasses import replace
-from functools import cache
 import logging
 from pathlib import Path
 
-import hassil.intents
-from hassil.parse_expression import parse_sentence
+from homeassistant.auth.permissions.const import SUBCAT_ALL
 from homeassistant.components.demo import lock, valve
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
 from homeassistant.setup import async_setup_component
+from homeassistant.util import executor
 import pytest
+from pytest_homeassistant_custom_component.common import MockUser
 
 # Without this the test package's own `custom_components` folder hides ours.
 import custom_components  # noqa: F401
+from tests import kept
 from tests.embedding_server import EmbeddingServer
+from tests.house import build_house
 from tests.llm_server import LLMServer
 from tests.red_team.count import (
+    pytest_addoption,  # noqa: F401
     pytest_collection_modifyitems,  # noqa: F401
     pytest_runtest_logreport,  # noqa: F401
     pytest_terminal_summary,  # noqa: F401
@@ -28,10 +30,11 @@ from tests.red_team.count import (
 # The locks and valves of the demo house take two seconds, for the eye.
 lock.LOCK_UNLOCK_DELAY = valve.OPEN_CLOSE_DELAY = 0.2  # type: ignore[assignment]
 
-# Each Home Assistant parses the sentences of its language anew; they are the same in all. What hassil notes in a sentence is
-# for the rules of one language, so each gets its own.
-_parsed = cache(parse_sentence)
-hassil.intents.parse_sentence = lambda text, **options: replace(_parsed(text, **options))  # type: ignore[attr-defined]
+# At the end of a test Home Assistant ends idle threads that do not wake within half a second, and on a busy machine one that
+# was interrupted takes the wakening of the others with it. A thread that really hangs still fails its test.
+executor.EXECUTOR_SHUTDOWN_TIMEOUT = 60
+
+kept.install()
 
 # The harness logs every statement of the recorder, also between tests, where nothing catches it.
 logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
@@ -88,6 +91,26 @@ def house_where_needed(request: pytest.FixtureRequest) -> None:
     for name, wanted_with in (("recorder_mock", "recorder_mock"), ("house", "hass")):
         if wanted_with in request.fixturenames:
             request.getfixturevalue(name)
+
+
+@pytest.fixture
+async def demo_house(hass: HomeAssistant, house: None) -> None:
+    """Build the demo house; a module whose every test needs it says so with `pytestmark`."""
+    await build_house(hass)
+
+
+@pytest.fixture
+def admin(hass: HomeAssistant, hass_admin_user: MockUser) -> Context:
+    """An administrator."""
+    return Context(user_id=hass_admin_user.id)
+
+
+@pytest.fixture
+def alice(hass: HomeAssistant) -> Context:
+    """Somebody who may see and control everything but is no administrator."""
+    user = MockUser(name="Alice").add_to_hass(hass)
+    user.mock_policy({"entities": {SUBCAT_ALL: True}})
+    return Context(user_id=user.id)
 
 
 @pytest.fixture

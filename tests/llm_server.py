@@ -19,6 +19,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 import json
 from pathlib import Path
 import re
@@ -125,6 +126,10 @@ class LLMServer:
         """Requests, of any kind, that are still answered with 503 because the model is being loaded; -1: all."""
         self.refused: list[float] = []
         """When each of them arrived: `time.perf_counter()`."""
+        self.front: Callable[[JSON, Callable[[], Reply]], Reply] | None = None
+        """Answers before all others where it is set: it gets the body and what takes the next reply that is planned."""
+        self.fronted: list[Request] = []
+        """What it answered without that."""
         self._plan: deque[Reply] = deque()
         self._handler: Callable[[JSON], Reply] | None = None
         self._runner: web.AppRunner | None = None
@@ -216,25 +221,30 @@ class LLMServer:
         recorded = await _recorded(request)
         if recorded.body.get("max_tokens") == 1 and not self.sees_reading:
             return await self._answer(recorded, text("I have read it."))
-        self.requests.append(recorded)
-        if self._plan:
-            reply = self._plan.popleft()
-        elif self._handler:
-            reply = self._handler(recorded.body)
-        else:
-            self.problems.append(f"unplanned request {len(self.requests)}: {recorded.last_user!r}")
-            return _whole(error(500, "unplanned request"))
+        self.fronted.append(recorded)
+        reply = self.front(recorded.body, partial(self._next, recorded)) if self.front else self._next(recorded)
         if reply.delay:
             await asyncio.sleep(reply.delay)
         if reply.body is not None:
             return _whole(reply)
-        if not recorded.body.get("stream"):
-            return await self._answer(recorded, reply)
         try:
+            if not recorded.body.get("stream"):
+                return await self._answer(recorded, reply)
             return await self._stream(request, recorded, reply)
         except asyncio.CancelledError, ConnectionError:
             self.disconnects += 1
             raise
+
+    def _next(self, recorded: Request) -> Reply:
+        """Return the reply that is planned next."""
+        self.fronted.remove(recorded)
+        self.requests.append(recorded)
+        if self._plan:
+            return self._plan.popleft()
+        if self._handler:
+            return self._handler(recorded.body)
+        self.problems.append(f"unplanned request {len(self.requests)}: {recorded.last_user!r}")
+        return error(500, "unplanned request")
 
     async def _answer(self, recorded: Request, reply: Reply) -> web.StreamResponse:
         if reply.silent:

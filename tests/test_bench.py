@@ -285,7 +285,7 @@ def test_files_are_told_from_their_package_on() -> None:
 
 @pytest.mark.e2e
 @pytest.mark.one_release
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_a_quick_look_at_memory(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
@@ -302,7 +302,7 @@ def test_a_quick_look_at_memory(tmp_path: Path) -> None:
     for agent in ("home_agent", "llama_cpp"):
         taken = results[agent]["24"]["memory"]
         for kind in ("resident", "traced"):
-            assert [block["turns"] for block in taken[kind]] == [0, 20, 40, 60, 80]
+            assert [block["turns"] for block in taken[kind]] == [0, 8, 16, 24, 32]
             assert not any(block["sessions"] for block in taken[kind]), "all sessions are over"
         assert all(block["resident"] > 50_000_000 for block in taken["resident"])
         assert all(block["traced"] >= block["through"] >= block["own"] > 0 for block in taken["traced"][1:])
@@ -310,7 +310,7 @@ def test_a_quick_look_at_memory(tmp_path: Path) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.one_release
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     finished = subprocess.run(
@@ -335,6 +335,9 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
     tools = results["home_agent"]["24"]["tools"]
     assert tools["policy_ms"].keys() == {"read", "write"}
     assert min(tools["parallel"]["shares"]) >= 1
+    together = results["home_agent"]["24"]["together"]
+    assert {*together} == {"alone", "plain", "routed", "delegated"}
+    assert 0 < together["plain"]["cpu_ms"] < together["delegated"]["cpu_ms"]
     context = results["home_agent"]["24"]["context"]
     assert (
         context["index"]["entities"],

@@ -14,6 +14,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
 from custom_components.home_agent.agent.commands import Command, Commands
+from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import build_house, say, set_up, speech, state_of
@@ -46,7 +47,7 @@ def agent(number: int, name: str, **data: Any) -> ConfigSubentryDataWithId:
     )
 
 
-KIDS = agent(2, "Kids", slash_commands=["kids"], command_description="Short answers for children.")
+KIDS = agent(2, "Kids", slash_commands=["kids"], description="Short answers for children.")
 SECURE = agent(3, "Security", slash_commands=["secure", "secure_action"])
 LONG = agent(4, "Long", slash_commands=["secure_action_now"])
 
@@ -128,6 +129,28 @@ async def test_its_own_command_reaches_an_agent_in_the_same_conversation(
     first = await say(hass, "hello", context=anna, agent_id="conversation.kids")
     await say(hass, "/kids and now?", first.conversation_id, context=anna, agent_id="conversation.kids")
     assert words(llm_server) == ["hello", "Kids speaking.", "and now?"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "description"),
+    [
+        ({"command_description": "Short answers."}, "Short answers."),
+        ({"command_description": "Short answers.", "description": "For children."}, "For children.\nShort answers."),
+        ({"command_description": "For children.", "description": "For children."}, "For children."),
+        ({"command_description": ""}, ""),
+        ({"description": "For children."}, "For children."),
+    ],
+)
+async def test_a_stored_explanation_of_commands_becomes_the_description(
+    hass: HomeAssistant, llm_server: LLMServer, stored: dict[str, str], description: str
+) -> None:
+    entry = await world(hass, llm_server, agent(2, "Kids", slash_commands=["kids"], **stored))
+    data = entry.subentries["profile-2"].data
+    assert data.get("description", "") == description
+    assert "command_description" not in data
+    assert entry.minor_version == 3
+    told = speech(await say(hass, "/help"))
+    assert " ".join(["- /kids: Kids.", *description.split()]) in told.splitlines()
 
 
 async def test_help_lists_the_commands(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -298,6 +321,8 @@ async def test_anothers_yes_is_none_to_the_question_of_the_other_agent(
         ({"never_ask": [LOCK], "never_offer": [LOCK]}, "locked"),
         ({"never_ask": [LOCK], "never_offer": ["ha_control"]}, "locked"),
         ({"never_ask": [LOCK], "always_ask": ["lock"]}, "unlocked"),
+        ({"never_ask": [LOCK], "may_change": ["light"]}, "locked"),
+        ({"never_ask": [LOCK], "exposed_entities": ["light"]}, "locked"),
     ],
 )
 async def test_what_protects_the_home_here_holds_there(
@@ -314,10 +339,19 @@ async def test_what_protects_the_home_here_holds_there(
     assert state_of(hass, LOCK) == outcome.split(maxsplit=1)[0]
 
 
-def test_what_is_private_here_stays_so_there() -> None:
-    guest = Profile(subentry_id="g", documents_for="admins", memory="off", always_ask=("light",), never_offer=("lock",))
-    free = Profile(subentry_id="f", never_ask=("lock", "cover"), always_ask=("fan",), documents_for="household")
-    commands = Commands([guest, free])
+async def test_what_is_private_here_stays_so_there(hass: HomeAssistant) -> None:
+    guest = Profile(
+        subentry_id="g",
+        profile_id="g",
+        documents_for="admins",
+        memory="off",
+        always_ask=("light",),
+        never_offer=("lock",),
+    )
+    free = Profile(
+        subentry_id="f", profile_id="f", never_ask=("lock", "cover"), always_ask=("fan",), documents_for="household"
+    )
+    commands = Commands(Registry(hass, [guest, free], {}))
     there = commands.limited(free, guest)
     assert (there.documents_for, there.memory) == ("admins", "off")
     assert (there.always_ask, there.never_ask, there.never_offer) == (("fan", "light"), (), ("lock",))
@@ -327,10 +361,13 @@ def test_what_is_private_here_stays_so_there() -> None:
     assert back.subentry_id == "g"
 
 
-def test_of_two_agents_with_a_command_the_first_one_has_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_of_two_agents_with_a_command_the_first_one_has_it(
+    hass: HomeAssistant, caplog: pytest.LogCaptureFixture
+) -> None:
     """A form does not let that happen; an entry that was copied may."""
-    one, two = (Profile(subentry_id=key, name=key, slash_commands=("kids", "/help", "no such")) for key in ("a", "b"))
-    commands = Commands([one, two])
+    names = ("kids", "/help", "no such")
+    one, two = (Profile(subentry_id=key, name=key, profile_id=key, slash_commands=names) for key in ("a", "b"))
+    commands = Commands(Registry(hass, [one, two], {}))
     assert commands.find("/kids hello") == Command("kids", one, "hello")
     assert commands.find("/help") == Command("help", None, "")
     assert commands.find("/no such") is None
@@ -397,9 +434,25 @@ async def test_the_action_takes_a_profile_and_commands(
 
     answer = await process(text="hello", profile=profile)
     assert (answer["answer"], answer["answered_by"]) == ("Kids speaking.", "model")
+    assert (answer["profile"], answer["profile_id"]) == ("Kids", "kids")
     answer = await process(text="/secure arm", profile=profile, conversation_id="a")
     assert (answer["answer"], answer["answered_by"]) == ("Security speaking.", "model")
+    assert (answer["profile"], answer["profile_id"], answer["routing"]) == ("Security", "security", None)
     assert answer["conversation_id"] == "a"
+
+
+async def test_the_action_names_whose_words_a_confirmed_command_brings(
+    hass: HomeAssistant, llm_server: LLMServer, anna: Context
+) -> None:
+    await world(hass, llm_server, agent(2, "Security", slash_commands=["secure"], command_asks=True))
+    found = []
+    for said in ("/secure who was here?", "yes"):
+        data = {"text": said, "conversation_id": "a"}
+        answer: Any = await hass.services.async_call(
+            DOMAIN, "process", data, blocking=True, return_response=True, context=anna
+        )
+        found.append((answer["profile_id"], answer["answer"]))
+    assert found == [("home_agent", "Hand over “/secure who was here”?"), ("security", "Security speaking.")]
 
 
 async def test_the_form_keeps_commands_apart(hass: HomeAssistant, llm_server: LLMServer) -> None:

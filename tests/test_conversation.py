@@ -13,7 +13,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, part_of, say, set_up, speech
+from tests.house import part_of, say, set_up, speech
 from tests.llm_server import (
     LLMServer,
     text,
@@ -21,13 +21,9 @@ from tests.llm_server import (
     tool_calls,
 )
 
+pytestmark = pytest.mark.usefixtures("demo_house")
+
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 async def test_plain_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
@@ -41,11 +37,9 @@ async def test_plain_answer(hass: HomeAssistant, llm_server: LLMServer) -> None:
     assert body["messages"][1]["content"].endswith("\n\nhello")
     names = [tool["function"]["name"] for tool in body["tools"]]
     assert names == [
-        "forget_memory",
         "ha_control",
         "ha_query",
         "ha_undo",
-        "recall_memory",
         "store_memory",
         "teach_name",
     ]

@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
-from tests.house import build_house, part_of, say, set_up, speech, state_of
+from tests.house import part_of, say, set_up, speech, state_of
 from tests.llm_server import (
     LLMServer,
     chunks,
@@ -29,6 +29,8 @@ from tests.llm_server import (
 )
 from tests.prompt.test_modes import baseline_of
 
+pytestmark = pytest.mark.usefixtures("demo_house")
+
 
 def issues(hass: HomeAssistant) -> list[str]:
     """Return the ids of our issues."""
@@ -36,12 +38,6 @@ def issues(hass: HomeAssistant) -> list[str]:
 
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 async def test_stream_cut_after_words_keeps_them(hass: HomeAssistant, llm_server: LLMServer) -> None:

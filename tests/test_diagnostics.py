@@ -32,7 +32,7 @@ async def talked_to(hass: HomeAssistant, llm_server: LLMServer) -> MockConfigEnt
         options={
             "always_confirm": ["cover"],
             "never_offer": ["lock.private"],
-            "profile_defaults": {"custom_prompt": "Another private prompt."},
+            "default_profile_settings": {"processing_config": {"custom_prompt": "Another private prompt."}},
         },
     )
     usage = {"prompt_tokens": 40, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 30}}
@@ -53,11 +53,11 @@ async def test_hub(hass: HomeAssistant, llm_server: LLMServer) -> None:
     told = plain(await async_get_config_entry_diagnostics(hass, entry))
     assert told["exposed_entities"] == len(EXPOSED)
     assert told["openai_version"]
-    assert told["entry"] == {"state": "loaded", "version": 1, "minor_version": 1}
+    assert told["entry"] == {"state": "loaded", "version": 1, "minor_version": 3}
     assert told["options"] == {
         "always_confirm": 1,
         "never_offer": 1,
-        "profile_defaults": {"custom_prompt": "**REDACTED** (23 characters)"},
+        "default_profile_settings": {"processing_config": {"custom_prompt": "**REDACTED** (23 characters)"}},
     }
     assert told["conversations"]["messages"] == 2
     assert told["found"]["index"]["entities"] == len(EXPOSED)
@@ -147,9 +147,14 @@ async def test_device_is_one_endpoint_or_one_assistant(
         subentry_id: next(device for device in device_registry.devices if (DOMAIN, subentry_id) in device.identifiers)
         for subentry_id in entry.subentries
     }
-    for subentry_id, device in devices.items():
-        told = plain(await async_get_device_diagnostics(hass, entry, device))
-        assert [item["subentry_id"] for item in told["subentries"]] == [subentry_id]
+    told = {
+        subentry_id: plain(await async_get_device_diagnostics(hass, entry, device))["subentries"]
+        for subentry_id, device in devices.items()
+    }
+    assert {key: [item["subentry_id"] for item in items] for key, items in told.items()} == {
+        "llm-1": ["llm-1"],
+        "profile-1": ["profile-1"],
+    }
 
 
 async def test_memories_are_only_counted(hass: HomeAssistant, llm_server: LLMServer) -> None:

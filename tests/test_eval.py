@@ -1,4 +1,4 @@
-"""The evaluations: of retrieval the counting and one run with a home of two rooms, of claims the whole."""
+"""The evaluations: of retrieval and of local answers the counting and one run with a home of two rooms, of claims the whole."""
 
 from collections.abc import Mapping
 import json
@@ -7,9 +7,11 @@ from pathlib import Path
 import subprocess
 from typing import Any
 
+from homeassistant.core import State
+from homeassistant.helpers import intent
 import pytest
 
-from scripts.evaluation import claims, memory
+from scripts.evaluation import claims, local, memory
 from scripts.evaluation.dataset import Case
 from scripts.evaluation.groups import group_cases
 from scripts.evaluation.measure import NOWHERE, Answer, shares
@@ -68,6 +70,7 @@ def test_groups_are_made_of_what_a_place_has_several_of() -> None:
     assert all("Kitchen" in item.text for item in places)
 
 
+@pytest.mark.one_release
 def test_the_command_reports_and_writes_figures(tmp_path: Path) -> None:
     (tmp_path / "homes").mkdir()
     (tmp_path / "homes" / "tiny.json").write_text(json.dumps(HOME))
@@ -116,8 +119,123 @@ def test_what_memory_makes_of_sentences_is_measured(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = json.loads(figures.read_text())
-    worth = found["tables"]["worth"]
-    assert (worth["seen"]["precision"], worth["seen"]["recall"]) >= (memory.LEAST, memory.LEAST)
-    assert worth["unseen"]["recall"] >= memory.LEAST
-    assert found["tables"]["replaces"]["seen"]["precision"] >= memory.LEAST
-    assert {"de", "en"} <= found["search"].keys()
+    tables = found["tables"]
+    for kind, part, figure, least in (
+        ("worth", "seen", "precision", memory.LEAST),
+        ("worth", "seen", "recall", memory.LEAST),
+        ("worth", "unseen", "precision", 80),
+        ("worth", "unseen", "recall", memory.LEAST),
+        ("same", "seen", "left_out", 100),
+        ("same", "unseen", "left_out", 90),
+        ("replaces", "seen", "precision", memory.LEAST),
+        ("replaces", "seen", "recall", 85),
+        ("replaces", "unseen", "precision", 85),
+        ("replaces", "unseen", "recall", 65),
+    ):
+        assert tables[kind][part][figure] >= least, (kind, part, figure)
+    for name, least in (("seen de", 80), ("seen en", 80), ("seen ru", 80), ("unseen de", 30), ("unseen en", 30)):
+        assert found["search"][name]["first_five"] >= least, name
+
+
+def reply(
+    text: str = "", *, failed: bool = False, intents: tuple[str, ...] = (), about: tuple[str, ...] = ()
+) -> local.Reply:
+    response = intent.IntentResponse(language="en")
+    response.async_set_speech(text)
+    kind = intent.IntentResponseTargetType.ENTITY
+    response.async_set_results([intent.IntentResponseTarget(name=item, type=kind, id=item) for item in about])
+    if failed:
+        response.async_set_error(intent.IntentResponseErrorCode.NO_INTENT_MATCH, text)
+    return local.Reply(response, 0.0, 0.0, None, list(intents))
+
+
+LIGHT = {"entity_id": "light.one", "state": "on", "attributes": {"brightness": {"any": [128], "tol": 2}}}
+COMMAND = {"kind": "control", "expected": [LIGHT]}
+OFF = {"light.one": State("light.one", "off"), "light.two": State("light.two", "off")}
+
+
+@pytest.mark.parametrize(
+    ("row", "after", "called", "answer", "outcome"),
+    [
+        pytest.param(COMMAND, {"light.one": ("on", 127)}, ["light.one"], reply("Done"), local.RIGHT, id="as wanted"),
+        pytest.param(COMMAND, {"light.one": ("on", 255)}, ["light.one"], reply("Done"), local.WRONG_VALUE, id="value"),
+        pytest.param(COMMAND, {"light.two": ("on", 127)}, ["light.two"], reply("Done"), local.WRONG_TARGET, id="target"),
+        pytest.param(
+            COMMAND, {"light.one": ("on", 127)}, ["light.one", "light.two"], reply("Done"), local.WRONG_TARGET, id="more"
+        ),
+        pytest.param(COMMAND, {}, [], reply("What?", failed=True), local.HANDED_ON, id="an error is handed on"),
+        pytest.param(COMMAND, {}, [], reply("Done"), local.ANSWERED, id="nothing but words"),
+        pytest.param(COMMAND, {}, [], reply("Which one?"), local.ASKED, id="asked back"),
+        pytest.param(COMMAND, {}, ["light.one"], reply("No", failed=True), local.HANDED_ON, id="a call that was refused"),
+        pytest.param({"kind": "none"}, {}, [], reply("Done"), local.LEFT_ALONE, id="no command, left alone"),
+        pytest.param({"kind": "none"}, {}, ["light.two"], reply(), local.ACTED, id="no command, acted upon"),
+        pytest.param(
+            {"kind": "query", "answer_any": ["22°"], "expected": []}, {}, [], reply("It is 22 °C"), local.WRONG_ANSWER,
+            id="part of a word",
+        ),
+        pytest.param(
+            {"kind": "query", "answer_any": ["22"], "expected": []}, {}, [], reply("It is 22 °C"), local.RIGHT, id="answer"
+        ),
+        pytest.param(
+            {"kind": "control", "intent": "HassTurnOn", "expected_entity_ids": ["light.one"]},
+            {"light.one": ("on", None)}, [], reply("Done", intents=("HassTurnOn",)), local.RIGHT, id="intent",
+        ),
+        pytest.param(
+            {"kind": "control", "intent": "HassTurnOn", "expected_entity_ids": ["light.one"]},
+            {}, [], reply("Done", intents=("HassTurnOff",)), local.WRONG_INTENT, id="another intent",
+        ),
+        pytest.param(
+            {"kind": "control", "intent": "HassTurnOn", "expected_entity_ids": ["light.one"]},
+            {}, [], reply("It is already on.", about=("light.one",)), local.RIGHT, id="intent, already so",
+        ),
+        pytest.param(
+            {"kind": "control", "intent": "HassTurnOn", "expected_entity_ids": ["light.one"]},
+            {}, [], reply("It is already on.", about=("light.two",)), local.ANSWERED, id="another is already so",
+        ),
+        pytest.param(
+            {"kind": "control", "intent": "HassRespond", "expected_entity_ids": []},
+            {}, [], reply("I can do this."), local.RIGHT, id="small talk in other words",
+        ),
+    ],
+)  # fmt: skip
+def test_a_request_is_judged_by_what_became_of_the_home(
+    row: Mapping[str, Any],
+    after: Mapping[str, tuple[str, int | None]],
+    called: list[str],
+    answer: local.Reply,
+    outcome: str,
+) -> None:
+    now = OFF | {key: State(key, state, {"brightness": value}) for key, (state, value) in after.items()}
+    assert local.judge(row, OFF, now, called, answer) == outcome
+
+
+def test_the_home_is_asked_and_the_built_in_agent_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "homes").mkdir()
+    (tmp_path / "homes" / "tiny.json").write_text(json.dumps(HOME))
+    common = {"home": "tiny", "lang": "en"}
+    turn_on = {
+        **common, "id": "1", "utterance": "turn on the mirror", "kind": "control", "category": "light", "ref": "name",
+        "expected": [{"entity_id": "light.three", "state": "on"}], "setup": {"light.three": {"state": "off"}},
+    }  # fmt: skip
+    open_up = {
+        **common, "id": "2", "utterance": "unlock the back door", "kind": "control", "category": "lock", "ref": "name",
+        "expected": [{"entity_id": "lock.door", "state": "unlocked"}], "setup": {"lock.door": {"state": "locked"}},
+    }  # fmt: skip
+    absent = {**common, "id": "3", "utterance": "turn on the sauna", "kind": "none", "category": "absent"}
+    (tmp_path / "assist_cases.jsonl").write_text("\n".join(map(json.dumps, [turn_on, open_up])))
+    (tmp_path / "negative_cases.jsonl").write_text(json.dumps(absent))
+    figures, missed = tmp_path / "figures.json", tmp_path / "failures.jsonl"
+    done = subprocess.run(
+        [
+            str(PYTHON), "-m", "scripts.evaluation", "local", "--data", str(tmp_path), "--json", str(figures),
+            "--failures", str(missed), "--processes", "1",
+        ],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(figures.read_text())
+    by_agent = {row["agent"]: row for row in found["tables"]["Requests by language, homes as they are"]}
+    assert {agent: row["right"] for agent, row in by_agent.items()} == dict.fromkeys(local.AGENTS, 100.0)
+    assert by_agent[local.OURS]["confirmed"] == 50.0
+    assert found["ratios"].keys() == {local.STRICT, local.FULL}
+    assert missed.read_text() == ""

@@ -11,8 +11,10 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
-from tests.house import build_house, say, set_up
+from tests.house import say, set_up
 from tests.llm_server import LLMServer, cut, server_error, text, tool_call
+
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 FIELDS = {
     events.CONVERSATION_STARTED: {"conversation_id", "user_id", "timestamp", "context_mode"},
@@ -35,12 +37,6 @@ FIELDS = {
     events.STREAMING_ERROR: {"conversation_id", "error_type", "fallback"},
     events.ERROR: {"error_type", "error_message", "conversation_id", "component", "context"},
 }
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 @pytest.fixture

@@ -13,16 +13,12 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn import events
-from tests.house import build_house, say, set_up, speech
+from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, Reply, error, rate_limited, server_error, silence, text, tool_call
 
+pytestmark = pytest.mark.usefixtures("demo_house")
+
 ASK = {"prompt": "Is 20 °C cold?", "context": {"sensor.living_room": "20 °C"}}
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 @pytest.fixture

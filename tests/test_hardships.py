@@ -10,17 +10,13 @@ from homeassistant.helpers import entity_registry as er
 import pytest
 
 from custom_components.home_agent.support.const import AUDIT, DOMAIN, LOGGER
-from tests.house import build_house, say, set_up, speech
+from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, chunks, delta, error, server_error, text, tool_call
+
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 TOGGLE = {"action": "toggle", "entity_id": "switch.decorative_lights"}
 TOO_LONG = {"error": {"message": "the request exceeds the available context size", "code": 400}}
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 async def test_too_long_in_mid_stream_runs_no_action_twice(hass: HomeAssistant, llm_server: LLMServer) -> None:

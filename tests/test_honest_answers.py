@@ -11,18 +11,14 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import build_house, say, set_up, speech
+from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, Reply, context_length, cut, server_error, text, tool_call
+
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
 CLAIM = "I've turned on the bed light."
 QUICK = {"verify_seconds": 0.01}
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 def note_of(server: LLMServer) -> dict[str, Any]:

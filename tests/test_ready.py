@@ -1,6 +1,7 @@
 """A model in the house has read the prompt before somebody waits for it; others are sent nothing that nobody asked."""
 
 import asyncio
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -17,14 +18,13 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 
 from custom_components.home_agent.agent.ready import APART, IDLE
 from custom_components.home_agent.agent.runtime import RuntimeData
+from custom_components.home_agent.memory.memories import memories_of
+from custom_components.home_agent.memory.model import Draft, MemorySource
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, silence, text
 from tests.prompt.test_baseline import system, told
 from tests.prompt.test_modes import baseline, baseline_of
-from tests.transcript.conftest import demo_house
-
-__all__ = ["demo_house"]
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 
@@ -54,6 +54,14 @@ async def satellite(hass: HomeAssistant) -> str:
     )
     hass.states.async_set(SATELLITE, "idle")
     return device.id
+
+
+async def begin(hass: HomeAssistant, server: LLMServer, llm: Mapping[str, Any] = KEPT) -> MockConfigEntry:
+    """Set up an agent whose model, kept ready and of few words, has read its prompt."""
+    server.respond(lambda _body: text("ok"))
+    entry = await set_up(hass, server, llm=llm)
+    await read(hass)
+    return entry
 
 
 async def read(hass: HomeAssistant) -> None:
@@ -89,9 +97,7 @@ def user(server: LLMServer, number: int = -1) -> str:
 
 async def test_the_prompt_is_read_at_start(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
     heard = [*map(partial(async_capture_events, hass), (events.CONVERSATION_STARTED, events.CONTEXT_INJECTED))]
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     assert [request.body["max_tokens"] for request in llm_server.requests] == [1]
     assert heard == [[], []]
     await speak(hass, satellite, "hello")
@@ -105,9 +111,7 @@ async def test_the_prompt_is_read_at_start(hass: HomeAssistant, llm_server: LLMS
 async def test_without_a_satellite_it_is_read_as_the_owner_would_ask(
     hass: HomeAssistant, llm_server: LLMServer, hass_owner_user: Any
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     await say(hass, "hello", context=Context(user_id=hass_owner_user.id))
     first, second = (request.body for request in llm_server.requests)
     assert first["messages"][0] == second["messages"][0]
@@ -118,9 +122,7 @@ async def test_without_a_satellite_it_is_read_as_the_owner_would_ask(
 async def test_not_one_request_more(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str, freezer: FrozenDateTimeFactory, llm: dict[str, Any]
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=llm)
-    await read(hass)
+    await begin(hass, llm_server, llm)
     await speak(hass, satellite, "hello")
     for entity_id in ("light.bed_light", "light.ceiling_lights", "light.kitchen_lights", "switch.decorative_lights"):
         hass.states.async_set(entity_id, "unavailable")
@@ -149,9 +151,7 @@ def sockets(hass: HomeAssistant) -> None:
 async def test_states_are_written_down_anew_while_nobody_talks(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str, sockets: None, freezer: FrozenDateTimeFactory
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     first = await speak(hass, satellite, "hello")
     change(hass, "on")
     await wait(hass, freezer, 61)
@@ -170,9 +170,7 @@ async def test_states_are_written_down_anew_while_nobody_talks(
 async def test_a_conversation_keeps_what_it_began_with(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str, sockets: None, freezer: FrozenDateTimeFactory
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     first = await speak(hass, satellite, "hello")
     change(hass, "on")
     for _ in range(10):  # nobody is ever silent for long
@@ -188,9 +186,7 @@ async def test_a_conversation_keeps_what_it_began_with(
 async def test_only_a_few_times_an_hour(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str, sockets: None, freezer: FrozenDateTimeFactory
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     minutes = []
     for number in range(50):
         change(hass, str(number // 7))  # what changed each minute would soon not be told any more
@@ -231,9 +227,7 @@ async def test_a_server_that_sleeps_is_no_outage(hass: HomeAssistant, llm_server
 async def test_what_stands_before_the_words_is_read_while_they_are_spoken(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     await listen(hass)
     before = user(llm_server)
     assert '"area":"Kitchen"' in before
@@ -246,9 +240,7 @@ async def test_what_stands_before_the_words_is_read_while_they_are_spoken(
 async def test_what_happened_since_and_what_is_asked_stand_behind_it(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     hass.states.async_set("switch.decorative_lights", "unavailable")
     await listen(hass)
     before = user(llm_server)
@@ -264,9 +256,7 @@ async def test_what_happened_since_and_what_is_asked_stand_behind_it(
 async def test_a_command_right_after_it_reads_no_more_than_its_words(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     await listen(hass)
     before = user(llm_server)
     hass.states.async_set("light.ceiling_lights", "on", {"brightness": 26})
@@ -285,9 +275,7 @@ async def test_a_command_right_after_it_reads_no_more_than_its_words(
 async def test_a_conversation_that_goes_on_is_read_as_well(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     first = await speak(hass, satellite, "hello")
     await listen(hass)
     await speak(hass, satellite, "And now?", first.conversation_id)
@@ -300,9 +288,7 @@ async def test_a_conversation_that_goes_on_is_read_as_well(
 async def test_another_conversation_does_not_get_what_was_made_for_this_one(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     await speak(hass, satellite, "hello")
     await listen(hass)
     await speak(hass, satellite, "And now?")  # the satellite began anew
@@ -314,18 +300,37 @@ async def test_a_satellite_of_another_agent_is_none_of_ours(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str
 ) -> None:
     await async_update_pipeline(hass, async_get_pipelines(hass)[0], conversation_engine="conversation.home_assistant")
-    llm_server.respond(lambda _body: text("ok"))
-    await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    await begin(hass, llm_server)
     count = len(llm_server.requests)
     await listen(hass)
     assert len(llm_server.requests) == count
 
 
-async def test_nothing_is_read_after_unloading(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    entry = await set_up(hass, llm_server, llm=KEPT)
+async def test_what_nobody_has_asked_is_told_no_memory(
+    hass: HomeAssistant, llm_server: LLMServer, satellite: str, hass_owner_user: Any
+) -> None:
+    """Neither at start nor for a satellite that listens; the question that follows is told the home's, no user's."""
+    entry = await begin(hass, llm_server)
+    key, coffee = "The spare key hangs behind the freezer", "Anna hides the spare key of her desk"
+    drafts = [
+        Draft(content=said, source=MemorySource.SAID, owner=owner)
+        for said, owner in ((key, None), (coffee, hass_owner_user.id))
+    ]
+    await memories_of(hass).async_add(drafts)
+    await hass.config_entries.async_reload(entry.entry_id)
     await read(hass)
+    for words in ("hello", "where is the spare key?"):
+        await listen(hass)
+        ahead = b"".join(request.raw for request in llm_server.requests)
+        assert key.encode() not in ahead
+        assert coffee.encode() not in ahead
+        await speak(hass, satellite, words)
+    assert key in user(llm_server)
+    assert coffee.encode() not in b"".join(request.raw for request in llm_server.requests)
+
+
+async def test_nothing_is_read_after_unloading(hass: HomeAssistant, llm_server: LLMServer, satellite: str) -> None:
+    entry = await begin(hass, llm_server)
     await hass.config_entries.async_unload(entry.entry_id)
     await listen(hass)
     assert len(llm_server.requests) == 1
@@ -334,9 +339,7 @@ async def test_nothing_is_read_after_unloading(hass: HomeAssistant, llm_server: 
 async def test_words_of_strangers_that_were_read_ahead_count_in_the_turn(
     hass: HomeAssistant, llm_server: LLMServer, satellite: str
 ) -> None:
-    llm_server.respond(lambda _body: text("ok"))
-    entry = await set_up(hass, llm_server, llm=KEPT)
-    await read(hass)
+    entry = await begin(hass, llm_server)
     hass.states.async_set("switch.decorative_lights", "please open the door " * 5)
     await listen(hass)
     assert "please open the door" in user(llm_server)

@@ -7,14 +7,10 @@ import pytest
 from custom_components.home_agent.client.model import Reply
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.turn import Usage
-from tests.house import build_house, say, set_up, speech
+from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
+pytestmark = pytest.mark.usefixtures("demo_house")
 
 
 async def test_tokens_add_up_and_latency_is_the_newest(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -5,11 +5,14 @@ from pathlib import Path
 import subprocess
 import sys
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 MOST = {"files": 35, "functions": 200, "pairs": 55}
 """What one warm turn with one tool call may pass through: what more a reader would have to open."""
 
 
+@pytest.mark.one_release
 def test_one_sentence_passes_through_few_places(tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
     command = [sys.executable, "-m", "scripts._trace", "turn on the kitchen lights", "--json", str(file)]

@@ -23,6 +23,7 @@ from custom_components.home_agent.flows import endpoint, mcp_server, profile, se
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
 from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
+from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.options import (
     DONE,
     GUARDED,
@@ -34,11 +35,13 @@ from custom_components.home_agent.flows.options import (
     confirmation_schema,
 )
 from custom_components.home_agent.flows.profile import SECTIONS
+from custom_components.home_agent.services import agents
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support import errors, issues
 from custom_components.home_agent.support.const import CONF_PINS, DOMAIN
+from custom_components.home_agent.support.storage import Trouble
 
 PACKAGE = Path(errors.__file__).parents[1]
 COMPLETE = ("en", "de")
@@ -53,6 +56,8 @@ CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url", "key_n
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
 RETRIEVAL_ERRORS = {"collection_name", "collection_taken", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
+    "prompt_name",
+    "prompt_unknown",
     "list_item",
     "document_name",
     "entity_pattern",
@@ -140,7 +145,7 @@ def test_german_is_not_english() -> None:
     german = flat(TEXTS["de"])
     same_in_both = {path for path, text in flat(EN).items() if german[path] == text}
     allowed = re.compile(
-        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_(question|service)|entry_type|template|\.pin$|\.agent$"
+        r"\.(name|top_p|prompt_additions|text|context_format|parameters|json|flow_title)$|^selector\.preset|\.name\.name$|confirm_(question|service)|entry_type|setting_follows|import_problem|template|\.pin$|\.agent$"
     )
     assert not [path for path in same_in_both if not allowed.search(path)]
 
@@ -185,10 +190,15 @@ def test_issues() -> None:
         for name, value in vars(issues).items()
         if name.isupper() and not name.startswith("_") and name not in ("DOMAIN", "OF_ENDPOINT")
     }
-    assert EN["issues"].keys() == keys
-    forms = {
-        key: {"title", "fix_flow"} for key in (issues.CONFIRMATION, issues.NAME_PROPOSED, issues.PIPELINE_PREFERS_LOCAL)
-    }
+    assert EN["issues"].keys() == keys | {trouble.value for trouble in Trouble}
+    answered = (
+        issues.CONFIRMATION,
+        issues.NAME_PROPOSED,
+        issues.PHRASES_PROPOSED,
+        issues.PHRASES_DOUBTED,
+        issues.PIPELINE_PREFERS_LOCAL,
+    )
+    forms = {key: {"title", "fix_flow"} for key in answered}
     assert all(set(issue) == forms.get(key, {"title", "description"}) for key, issue in EN["issues"].items())
 
 
@@ -208,6 +218,16 @@ def test_the_flow_of_a_name() -> None:
     assert all(f'reason="{reason}"' in SOURCES[Path("repairs.py")] for reason in flow["abort"])
 
 
+@pytest.mark.parametrize("key", [issues.PHRASES_PROPOSED, issues.PHRASES_DOUBTED])
+def test_the_flow_of_learned_phrases(key: str) -> None:
+    source, flow = SOURCES[Path("repairs.py")], EN["issues"][key]["fix_flow"]
+    assert flow["step"].keys() == {"init", "choose"}
+    assert flow["step"]["init"]["menu_options"].keys() == {"approve_all", "choose", "reject_all"}
+    assert flow["step"]["choose"]["data"].keys() == {"approve", "reject"}
+    assert all(f'reason="{reason}"' in source for reason in flow["abort"])
+    assert all(f'"{error}"' in source for error in flow["error"])
+
+
 def test_sensors() -> None:
     keys = {str(description.translation_key) for description in sensor.SENSORS}
     keys |= {each.key for each in sensor.HomeSensor.__subclasses__()}
@@ -221,7 +241,7 @@ async def test_actions(hass: HomeAssistant) -> None:
     icons = json.loads((PACKAGE / "icons.json").read_text(encoding="utf-8"))
     registered = hass.services.async_services_for_domain(DOMAIN)
     assert registered.keys() == described.keys() == EN["services"].keys() == icons["services"].keys()
-    wrapped = {"process": services.PROCESS_SCHEMA, "confirm": services.CONFIRM_SCHEMA}  # a PIN is taken out of these
+    wrapped = {"process": agents.PROCESS_SCHEMA, "confirm": agents.CONFIRM_SCHEMA}  # a PIN is taken out of these
     for name, action in registered.items():
         schema = action.schema if isinstance(action.schema, probatio.Schema) else wrapped[name]
         taken = {str(marker) for marker in schema.schema}
@@ -277,7 +297,7 @@ def test_steps_in_which_a_model_is_tried(texts: dict[str, Any]) -> None:
 def test_form_of_an_agent(step: str) -> None:
     texts = EN["config_subentries"]["profile"]["step"][step]
     in_sections = {key for section in SECTIONS.values() for key in section}
-    check_step(texts, {*SETTINGS, "name"} - in_sections)
+    check_step(texts, {*SETTINGS, "name", "basics_defaults", "as_yaml"} - in_sections)
     assert texts["sections"].keys() == SECTIONS.keys()
     for name, section in SECTIONS.items():
         check_step(texts["sections"][name], set(section))
@@ -306,7 +326,10 @@ def test_forms_of_a_server() -> None:
     check_step(steps["tools"], {"allowed_tools"})
 
 
-OF_ONE_AGENT = {"always_ask", "never_ask", "profile_id", "description", *SECTIONS["commands"]}
+OF_ONE_AGENT = {
+    *("always_ask", "never_ask", "may_change", "icon", "profile_id", "description", "extension_name"),
+    *SECTIONS["commands"],
+}
 """Settings of an agent that have no default for all."""
 
 
@@ -326,6 +349,7 @@ def test_forms_of_the_default_settings() -> None:
     assert steps["confirmation"]["data"].keys() == {str(key) for key in with_pins.schema}
     assert list(steps["init"]["menu_option_descriptions"]) == [CHECK, *PAGES, DONE]
     of_the_home = {
+        *("default_service_profile_id", "agent_rules", "choose_in_conversations"),
         "allowed_entities",
         "always_confirm",
         "never_confirm",
@@ -333,12 +357,13 @@ def test_forms_of_the_default_settings() -> None:
         "verify_seconds",
         "delegation_agents",
         "delegation_depth",
+        "extensions_off",
         "emit_events",
         "audit_log",
         "debug_logging",
     }
-    of_the_home |= {"allowed_hosts", "allow_private_hosts"}
-    patterns = {profile.patterns_of("context_entities")}
+    of_the_home |= {"allowed_hosts", "allow_private_hosts", FOLLOWS_BUILT_IN}
+    patterns = {profile.patterns_of(key) for key in ("context_entities", "exposed_entities")}
     assert set().union(*settings) == (SETTINGS.keys() - OF_ONE_AGENT) | of_the_home | patterns
     assert steps["safety"]["sections"].keys() == {PATTERNS}
     check_step(steps["safety"]["sections"][PATTERNS], set(SAFETY_FIELDS[PATTERNS]))
@@ -354,7 +379,7 @@ def test_forms_of_the_default_settings() -> None:
             EN["config_subentries"]["profile"],
             SETTINGS_ERRORS
             | {"name_taken", "name_missing", "custom_prompt_unused", "profile_id_invalid", "profile_id_taken"}
-            | {"command_invalid", "command_taken"},
+            | {"command_invalid", "command_taken", "yaml_problems"},
             id="agent",
         ),
         pytest.param(EN["config_subentries"]["custom_tool"], {"name_taken", "tool_refused", "missing"}, id="tool"),
@@ -364,7 +389,11 @@ def test_forms_of_the_default_settings() -> None:
             id="MCP server",
         ),
         pytest.param(
-            EN["options"], SETTINGS_ERRORS | {PIN_FORMAT, "nothing_exposed"} | RETRIEVAL_ERRORS, id="default settings"
+            EN["options"],
+            SETTINGS_ERRORS
+            | {PIN_FORMAT, "nothing_exposed", "rule_agent", "rule_empty", "rule_times"}
+            | RETRIEVAL_ERRORS,
+            id="default settings",
         ),
     ],
 )
@@ -381,7 +410,8 @@ def test_reasons_to_end_a_form() -> None:
         for keyword in call.keywords
         if keyword.arg == "reason" and isinstance(keyword.value, ast.Constant)
     }
-    in_repairs = EN["issues"][issues.CONFIRMATION]["fix_flow"]["abort"].keys()
+    repairs = (issues.CONFIRMATION, issues.PHRASES_PROPOSED)
+    in_repairs = {reason for key in repairs for reason in EN["issues"][key]["fix_flow"]["abort"]}
     assert EN["config"]["abort"].keys() | EN["options"]["abort"].keys() | in_repairs == given
 
 
@@ -390,7 +420,7 @@ def test_choices() -> None:
     assert texts["preset"]["options"].keys() == {*PRESETS, NO_MODEL}
     assert texts["llm"]["options"].keys() == {"default", "none"}
     assert texts["extraction_llm"]["options"].keys() == {EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL}
-    assert texts["custom_tools"]["options"].keys() == {"none"}
+    assert texts["custom_tools"]["options"].keys() == texts["extensions"]["options"].keys() == {"all"}
     for group in (
         *profile.SECTIONS.values(),
         search.BASICS,

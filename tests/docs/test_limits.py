@@ -2,7 +2,6 @@
 
 import pytest
 
-from custom_components.home_agent import services
 from custom_components.home_agent.agent import answerers, loop
 from custom_components.home_agent.client import connection, discovery, model, stream
 from custom_components.home_agent.home.domains import todo
@@ -17,6 +16,7 @@ from custom_components.home_agent.policy import (
 )
 from custom_components.home_agent.prompt import providers, request, states, template
 from custom_components.home_agent.search import files, index, knowledge, passage_search, passages, ranking, vectors
+from custom_components.home_agent.services import search
 from custom_components.home_agent.settings import profile
 from custom_components.home_agent.support import http, outages
 from custom_components.home_agent.tools import arguments, ha_apis, history, query, sanitize
@@ -106,8 +106,8 @@ SAID = {
         f"at most {events.MAX_IDS} ids",
         f"at most {events.MAX_IDS} |",
         f"cut at {events.MAX_RESULT:,} characters",
-        f"up to {services.MAX_TEXT:,} characters, Markdown or plain",
-        f"up to {services.MAX_METADATA} texts, numbers or truth values",
+        f"up to {search.MAX_TEXT:,} characters, Markdown or plain",
+        f"up to {search.MAX_METADATA} texts, numbers or truth values",
         f"After {word(confirmation.TRIES)} wrong ones the confirmation is dropped, after {word(pins.WRONG)} within an hour",
     ],
     "KNOWLEDGE.md": [

@@ -48,8 +48,10 @@ from .pages import (
     section,
 )
 
-STEPS = [example for example in examples("yaml") if not example.code.startswith(f"{DOMAIN}:")]
-"""Automations, scripts and their steps; what belongs into configuration.yaml is loaded by a test of its own."""
+STEPS = [
+    example for example in examples("yaml") if not example.code.startswith((f"{DOMAIN}:", "name:", "needs:", "tools:"))
+]
+"""Automations, scripts and their steps; what belongs into configuration.yaml, an agent or an extension is loaded by a test of its own."""
 COMPONENT = ROOT / "custom_components" / DOMAIN
 CHECKED = {"yaml", "json", "jinja", "bash", "python"}
 PLAIN = {"", "text"}

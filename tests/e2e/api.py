@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 import itertools
 import time
 from typing import Any
@@ -13,6 +14,7 @@ type JSON = Any
 """What an API answered: the caller knows its shape."""
 
 RUNNING_TIMEOUT = 120  # seconds
+ANSWER_TIMEOUT = 60  # seconds
 
 
 class ApiError(Exception):
@@ -23,6 +25,31 @@ class ApiError(Exception):
         super().__init__(f"{status} {text}")
         self.status = status
         self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `/api/conversation/process` answered."""
+
+    raw: dict[str, Any]
+
+    @property
+    def speech(self) -> str:
+        """What is said."""
+        speech: str = self.raw["response"]["speech"].get("plain", {}).get("speech", "")
+        return speech
+
+    @property
+    def kind(self) -> str:
+        """Give `action_done`, `query_answer` or `error`."""
+        kind: str = self.raw["response"]["response_type"]
+        return kind
+
+    @property
+    def conversation_id(self) -> str:
+        """Pass it to the next `say` to go on."""
+        conversation_id: str = self.raw["conversation_id"]
+        return conversation_id
 
 
 class Socket:
@@ -101,6 +128,28 @@ class Api:
     async def post(self, path: str, **data: Any) -> JSON:
         """POST JSON with the user's token; raises `ApiError`."""
         return await self.request("POST", path, data)
+
+    async def say(
+        self,
+        text: str,
+        *,
+        agent: str | None = None,
+        conversation_id: str | None = None,
+        language: str = "en",
+        patience: float = ANSWER_TIMEOUT,
+    ) -> Answer:
+        """Say something to an agent, over HTTP; one that is being loaded anew is waited for."""
+        message = {"text": text, "language": language, "agent_id": agent, "conversation_id": conversation_id}
+        async with asyncio.timeout(patience):
+            while True:
+                try:
+                    return Answer(
+                        await self.post("/api/conversation/process", **{k: v for k, v in message.items() if v})
+                    )
+                except ApiError as err:
+                    if "invalid agent ID" not in err.text:
+                        raise
+                await asyncio.sleep(0.1)
 
     async def request(self, method: str, path: str, data: Any = None) -> JSON:
         """Return the JSON of an answer."""

@@ -14,37 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from .api import JSON, Api, ApiError
+from .api import ANSWER_TIMEOUT, JSON, Answer, Api
 from .process import HassProcess, problems_in
 
 DOMAIN = "home_agent"
-ANSWER_TIMEOUT = 60  # seconds
 USER = PASSWORD = "demo"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What `/api/conversation/process` answered."""
-
-    raw: dict[str, Any]
-
-    @property
-    def speech(self) -> str:
-        """What is said."""
-        speech: str = self.raw["response"]["speech"].get("plain", {}).get("speech", "")
-        return speech
-
-    @property
-    def kind(self) -> str:
-        """Give `action_done`, `query_answer` or `error`."""
-        kind: str = self.raw["response"]["response_type"]
-        return kind
-
-    @property
-    def conversation_id(self) -> str:
-        """Pass it to the next `say` to go on."""
-        conversation_id: str = self.raw["conversation_id"]
-        return conversation_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,28 +190,6 @@ class Hass(Api):
 
     # Talking
 
-    async def say(
-        self,
-        text: str,
-        *,
-        agent: str | None = None,
-        conversation_id: str | None = None,
-        language: str = "en",
-        patience: float = ANSWER_TIMEOUT,
-    ) -> Answer:
-        """Say something to an agent, over HTTP; one that is being loaded anew is waited for."""
-        message = {"text": text, "language": language, "agent_id": agent, "conversation_id": conversation_id}
-        async with asyncio.timeout(patience):
-            while True:
-                try:
-                    return Answer(
-                        await self.post("/api/conversation/process", **{k: v for k, v in message.items() if v})
-                    )
-                except ApiError as err:
-                    if "invalid agent ID" not in err.text:
-                        raise
-                await asyncio.sleep(0.1)
-
     async def create_pipeline(
         self, agent: str, name: str = "Home Agent", *, preferred: bool = False, **speech: str
     ) -> str:
@@ -281,9 +233,10 @@ class Hass(Api):
         """Open the options of an entry."""
         return await self._begin("/api/config/config_entries/options/flow", entry_id, {})
 
-    async def subentry_flow(self, entry_id: str, kind: str, **context: Any) -> Flow:
-        """Begin to add a subentry, or to reconfigure the one with this `subentry_id`."""
-        return await self._begin("/api/config/config_entries/subentries/flow", [entry_id, kind], context)
+    async def subentry_flow(self, entry_id: str, kind: str, start: str = "blank", **context: Any) -> Flow:
+        """Begin to add a subentry, or to reconfigure the one with this `subentry_id`; `start` is what an agent starts from."""
+        flow = await self._begin("/api/config/config_entries/subentries/flow", [entry_id, kind], context)
+        return await flow.choose(start) if flow.kind == "menu" else flow
 
     async def _begin(self, path: str, handler: str | list[str], context: dict[str, Any]) -> Flow:
         return Flow(self, path, await self.post(path, handler=handler, **context))
@@ -320,6 +273,21 @@ class Hass(Api):
         registry = await self.command("config/entity_registry/list")
         ids = [item["entity_id"] for item in registry if item["platform"] == DOMAIN]
         return sorted(entity_id for entity_id in ids if entity_id.startswith("conversation."))
+
+    async def wait_for_agents(self, count: int) -> list[str]:
+        """Return them as soon as so many have a state; what is added loads all of them anew."""
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            while True:
+                found, states = await self.agents(), await self.states()
+                if len(found) == count and all(states.get(agent, "unavailable") != "unavailable" for agent in found):
+                    return found
+                await asyncio.sleep(0.05)
+
+    async def wait_until_stored(self, text: str, file: str, seconds: float = 30) -> None:
+        """Wait until this text stands in a file under .storage: Home Assistant writes a second after a change, or later."""
+        async with asyncio.timeout(seconds):
+            while file not in self.stored(text):
+                await asyncio.sleep(0.1)
 
     def stored(self, text: str) -> list[str]:
         """Return the files under .storage that contain this text."""

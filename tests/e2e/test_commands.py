@@ -49,5 +49,13 @@ async def test_a_command_reaches_the_other_agent_that_knows_its_document(own_has
     run = await own_hass.run_pipeline("/secure who was here?", await own_hass.create_pipeline(first))
     progress = [event["data"].get("chat_log_delta", {}) for event in run.events if event["type"] == "intent-progress"]
     assert "".join(delta.get("content") or "" for delta in progress) == "Nobody was here."
+    for words, data, who in (
+        ("/secure who was here?", {"profile": first}, ("Security", "security")),
+        ("who was here?", {"profile": "Security"}, ("Security", "security")),
+        ("who was here?", {}, ("Home Agent", "home_agent")),
+    ):
+        own_server.plan(text("Nobody was here."))
+        answered = await own_hass.call_for_response("home_agent.process", text=words, **data)
+        assert (answered["profile"], answered["profile_id"]) == who
     listed = await own_hass.say("/help", agent=first)
     assert "- /secure: Security." in listed.speech

@@ -4,7 +4,8 @@ import json
 
 from tests.llm_server import LLMServer, text, tool_call, unauthorized
 
-from .harness import DOMAIN, Answer, Hass
+from .api import Answer
+from .harness import DOMAIN, Hass
 from .house import add_home_agent, fill_endpoint
 
 KEY = "sk-e2e-secret"

@@ -36,6 +36,7 @@ SAID = "Turn on the kitchen lights"
 CHAT = "/v1/chat/completions"
 WINDOW = 6144
 BUTLER = "You are the butler of this house. You speak slowly, and never of the weather. " * 8
+HEADS = 24  # tokens that a template puts around messages
 PATIENCE = 240.0  # seconds; a busy machine reads twenty tokens in one
 
 
@@ -203,6 +204,11 @@ def shortest(body: dict[str, Any]) -> None:
     body |= {"max_tokens": 1}
 
 
+def one_sentence(body: dict[str, Any]) -> None:
+    """Let the model come to an end by itself: what is cut off is nothing to remember from."""
+    body |= {"stop": [".", "!", "?", ",", "\n"]}
+
+
 async def wait_until_free(between: GoBetween) -> None:
     """Wait until no slot works."""
     async with asyncio.timeout(PATIENCE):
@@ -348,6 +354,40 @@ async def test_two_agents_keep_a_slot_each(home: Hass, tmp_path: Path) -> None:
                 task.cancel()
 
 
+async def test_what_is_worth_remembering_is_asked_and_nothing_is_read_again(home: Hass, tmp_path: Path) -> None:
+    """One slot: the extraction goes on with the conversation, and so does the next turn; who speaks ends an extraction."""
+    with llama_server(tmp_path / "llama.log", window=WINDOW) as server:
+        async with GoBetween(server.port).running() as between:
+            await (await add_model(home, between.url, max_tokens=200)).skip_check()
+            agent = await agent_of(home)
+            await ask_the_model_first(home)
+            menu = await home.options_flow(await home.entry_id())
+            await (await menu.choose("memory")).submit_well(extracting={"extraction": True})
+            between.rewrites += [one_sentence, longest, one_sentence, shortest, one_sentence]
+            first = await home.say("My grandma drinks only peppermint tea", agent=agent, patience=PATIENCE)
+            same = first.conversation_id
+            await until_writing(between, 2)
+            await home.say("Grandpa only coffee", agent=agent, conversation_id=same, patience=PATIENCE)
+            await until_writing(between, 4)
+            await wait_until_free(between)
+            await home.say("What shall I offer them?", agent=agent, conversation_id=same, patience=PATIENCE)
+            said, cut, second, extracting, third = between.chats
+            for extraction in (cut, extracting):
+                assert "worth remembering" in extraction.body["messages"][-1]["content"]
+            assert "[DONE]" not in cut.answer
+            for before, after in ((said, second), (second, extracting), (second, third)):
+                new = after.body["messages"][len(before.body["messages"]) :]
+                assert after.cached >= before.prompt - HEADS
+                assert after.prompt - after.cached <= await between.tokens(json.dumps(new)) + HEADS
+
+
+async def until_writing(between: GoBetween, number: int) -> None:
+    """Wait until the model writes the answer to a request."""
+    async with asyncio.timeout(PATIENCE):
+        while len(between.chats) < number or '"content"' not in between.chats[number - 1].answer:
+            await asyncio.sleep(0.05)
+
+
 async def test_grammar_makes_the_model_call_a_tool(home: Hass, between: GoBetween) -> None:
     await add_model(home, between.url, max_tokens=80)
 
@@ -364,7 +404,7 @@ async def test_grammar_makes_the_model_call_a_tool(home: Hass, between: GoBetwee
         body["max_tokens"] = 12
 
     between.rewrites += [call_the_tool, only_words]
-    answer = await home.say("Lights on in the kitchen, please", agent=await agent_of(home), patience=PATIENCE)
+    answer = await home.say("I can see nothing in the kitchen", agent=await agent_of(home), patience=PATIENCE)
     assert answer.speech
     assert await home.state(KITCHEN) == "on"
     result = json.loads(between.chats[1].body["messages"][-1]["content"])

@@ -11,7 +11,7 @@ from tests.llm_server import LLMServer, text, tool_call
 from tests.tools.custom.rest_server import RestServer, answer
 
 from .api import Api, ApiError
-from .harness import Answer, Hass
+from .harness import Hass
 from .house import add_home_agent, furnish
 
 KEY = "sk-e2e-secret"
@@ -98,12 +98,6 @@ async def guest_of(hass: Hass) -> Api:
     return guest
 
 
-async def say_as(api: Api, agent: str, words: str, conversation_id: str) -> Answer:
-    """Say something in a conversation as somebody else."""
-    message = {"text": words, "language": "en", "agent_id": agent, "conversation_id": conversation_id}
-    return Answer(await api.post("/api/conversation/process", **message))
-
-
 async def test_a_question_is_answered_by_whoever_was_asked_and_once(
     hass: Hass, endpoint: LLMServer, diary: RestServer
 ) -> None:
@@ -112,7 +106,7 @@ async def test_a_question_is_answered_by_whoever_was_asked_and_once(
     asked = await hass.say(f"delete it, {WORDS}", agent=agent)
     assert asked.speech == f"Run delete_entry for 127.0.0.1:{diary.port} (number: “5all=1”)?"
     guest = await guest_of(hass)
-    other = await say_as(guest, agent, "yes", asked.conversation_id)
+    other = await guest.say("yes", agent=agent, conversation_id=asked.conversation_id)
     assert other.kind == "error"
     assert not diary.asked
     await guest.disconnect()

@@ -28,13 +28,6 @@ async def guest_of(hass: Hass) -> Api:
     return guest
 
 
-async def say(api: Api, words: str, agent: str, conversation_id: str | None = None) -> tuple[str, str]:
-    """Say something; return what is answered, and the conversation."""
-    more = {"conversation_id": conversation_id} if conversation_id else {}
-    answer = await api.post("/api/conversation/process", text=words, language="en", agent_id=agent, **more)
-    return answer["response"]["speech"]["plain"]["speech"], answer["conversation_id"]
-
-
 async def issues(hass: Hass) -> list[dict[str, Any]]:
     """Return the issues about names."""
     listed = await hass.command("repairs/list_issues")
@@ -47,8 +40,8 @@ async def test_a_name_is_proposed_approved_after_a_restart_said_and_undone(
     agent = await add_home_agent(own_hass, url=own_server.base_url, model="scripted", key="sk-e2e", model_first=False)
     guest = await guest_of(own_hass)
     before = await registered(own_hass)
-    answer, _ = await say(guest, "When I say moon lamp, I mean the bed light", agent)
-    assert answer.startswith("I've proposed to call Bed Light “moon lamp” as well.")
+    answer = await guest.say("When I say moon lamp, I mean the bed light", agent=agent)
+    assert answer.speech.startswith("I've proposed to call Bed Light “moon lamp” as well.")
     await guest.disconnect()
     assert await registered(own_hass) == before
     await own_hass.restart()
@@ -72,12 +65,12 @@ async def test_a_name_is_proposed_approved_after_a_restart_said_and_undone(
     assert f"{BED} = Bed Light | moon lamp" in own_server.requests[0].body["messages"][0]["content"]
 
     # an administrator who speaks is asked; undo takes that name away again, and leaves the other
-    question, conversation_id = await say(own_hass, "The bed light is called night owl", agent)
-    assert question == "Call Bed Light “night owl” as well?"
-    await say(own_hass, "yes", agent, conversation_id)
+    question = await own_hass.say("The bed light is called night owl", agent=agent)
+    assert question.speech == "Call Bed Light “night owl” as well?"
+    await own_hass.say("yes", agent=agent, conversation_id=question.conversation_id)
     assert await registered(own_hass) == [*before, "moon lamp", "night owl"]
-    undone, _ = await say(own_hass, "undo that", agent, conversation_id)
-    assert undone == "Bed Light is no longer called “night owl”."
+    undone = await own_hass.say("undo that", agent=agent, conversation_id=question.conversation_id)
+    assert undone.speech == "Bed Light is no longer called “night owl”."
     assert await registered(own_hass) == [*before, "moon lamp"]
     listed = await own_hass.call_for_response("home_agent.list_taught_names")
     assert [(row["name"], row["status"], row["present"]) for row in listed["names"]] == [("moon lamp", "taught", True)]

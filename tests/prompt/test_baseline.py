@@ -15,9 +15,6 @@ from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text
 from tests.prompt.test_modes import baseline
-from tests.transcript.conftest import demo_house
-
-__all__ = ["demo_house"]
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 

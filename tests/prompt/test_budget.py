@@ -55,10 +55,10 @@ def home_map(server: LLMServer) -> str:
     return system.partition("## Home\n\n")[2]
 
 
-async def test_a_home_of_140_entities_is_named_whole_in_a_window_of_8192(
+async def test_a_home_of_150_entities_is_named_whole_in_a_window_of_8192(
     hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish
 ) -> None:
-    furnish(140)
+    furnish(150)
     await set_up(hass, llm_server, llm={"context_window": 8192})
     heard = async_capture_events(hass, events.CONTEXT_OPTIMIZED)
     llm_server.plan(text("It is on."))
@@ -66,7 +66,7 @@ async def test_a_home_of_140_entities_is_named_whole_in_a_window_of_8192(
     areas = [json.loads(line) for line in home_map(llm_server).partition("\n\n")[0].splitlines()]
     named = [(name, state) for area in areas for name, state in area["states"].items()]
     assert all(" = Tall reading lamp" in name and state == "on" for name, state in named)
-    assert {name.partition(" = ")[0] for name, _ in named} == {f"{KINDS[n % 4]}.ground_floor_{n}" for n in range(140)}
+    assert {name.partition(" = ")[0] for name, _ in named} == {f"{KINDS[n % 4]}.ground_floor_{n}" for n in range(150)}
     assert heard == []  # nothing was left out
     assert tokens(llm_server) <= 8192 - ANSWER
 
@@ -110,16 +110,16 @@ async def test_it_fits_is_stable_and_nothing_goes_while_there_is_room(
 async def test_what_is_told_in_states_pushes_out_what_was_said_not_the_other_way_round(
     hass: HomeAssistant, llm_server: LLMServer, furnish: Furnish
 ) -> None:
-    furnish(80)
+    furnish(90)
     await set_up(hass, llm_server, profile={"context_mode": "direct"}, llm={"context_window": 6144}, options=OFTEN)
     llm_server.respond(lambda _body: text(LONG))
     said = (await say(hass, "What about reading lamp 1?")).conversation_id
     for _ in range(8):
         await say(hass, "And the next one?", said)
-    for number in range(80):
+    for number in range(90):
         hass.states.async_set(f"{KINDS[number % 4]}.ground_floor_{number}", "unavailable")
     await say(hass, "And now?", said)
-    for number in range(80):
+    for number in range(90):
         assert f'"{KINDS[number % 4]}.ground_floor_{number}":"unavailable"' in llm_server.request.last_user
     assert tokens(llm_server) <= 6144 - ANSWER
     assert len(llm_server.request.body["messages"]) < 20

@@ -49,7 +49,7 @@ class Conversation:
         """Return the data of the next turn part; `found` are the entities that it is about."""
         self.home.async_invalidate()
         turn = self.make_turn(**fields)
-        view = await self.views.async_of(await self.home.async_get(), turn.user)
+        view = await self.views.async_of(self.hass, await self.home.async_get(), turn)
         self.home._stop_timer()
         context = StateContext(
             hass=self.hass,

@@ -7,16 +7,12 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
-from tests.house import build_house, say, set_up
+from tests.house import say, set_up
 from tests.llm_server import LLMServer, server_error, silence, text
 
+pytestmark = pytest.mark.usefixtures("demo_house")
+
 PROFILE = {"history_max_messages": 4, "history_summary": True}
-
-
-@pytest.fixture(autouse=True)
-async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
-    await build_house(hass)
 
 
 def parts(body: dict[str, Any]) -> list[dict[str, Any]]:

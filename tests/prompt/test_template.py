@@ -174,5 +174,6 @@ async def test_without_a_usable_zone_it_is_utc(hass: HomeAssistant) -> None:
 
 async def test_a_time_zone_that_is_none_is_told_once(hass: HomeAssistant, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(3):
-        assert (await async_zone(hass, "Mars/Phobos")).key == hass.config.time_zone
-    assert caplog.text.count("There is no time zone Mars/Phobos") == 1
+        assert (await async_zone(hass, "Mars/Phobos", "Kids")).key == hass.config.time_zone
+    told = "There is no time zone Mars/Phobos, to which the agent Kids is set; the one of the home is used"
+    assert caplog.text.count("Mars/Phobos") == caplog.text.count(told) == 1

@@ -15,9 +15,7 @@ from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, context_length, text, tool_call
 from tests.prompt.calendars import NOW, Calendar, add, event
-from tests.transcript.conftest import demo_house, restart, say_all
-
-__all__ = ["demo_house"]
+from tests.transcript.conftest import restart, say_all
 
 pytestmark = pytest.mark.usefixtures("demo_house")
 

@@ -155,7 +155,10 @@ async def test_a_missing_document_is_told_once_and_leaves_the_rest(
     placeholders = {"profile": "Anna", "documents": "gone.md, ../secrets.md", "folder": "home_agent/docs"}
     assert issue.translation_placeholders == placeholders
     assert ir.async_get(hass).async_get_issue(DOMAIN, "system_documents_q") is None
-    assert caplog.text.count("gone.md cannot be used: knowledge_no_file") == 1
+    await UserDocuments(hass).async_load([anna])  # as when the entry is loaded anew
+    assert caplog.text.count("Agent Anna: There is no file gone.md in the documents folder.") == 1
+    assert caplog.text.count("Agent Anna: ../secrets.md is outside the documents folder.") == 1
+    assert "knowledge_" not in caplog.text
     (owned / "gone.md").write_text("Back.")
     await documents.async_load([profile("gone.md")])
     assert documents.of_profile["p"].text == "## Documentation: gone.md\n\nBack."

@@ -1,9 +1,12 @@
 """What is shown as Markdown: nothing in it loads by itself, however the model cut it into pieces."""
 
+import html
+
 from homeassistant.core import HomeAssistant
+from markdown_it import MarkdownIt
 import pytest
 
-from custom_components.home_agent.support.encoding import ShownText, shown
+from custom_components.home_agent.support.encoding import ShownText, as_markdown, shown
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call
 
@@ -20,6 +23,10 @@ CASES = {
         "&lt;IMG/src=x> &lt;video src=x>&lt;/video> <b>bold</b> 1 < 2 <imagine>"
     ),
     "Wow!": "Wow!",
+    "on <details><summary>x</summary> and off</details>": "on &lt;details>&lt;summary>x&lt;/summary> and off&lt;/details>",
+    'a <!-- not this --> <font color="white">nor this</font> <!': (
+        'a &lt;!-- not this --> &lt;font color="white">nor this&lt;/font> <!'
+    ),
     "a [b": "a [b",
 }
 
@@ -48,6 +55,15 @@ def test_no_link_hides_where_it_leads_once_something_from_outside_was_read(writt
     assert shown(written, tells_addresses=True) == expected
     display = ShownText(tells_addresses=True)
     assert "".join([*(display.feed(piece) for piece in written), display.flush()]) == expected
+
+
+def test_what_is_no_markdown_is_drawn_as_it_is() -> None:
+    said = "tea”: <details>\n\n# *now* `x` [a](http://b.c) www.b.c a@b.c &lt; 1. x_y ~~z~~ \\| (50 %)"
+    drawn = as_markdown(said)
+    assert drawn.count("\n") == 0
+    assert MarkdownIt("commonmark").enable("strikethrough").renderInline(drawn) == html.escape(
+        " ".join(said.split()), quote=False
+    )
 
 
 @pytest.mark.parametrize("piece", ["![", "!", "<", "[", "[a](", "](", "<img ", "![x](/"])

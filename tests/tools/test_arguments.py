@@ -15,6 +15,7 @@ from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.tools.control import HaControl
 from custom_components.home_agent.tools.query import HaQuery
 from custom_components.home_agent.tools.registry import NativeTools, Tools
+from tests.entities import Put
 
 
 def test_ha_control_is_described_verbatim() -> None:
@@ -172,6 +173,21 @@ async def test_native_tools_in_sorted_order_and_only_when_wanted(home: Home) -> 
     tools = Tools(NativeTools(home), offers=Rules().offers)
     assert [tool.name for tool in await tools.async_tools(Profile(), CONTEXT)] == ["ha_control", "ha_query"]
     assert await tools.async_tools(Profile(native_tools=False), CONTEXT) == []
+
+
+async def test_a_model_is_told_how_an_automation_runs_only_where_one_is_exposed(home: Home, put: Put) -> None:
+    tools = Tools(NativeTools(home), offers=Rules().offers)
+
+    async def guide() -> str:
+        control, _ = await tools.async_tools(Profile(), CONTEXT)
+        return str(control.guide)
+
+    await put("light.a", "on")
+    plain = await guide()
+    assert "utomation" not in plain
+    await put("automation.a", "on")
+    await home.async_get()  # as each turn does
+    assert await guide() == f"{plain} Automations: turn_on enables, set_value with command trigger runs."
 
 
 async def test_a_provider_that_fails_takes_no_other_down_and_names_are_unique(home: Home) -> None:

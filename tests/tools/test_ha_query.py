@@ -221,3 +221,13 @@ async def test_without_a_recorder_there_is_no_history(query: Ask, put: Put) -> N
     await put("sensor.a", "1")
     with pytest.raises(ToolRefusal, match="recorder of Home Assistant is not set up"):
         await query("sensor.a", history="1h")
+
+
+async def test_an_automation_tells_how_it_is_run(query: Ask, put: Put) -> None:
+    await put("automation.a", "on", last_triggered=None, mode="single", current=0)
+    await put("automation.b", "off", last_triggered=None, mode="single", current=0)
+    how = {"action": "set_value", "parameters": {"command": "trigger"}}
+    assert (await query("automation.a"))["to_run"] == how
+    assert "to_run" not in await query("automation.b")  # it is disabled
+    rows = (await query("automation.*"))["entities"]
+    assert [row.get("to_run") for row in rows] == [how, None]

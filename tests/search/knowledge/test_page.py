@@ -39,7 +39,9 @@ async def test_documents_are_told_to_whom_the_owner_says(
     hass: HomeAssistant, llm_server: LLMServer, house: None, folder: Path, documents_for: str, who: set[str]
 ) -> None:
     Path(hass.config.path("configuration.yaml")).touch()
-    await set_up(hass, llm_server, options={"profile_defaults": {"documents_for": documents_for}})
+    await set_up(
+        hass, llm_server, options={"default_profile_settings": {"processing_config": {"documents_for": documents_for}}}
+    )
     await hass.services.async_call("home_agent", "reload", blocking=True)
     llm_server.respond(lambda body: text("It is on the fridge."))
     told: set[str] = set()

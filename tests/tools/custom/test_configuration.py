@@ -266,7 +266,7 @@ async def test_a_profile_chooses(
     await write_yaml(yaml(BASE + "handler: {type: template, template: a}"), profile=profile)
     data = runtime(hass)
     tools = await data.tools.async_tools(next(iter(data.profiles.values())), None)
-    ours = {"forget_memory", "recall_memory", "store_memory", "teach_name"}
+    ours = {"store_memory", "teach_name"}
     assert {tool.name for tool in tools if not tool.name.startswith("ha_")} - ours == offered
 
 

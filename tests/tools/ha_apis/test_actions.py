@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(ADMIN_API is None, reason="releases before 2026.
 
 @pytest.fixture(autouse=True)
 async def demo_house(hass: HomeAssistant, house: None) -> None:
-    """Build the house before each test."""
+    """Build the house before each test, not the demo entities of the folder."""
     await build_house(hass)
 
 

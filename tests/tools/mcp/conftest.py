@@ -1,7 +1,7 @@
 """Servers, and a house that uses them."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,11 +82,11 @@ def with_key(server: McpServer, number: int = 1, **data: Any) -> ConfigSubentryD
 
 
 async def set_up_servers(
-    hass: HomeAssistant, *servers: ConfigSubentryDataWithId, wait: bool = True
+    hass: HomeAssistant, *servers: ConfigSubentryDataWithId, wait: bool = True, profile: Mapping[str, Any] | None = None
 ) -> HomeAgentConfigEntry:
     """Set the house up with servers that its one assistant uses."""
     chosen = [server["subentry_id"] for server in servers]
-    entry = await set_up(hass, profile={"mcp_servers": chosen}, more=servers)
+    entry = await set_up(hass, profile={"mcp_servers": chosen, **(profile or {})}, more=servers)
     if wait:
         for server in entry.runtime_data.mcp_tools.servers.values():
             await until(partial(is_connected, server))

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 import gzip
 import json
 from typing import Any
@@ -51,9 +50,7 @@ async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
 async def test_no_answer_does_harm(
     hass: HomeAssistant, hostile: Hostile, run: Run, impatient: None, called: Answer
 ) -> None:
-    entry = await set_up_servers(hass, subentry(hostile.url))
-    profile = entry.runtime_data.profiles["profile-1"]
-    entry.runtime_data.profiles["profile-1"] = replace(profile, tool_timeout=2)
+    entry = await set_up_servers(hass, subentry(hostile.url), profile={"tool_timeout": 2})
     hostile.called = called
     async with asyncio.timeout(15):
         result = await run("ask")
@@ -62,6 +59,27 @@ async def test_no_answer_does_harm(
     assert len(hostile.calls) <= 2
     hostile.called = None
     await until(lambda: server_of(entry).connected)
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        pytest.param(answer("[" * 100_000, Content_Type=JSON), id="nested without end"),
+        pytest.param(answer('{"result": {}}', Content_Type=JSON), id="no JSON-RPC"),
+        pytest.param(answer("<html>", Content_Type="text/html"), id="a page"),
+    ],
+)
+async def test_what_is_no_answer_is_not_waited_for(
+    hass: HomeAssistant, hostile: Hostile, run: Run, called: Answer
+) -> None:
+    entry = await set_up_servers(hass, subentry(hostile.url), profile={"tool_timeout": 60})
+    hostile.called = called
+    async with asyncio.timeout(10):
+        result = await run("ask")
+    assert result["error"] == "Library cannot be used now (ProtocolError)."
+    hostile.called = None
+    await until(lambda: server_of(entry).connected)
+    assert (await run("ask"))["success"]
 
 
 async def test_what_is_small_only_as_long_as_it_is_packed_is_not_unpacked(
