@@ -1,5 +1,6 @@
 """One tool of a server as a tool of the owner's own, called as a model calls it."""
 
+import asyncio
 from ipaddress import ip_address
 from pathlib import Path
 import ssl
@@ -11,8 +12,9 @@ from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.support.errors import McpUnreachableError
 from custom_components.home_agent.support.masking import MASK
-from custom_components.home_agent.tools.custom.mcp import named
+from custom_components.home_agent.tools.custom.mcp import McpCallTool, named
 from custom_components.home_agent.tools.custom.provider import CustomTools
 from custom_components.home_agent.tools.mcp import wire
 from custom_components.home_agent.tools.mcp.sdk import RemoteTool
@@ -22,7 +24,7 @@ from tests.house import say, set_up
 from tests.llm_server import LLMServer, tool_call
 from tests.tools.custom.conftest import Run, WriteYaml, issues, write_yaml
 
-from .conftest import TOKEN, StartServer, until
+from .conftest import NOBODY, TOKEN, StartServer, until
 from .mcp_server import McpServer
 
 __all__ = ["write_yaml"]
@@ -106,6 +108,27 @@ async def test_connections_are_reused_and_closed(
     [entry] = hass.config_entries.async_entries("home_agent")
     assert await hass.config_entries.async_unload(entry.entry_id)
     assert not server.connected
+
+
+async def test_a_call_that_outlives_its_entry_or_its_tool_opens_no_connection(
+    hass: HomeAssistant, library: McpServer, write_yaml: WriteYaml, run: Run
+) -> None:
+    await write_yaml(page(library, "slow", "min_interval: 0"), secrets=SECRETS)
+    [entry] = hass.config_entries.async_entries("home_agent")
+    shared = tools(hass)._servers
+    waiting: asyncio.Future[dict[str, Any]] = asyncio.ensure_future(run("query_knowledge_base"))
+    await until(lambda: bool(library.calls))
+    await write_yaml(page(library), secrets=SECRETS)  # whose tool is another object
+    assert not (await waiting)["success"]
+    assert connections(hass) == []
+    assert (await run("query_knowledge_base", title="Emil"))["success"]
+    [tool] = await tools(hass).async_tools(next(iter(entry.runtime_data.profiles.values())), NOBODY)
+    assert await hass.config_entries.async_unload(entry.entry_id)
+    assert isinstance(tool, McpCallTool)
+    with pytest.raises(McpUnreachableError):
+        await tool._async_remote()
+    assert not shared._servers
+    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("home_agent mcp")]
 
 
 @pytest.mark.parametrize(

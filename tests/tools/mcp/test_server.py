@@ -1,6 +1,8 @@
 """Servers that are away, refuse, break off and come back."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 import logging
 import socket
 from typing import Any
@@ -10,6 +12,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.tools.mcp import server as server_module
+from custom_components.home_agent.tools.mcp.sdk import McpSession, async_connect
 from tests.house import health, set_up
 from tests.tools.custom.conftest import Run, issues, server
 from tests.tools.custom.rest_server import RestServer
@@ -139,6 +142,29 @@ async def test_system_health_tells_which_servers_answer(hass: HomeAssistant, lib
     assert page["MCP: Library"] == "ok"
     assert page["MCP: Away"] == {"type": "failed", "error": "unreachable"}
     await page["documents"]
+
+
+async def test_a_connection_that_swallows_its_end_is_not_made_again(
+    hass: HomeAssistant, library: McpServer, impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the library does when it ends a connection itself at the same moment, which no server can be made to time."""
+    made: list[Any] = []
+
+    @asynccontextmanager
+    async def swallows(*args: Any) -> AsyncGenerator[McpSession]:
+        made.append(args)
+        with suppress(asyncio.CancelledError):
+            async with async_connect(*args) as session:
+                yield session
+
+    monkeypatch.setattr(server_module, "async_connect", swallows)
+    entry = await set_up_servers(hass, with_key(library))
+    running = server_of(entry)._running
+    assert running is not None
+    async with asyncio.timeout(5):
+        assert await hass.config_entries.async_unload(entry.entry_id)
+    assert running.done()
+    assert len(made) == 1
 
 
 async def test_a_reload_does_not_wait_for_a_token(

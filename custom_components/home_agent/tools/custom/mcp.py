@@ -18,6 +18,7 @@ from ...turn.plan import ActionClass, Plan
 from ...turn.turn import Turn
 from ..mcp.provider import refusal_of, said_by
 from ..mcp.sdk import RemoteTool
+from ..mcp.server import Server
 from ..mcp.wire import AUTO, SSE, STREAMABLE_HTTP, Address
 from ..sanitize import MAX_RESULT, content_from
 from .definition import OUTCOME, CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host, outcome_from
@@ -110,8 +111,7 @@ class McpCallTool(CustomTool):
                 self._tool_context.http.hosts.turn(self._host, interval=interval, patience=seconds),
             ):
                 remote = await self._async_remote()
-                server = self._tool_context.servers.async_get(self._address, self)
-                answer = await server.async_call(remote.name, arguments, repeatable=plan.action is ActionClass.READ)
+                answer = await self._server().async_call(remote.name, arguments, repeatable=plan.action is ActionClass.READ)
         except McpError as err:
             raise refusal_of(err, self._host, self._mask) from err
         except TimeoutError as err:
@@ -135,9 +135,14 @@ class McpCallTool(CustomTool):
             raise ToolRefusal("The arguments are too long.")
         return rendered
 
+    def _server(self) -> Server:
+        """Return the connection. Raises `McpError`, or `ToolRefusal` where a call under way outlived the tool."""
+        self.check_current()
+        return self._tool_context.servers.async_get(self._address, self)
+
     async def _async_remote(self) -> RemoteTool:
         """Return the tool as its server has it now. Raises `McpError`, or `ToolRefusal` when there is none."""
-        server = self._tool_context.servers.async_get(self._address, self)
+        server = self._server()
         await server.async_ready()
         if (remote := named(server.tools, self._handler["method"])) is None:
             raise ToolRefusal(f"{self._host} has no tool {self._handler['method']}.")

@@ -59,6 +59,7 @@ class Server:
         """The same of the one after it."""
         self._error: McpError | None = None
         self._running: asyncio.Task[None] | None = None
+        self._left = False
         self._free = asyncio.Semaphore(AT_ONCE)
         self._breaker = CircuitBreaker(f"The MCP server {config.title}")
 
@@ -81,7 +82,8 @@ class Server:
             self._running = entry.async_create_background_task(self._hass, self._async_run(), name)
 
     async def async_stop(self) -> None:
-        """Leave the server."""
+        """Leave the server, for good."""
+        self._left = True  # the library can lose a cancellation that comes while it ends a connection itself
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait([self._running], timeout=CONNECT_TIMEOUT)
@@ -156,6 +158,8 @@ class Server:
                 self._session = None
                 self._on_change()
                 self._async_decided()
+            if self._left:
+                break
             with suppress(TimeoutError):  # unless a tool is to be called
                 async with asyncio.timeout(min(FIRST_DELAY * 2 ** max(self._breaker.failures - 1, 0), LONGEST_DELAY)):
                     await self._wanted.wait()
@@ -224,10 +228,13 @@ class SharedServers:
         self._entry = entry
         self._servers: dict[Address, Server] = {}
         self._users: dict[Address, set[object]] = {}
+        self._closed = False
 
     @callback
     def async_get(self, address: Address, user: object) -> Server:
-        """Return the connection to an address, opened in the background."""
+        """Return the connection to an address, opened in the background. Raises `McpUnreachableError` after the end."""
+        if self._closed:  # a call that was under way would open one that nobody closes
+            raise McpUnreachableError(detail="unloaded")
         if (server := self._servers.get(address)) is None:
             url = URL(address.url)
             place = f"{url.raw_authority}{url.raw_path}"
@@ -246,7 +253,8 @@ class SharedServers:
             await server.async_stop()
 
     async def async_close(self) -> None:
-        """Close all connections."""
+        """Close all connections; none is opened after that."""
+        self._closed = True
         servers = [*self._servers.values()]
         self._servers.clear()
         self._users.clear()
