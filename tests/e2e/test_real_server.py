@@ -366,10 +366,9 @@ async def test_what_is_worth_remembering_is_asked_and_nothing_is_read_again(home
             between.rewrites += [one_sentence, longest, one_sentence, shortest, one_sentence]
             first = await home.say("My grandma drinks only peppermint tea", agent=agent, patience=PATIENCE)
             same = first.conversation_id
-            await until_writing(between, 2)
+            await until_passed(between, 2, '"content"')
             await home.say("Grandpa only coffee", agent=agent, conversation_id=same, patience=PATIENCE)
-            await until_writing(between, 4)
-            await wait_until_free(between)
+            await until_passed(between, 4, "[DONE]")
             await home.say("What shall I offer them?", agent=agent, conversation_id=same, patience=PATIENCE)
             said, cut, second, extracting, third = between.chats
             for extraction in (cut, extracting):
@@ -381,10 +380,10 @@ async def test_what_is_worth_remembering_is_asked_and_nothing_is_read_again(home
                 assert after.prompt - after.cached <= await between.tokens(json.dumps(new)) + HEADS
 
 
-async def until_writing(between: GoBetween, number: int) -> None:
-    """Wait until the model writes the answer to a request."""
+async def until_passed(between: GoBetween, number: int, text: str) -> None:
+    """Wait until a text of the answer to a request has come by: that the server is done does not mean that it was heard."""
     async with asyncio.timeout(PATIENCE):
-        while len(between.chats) < number or '"content"' not in between.chats[number - 1].answer:
+        while len(between.chats) < number or text not in between.chats[number - 1].answer:
             await asyncio.sleep(0.05)
 
 
