@@ -1,4 +1,4 @@
-"""Spans of time, moments, durations and numbers, in the words of three languages."""
+"""Spans of time, moments, durations and numbers, in the words of eight languages."""
 
 from datetime import UTC, date, datetime, time, timedelta
 import json
@@ -67,6 +67,20 @@ def test_the_change_of_the_clock(language: str, text: str, now: datetime, start:
     assert span.end.astimezone(UTC) - span.start.astimezone(UTC) == timedelta(hours=hours)
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "days"),
+    [
+        ("es", "pasado mañana", [2]), ("es", "mañana por la mañana", [1]), ("es", "esta mañana", []), ("es", "a las 8 de la mañana", []),
+        ("fr", "après-demain", [2]), ("fr", "vendredi", [2]), ("it", "dopodomani", [2]), ("it", "venerdì", [2]),
+        ("nl", "overmorgen", [2]), ("nl", "vrijdag", [2]), ("pl", "pojutrze", [2]), ("pl", "w piątek", [2]),
+    ],
+)  # fmt: skip
+def test_days_of_other_languages(language: str, text: str, days: list[int]) -> None:
+    """None is read where a word for a part of the day is also one for the next day."""
+    found = [one.value for one in dates_in(text, language, NOW)]
+    assert found == [NOW.date() + timedelta(days=day) for day in days]
+
+
 def test_a_day_without_a_direction_is_the_last_or_the_next() -> None:
     assert dates_in("on Monday", "en", NOW) == dates_in("next Monday", "en", NOW)
     assert dates_in("on Monday", "en", NOW, ahead=False) == dates_in("last Monday", "en", NOW)
@@ -91,6 +105,29 @@ def test_a_day_without_a_direction_is_the_last_or_the_next() -> None:
         ("ru", "полтора часа", 90),
         ("ru", "2 часа 30 минут", 150),
         ("ru", "полчаса", 30),
+        ("es", "durante siete minutos", 7),
+        ("es", "dos horas y media", 150),
+        ("es", "media hora", 30),
+        ("es", "tres cuartos de hora", 45),
+        ("es", "una hora y cuarto", 75),
+        ("fr", "pendant quatre-vingt-dix-sept minutes", 97),
+        ("fr", "une demi-heure", 30),
+        ("fr", "une heure et demie", 90),
+        ("fr", "trois quarts d'heure", 45),
+        ("it", "per ventuno minuti", 21),
+        ("it", "mezz'ora", 30),
+        ("it", "un'ora e mezza", 90),
+        ("it", "1 ora e 10 minuti", 70),
+        ("nl", "voor tweeëntwintig minuten", 22),
+        ("nl", "een half uur", 30),
+        ("nl", "anderhalf uur", 90),
+        ("nl", "drie kwartier", 45),
+        ("nl", "7 uur", 420),
+        ("pl", "przez trzydzieści pięć minut", 35),
+        ("pl", "pół godziny", 30),
+        ("pl", "półtorej godziny", 90),
+        ("pl", "dwie i pół godziny", 150),
+        ("pl", "przez godzinę", 60),
     ],
 )
 def test_how_long(language: str, text: str, minutes: float) -> None:
@@ -107,6 +144,8 @@ def test_how_long(language: str, text: str, minutes: float) -> None:
         ("de", "dreiviertel acht", "07:45"), ("de", "um 7 Uhr abends", "19:00"), ("de", "fünf nach acht", "08:05"),
         ("de", "Viertel vor acht", "07:45"), ("ru", "в 7 вечера", "19:00"), ("ru", "в 7 часов", "07:00"),
         ("ru", "в половине восьмого", "07:30"), ("ru", "7 часов", ""), ("ru", "3 часа дня", "15:00"),
+        ("es", "a las 8 de la tarde", "20:00"), ("fr", "à 8 heures du soir", "20:00"), ("it", "alle 8 di sera", "20:00"),
+        ("nl", "om half acht", "07:30"), ("nl", "7 uur", ""), ("pl", "o 8 wieczorem", "20:00"), ("pl", "8 godzin", ""),
     ],
 )  # fmt: skip
 def test_times_of_day(language: str, text: str, wanted: str) -> None:
@@ -125,7 +164,7 @@ def test_numbers(language: str, text: str, wanted: float) -> None:
     assert [found.value for found in numbers_in(words_of(text), language)] == [wanted]
 
 
-@pytest.mark.parametrize("language", ["en", "de", "ru"])
+@pytest.mark.parametrize("language", ["en", "de", "ru", "es", "fr", "it", "nl", "pl"])
 def test_numbers_that_are_spelled_out(language: str) -> None:
     engine = RbnfEngine.for_language(language)
     for number in range(101):
@@ -169,7 +208,7 @@ def test_what_is_said_comes_back(language: str, number: int, spelled: bool, unit
     hour=st.integers(0, 23),
     minute=st.integers(0, 59),
     day=st.dates(date(2020, 1, 1), date(2035, 1, 1)),
-    language=st.sampled_from(["en", "de", "ru"]),
+    language=st.sampled_from(["en", "de", "ru", "es", "fr", "it", "nl", "pl"]),
 )
 def test_what_is_written_comes_back(hour: int, minute: int, day: date, language: str) -> None:
     text = f"{day.isoformat()}; {hour:02d}:{minute:02d}"
@@ -179,7 +218,7 @@ def test_what_is_written_comes_back(hour: int, minute: int, day: date, language:
 
 
 @STEADY
-@given(text=st.text(max_size=200), language=st.sampled_from(["en", "de", "ru", "fr", "xx"]))
+@given(text=st.text(max_size=200), language=st.sampled_from(["en", "de", "ru", "es", "fr", "it", "nl", "pl", "xx"]))
 def test_no_text_is_too_much(text: str, language: str) -> None:
     for span in spans_in(text, language, NOW):
         assert span.start < span.end

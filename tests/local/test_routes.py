@@ -239,6 +239,12 @@ async def test_no_script_starts_without_what_it_requires(
         assert (await process(hass, sentence))["success"], sentence
     await process(hass, "turn off water plants")
     assert [event.data["what"] for event in ran] == ["sauna 2", "sauna 2"]
+    later = {"water plants in 7 minutes": "en", "water plants in 1 hour": "en"}
+    for sentence, language in later.items():  # refused at once, not when it is due
+        response = await process(hass, sentence, language=language)
+        assert (response["answer"].split()[:2], response["success"]) == (["Water", "Plants"], False), response
+        assert "Minutes" in response["answer"]
+    assert (await process(hass, "warm sauna in 5 minutes"))["success"]
     await hass.config_entries.async_remove(entry.entry_id)
 
     await listen(hass, llm_server, routing="off", local_first=True)
@@ -249,6 +255,8 @@ async def test_no_script_starts_without_what_it_requires(
     )
     assert (await process(hass, "start water plants"))["answer"] == "They get water."
     llm_server.assert_done()
+    llm_server.plan(text("For how long?"))
+    assert (await process(hass, "water plants in 7 minutes"))["answer"] == "For how long?"
     assert "script.plants does not start without minutes" in llm_server.requests[1].body["messages"][-1]["content"]
     assert [event.data["what"] for event in ran][2:] == ["plants 3"]
 
@@ -278,6 +286,34 @@ async def test_units_labels_and_words_of_fields_are_understood(hass: HomeAssista
         response = await process(hass, sentence)
         assert not response["success"], (sentence, response)
     assert len(ran) == len(said) + 1
+
+
+async def test_spans_of_time_are_understood_in_other_languages(hass: HomeAssistant, home: None) -> None:
+    await listen(hass, None)
+    ran = async_capture_events(hass, "ran")
+    said = {
+        ("es", "inicia Water Plants durante siete minutos"): "plants 7",
+        ("es", "Feed Fish durante un cuarto de hora"): "fish 15",
+        ("fr", "lance Water Plants pendant sept minutes"): "plants 7",
+        ("fr", "Feed Fish pendant vingt-huit minutes"): "fish 28",
+        ("it", "avvia Water Plants per sette minuti"): "plants 7",
+        ("it", "Feed Fish per mezz'ora"): "fish 30",
+        ("nl", "start Water Plants voor zeven minuten"): "plants 7",
+        ("nl", "Feed Fish een kwartier"): "fish 15",
+        ("pl", "uruchom Water Plants przez siedem minut"): "plants 7",
+        ("pl", "Feed Fish przez pół godziny"): "fish 30",
+    }
+    for language, sentence in said:
+        assert (await process(hass, sentence, language=language))["success"], sentence
+    assert [event.data["what"] for event in ran] == [*said.values()]
+    for language, sentence in (
+        ("es", "inicia Water Plants dentro de siete minutos"), ("es", "Water Plants durante 7 minutos mañana"),
+        ("fr", "lance Water Plants dans sept minutes"), ("it", "avvia Water Plants tra sette minuti"),
+        ("nl", "start Water Plants over zeven minuten"), ("pl", "uruchom Water Plants za siedem minut"),
+        ("pl", "Water Plants 5 minut lub 7 minut"), ("nl", "Water Plants niet voor 7 minuten"),
+    ):  # fmt: skip
+        assert not (await process(hass, sentence, language=language))["success"], sentence
+    assert len(ran) == len(said)
 
 
 async def test_a_value_may_be_what_a_thing_is_called(hass: HomeAssistant, home: None, llm_server: LLMServer) -> None:

@@ -60,7 +60,7 @@ class LeftOut:
     """Of entities; empty where only the words are known."""
     words: str = ""
     fields: tuple[str, ...] = ()
-    """What a script that is named does not start without, as its owner calls it."""
+    """What a script that is named does not start without, as its owner calls it; what has a default is not among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,9 @@ class _Place:
 
 
 def needed_of(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
-    """Return what the fields are called without which a script does not start."""
-    return tuple(str(row.get("name") or key) for key, row in required_fields(hass, entity_id).items())
+    """Return what the fields are called without which a script does not start, and which have no default."""
+    required = required_fields(hass, entity_id)
+    return tuple(str(row.get("name") or key) for key, row in required.items() if "default" not in row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +96,8 @@ class Coverage:
             return None
         found = self._known((*touched, *self.spared))
         slots = [each.slots for each in intents]
-        for entity in found:  # an intent has no values for its fields
-            if entity.domain == "script" and any(each.name != intent.INTENT_TURN_OFF for each in intents):
-                if fields := needed_of(self.hass, entity.entity_id):
-                    return LeftOut(names=(entity.names[0],), fields=fields)
+        if (needs := self.of_fields(intents, touched)) is not None:
+            return needs
         if swallowed := self._command_in(slots):
             return LeftOut(words=swallowed)
         said = self._said_without(slots)
@@ -110,6 +109,18 @@ class Coverage:
             or self._everything_left_out(said, places, found, intents)
             or (None if is_named else self._same_left_out(said, places, found, {entity.domain for entity in found}))
         )
+
+    def of_fields(self, intents: Sequence[Recognised], touched: Collection[str]) -> LeftOut | None:
+        """Return the first script that intents start and that requires fields, and which: an intent has no values for any.
+
+        No fields: they all have a default, which a route gives and an intent does not.
+        """
+        if all(each.name == intent.INTENT_TURN_OFF for each in intents):
+            return None
+        for entity in self._known(touched):
+            if entity.domain == "script" and required_fields(self.hass, entity.entity_id):
+                return LeftOut(names=(entity.names[0],), fields=needed_of(self.hass, entity.entity_id))
+        return None
 
     def of_answer(self, slots: Mapping[str, Any], read: Collection[str]) -> LeftOut | None:
         """Return what is left out by an answer about the state of these entities; None: nothing, or it was about one by name."""

@@ -236,8 +236,8 @@ class IntentPolicy:
     def clears(self, command: str, later: Recognised | None, *, final: bool) -> bool:
         """Return whether a command may be left for later; it is done then by what understands it now.
 
-        Not what needs a yes, for nobody can be asked then, what only answers, for nobody hears it, nor what none of Home
-        Assistant's sentences fits (`later` is None) or nothing in the home. With `final` there is a refusal that says so now.
+        Not what needs a yes or a value for a script, for nobody can be asked then, what only answers, for nobody hears it, nor what
+        none of Home Assistant's sentences fits (`later` is None) or nothing in the home. With `final` there is a refusal that says so now.
         """
         self.refusal = self.later = None
         try:
@@ -249,6 +249,9 @@ class IntentPolicy:
                 return False
             if isinstance(plan := plan_of(self._hass, self._turn, later), Mismatch):
                 self.recognised, self.mismatch = later, plan
+                return False
+            if (needs := self.coverage.of_fields([later], plan.targets)) is not None and needs.fields:
+                self.recognised, self.left_out = later, needs
                 return False
             self._policy.authorize(self._turn, plan)
         except NobodyConfirms as err:

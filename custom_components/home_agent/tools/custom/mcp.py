@@ -111,7 +111,9 @@ class McpCallTool(CustomTool):
                 self._tool_context.http.hosts.turn(self._host, interval=interval, patience=seconds),
             ):
                 remote = await self._async_remote()
-                answer = await self._server().async_call(remote.name, arguments, repeatable=plan.action is ActionClass.READ)
+                answer = await self._server().async_call(
+                    remote.name, arguments, repeatable=plan.action is ActionClass.READ
+                )
         except McpError as err:
             raise refusal_of(err, self._host, self._mask) from err
         except TimeoutError as err:
