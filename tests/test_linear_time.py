@@ -57,6 +57,7 @@ from custom_components.home_agent.local import (
     lists,
     refusals,
     routes as routes_of_home,
+    things as things_of_home,
     understanding,
 )
 from custom_components.home_agent.memory import extraction, filters, replacing
@@ -245,10 +246,10 @@ def home_of(name: str) -> snapshot.HomeSnapshot:
 
 
 @cache
-def things_of(code: str) -> understanding.Things:
+def things_of(code: str) -> things_of_home.Things:
     """Return the words of a home with one light, in a language."""
     language = vocabulary.language_of(code, {})
-    return understanding.Things(home_of("Kitchen"), language, routes.routes_of(code), {"light.a": LIGHT_ON}.get)
+    return things_of_home.Things(home_of("Kitchen"), language, routes.routes_of(code), {"light.a": LIGHT_ON}.get)
 
 
 def understood(text: str, code: str) -> None:
@@ -631,7 +632,7 @@ PLACES: Mapping[str, Place] = {
         read=in_languages(understood),
         words="turn on the kitchen and set it to 21.5 °C, 2700k? ",
         more=(" , ", "and  ", "? "),
-        modules=("local.understanding",),
+        modules=("local.reading", "local.things", "local.understanding"),
     ),
     "values for arguments": Place(
         times=len(REMEMBERED),

@@ -15,7 +15,8 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.routes import COMMANDS, routes_of
 from custom_components.home_agent.languages.vocabulary import language_of
-from custom_components.home_agent.local.understanding import Reading, Said, Things, Understood, understand as understood
+from custom_components.home_agent.local.things import Things
+from custom_components.home_agent.local.understanding import Commanding, Said, Understood, understand as understood
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, text
@@ -76,7 +77,7 @@ KNOWN = {language: things(language) for language in ("en", "de")}
 
 def understand(sentence: str, language: str = "en", *, area_id: str | None = None) -> Understood:
     """Return what is understood in the home above."""
-    return Reading(sentence, KNOWN[language], STATES.get, area_id=area_id).understand()
+    return Commanding(sentence, KNOWN[language], STATES.get, area_id=area_id).understand()
 
 
 @pytest.mark.parametrize(
@@ -268,7 +269,7 @@ def test_a_gate_is_no_lock_and_what_hangs_in_windows_is_alike() -> None:
     known = things("en", names, states.get)
 
     def targets(sentence: str, area_id: str | None) -> tuple[str, ...]:
-        found = Reading(sentence, known, states.get, area_id=area_id).understand()
+        found = Commanding(sentence, known, states.get, area_id=area_id).understand()
         return found.wishes[0].targets if found.wishes else ()
 
     assert targets("close the shutter", None) == targets("close the shutter", "kitchen") == ("cover.far",)
@@ -280,7 +281,7 @@ def test_two_of_one_name_in_two_areas() -> None:
     known = things("en", {"light.lamp_a": ("Corner Lamp", "kitchen"), "light.lamp_b": ("Corner Lamp", "bedroom")})
 
     def targets(sentence: str, area_id: str | None = None) -> tuple[str, ...]:
-        found = Reading(sentence, known, STATES.get, area_id=area_id).understand()
+        found = Commanding(sentence, known, STATES.get, area_id=area_id).understand()
         return found.wishes[0].targets if found.wishes else found.candidates
 
     assert targets("turn on the corner lamp") == ("light.lamp_a", "light.lamp_b")
@@ -313,9 +314,9 @@ def test_five_thousand_things() -> None:
         things("en", {f"light.far_{n}": (f"Building {n} Light", f"building_{n // 10}") for n in range(size)})
         for size in sizes
     ]
-    found = Reading("turn on building 432 light", homes[1], STATES.get).understand()
+    found = Commanding("turn on building 432 light", homes[1], STATES.get).understand()
     assert found.wishes[0].targets == ("light.far_432",)
-    assert Reading("turn on building 5000 light", homes[1], STATES.get).understand().wishes == ()
+    assert Commanding("turn on building 5000 light", homes[1], STATES.get).understand().wishes == ()
     for sentence in (
         "turn on building 432 light", "turn on building 5000 light", "turn off the lights in the kitchen",
         "open the garage door halfway", "set the temperature to 21 degrees", "pause", "turn off the reading lamp and the fan",

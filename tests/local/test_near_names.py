@@ -9,7 +9,8 @@ import pytest
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.routes import routes_of
 from custom_components.home_agent.languages.vocabulary import language_of
-from custom_components.home_agent.local.understanding import Things, Understood, understand
+from custom_components.home_agent.local.things import Things
+from custom_components.home_agent.local.understanding import Understood, understand
 
 AREAS = {
     "kitchen": {"en": "Kitchen", "de": "Küche"},

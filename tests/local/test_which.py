@@ -16,7 +16,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.routes import routes_of
 from custom_components.home_agent.languages.vocabulary import language_of
-from custom_components.home_agent.local.understanding import Things
+from custom_components.home_agent.local.things import Things
 from custom_components.home_agent.local.which import read_choice
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up, speech, state_of

@@ -33,7 +33,8 @@ from ..turn.plan import Plan
 from ..turn.turn import Turn, Understanding
 from .fuzzy import Frame, async_carry_out
 from .intent_policy import IntentPolicy, Sentence
-from .understanding import Said, Things, Understood, Wish, understand
+from .things import Things
+from .understanding import Said, Understood, Wish, understand
 
 _LIGHT_SET = "HassLightSet"
 _MOST_BRIGHTNESS = 255

@@ -25,7 +25,7 @@ from ..languages.vocabulary import Kinds, Language
 from ..policy.intents import Recognised
 from ..support.text import fold, runs
 from ..turn.turn import Turn
-from .understanding import levels_of
+from .things import levels_of
 
 type Words = Sequence[str]
 """Folded words."""

@@ -26,7 +26,7 @@ from ..turn.turn import Turn
 from .coverage import Coverage
 from .intent_policy import IntentPolicy, Sentence
 from .refusals import async_explain_mismatch, async_name_reason, async_own_words, async_refuse, error_response
-from .understanding import tokens_of
+from .things import tokens_of
 
 _REASONS = ("anaphora", "invalid_percentage", "conflicting_scope")
 """Beginnings of the codes of what the recogniser understood and refuses for a reason that it says: "it" without anything before it,

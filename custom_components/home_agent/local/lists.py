@@ -24,8 +24,10 @@ from .brain import Brain
 from .coverage import as_said
 from .fuzzy import Frame, async_carry_out, async_tell
 from .intent_policy import IntentPolicy, Sentence
+from .reading import Reading
 from .refusals import error_response
-from .understanding import Reading, Said, Things, parts_of, words_of
+from .things import Things, words_of
+from .understanding import Said, parts_of
 
 MAX_ITEMS = 20
 """Items of one sentence, or of one answer."""

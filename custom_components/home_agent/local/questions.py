@@ -19,7 +19,9 @@ from ..turn.turn import Understanding
 from .brain import Brain
 from .fuzzy import Frame, async_tell
 from .intent_policy import IntentPolicy, Sentence
-from .understanding import IN_A_ROOM, Reading, Said, Things, tokens_of
+from .reading import Reading
+from .things import Things, tokens_of
+from .understanding import IN_A_ROOM, Said
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95

@@ -1,53 +1,37 @@
 """What a sentence wants done, to which things, word by word: nothing is guessed, and every word has to be explained.
 
-Words of the home (names, areas, floors, kinds of things, values) are found first. What is left has to be a phrase that the
-language has for an intent. A word that is neither, nor one that changes nothing, says something that is not understood here:
-"if", "tomorrow", "except", the name of what does not exist. Then the sentence is somebody else's.
+What is no word of the home (a name, an area, a floor, a kind of things, a value) has to be a phrase that the language has for an
+intent. A word that is neither, nor one that changes nothing, says something that is not understood here: "if", "tomorrow", "except",
+the name of what does not exist. Then the sentence is somebody else's.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 import re
 from typing import Any
 
 from homeassistant.const import STATE_OFF, STATE_UNAVAILABLE
 from homeassistant.core import State
 
-from ..home.snapshot import HomeEntity, HomeSnapshot
-from ..languages.data import ENGLISH, FollowUpWords, LanguageData, data_of, number_words
-from ..languages.inflection import keys_of
-from ..languages.phrases import is_altered, is_order
-from ..languages.routes import Route, Routes
-from ..languages.vocabulary import Kinds, Language
-from ..support.text import MAX_TEXT, fold, is_unspaced, normalized
-from .spelling import LONG, differs_by_one, is_slip, meant_of
+from ..languages.data import FollowUpWords
+from ..languages.phrases import is_order
+from ..languages.routes import Route
+from ..support.text import MAX_TEXT, fold
+from .reading import MAX_WORDS, Reading
+from .spelling import differs_by_one, is_slip
+from .things import CELSIUS, Thing, Things, Token, Words, sure_kinds, tokens_of, words_of
 
-type Words = tuple[str, ...]
-type Numbers = frozenset[int]
-"""Of things, by their place in the list."""
-
-MAX_WORDS = 30  # of a sentence; a longer one tells a story
 MAX_TARGETS = 60
 MAX_PARTS = 4  # wishes of one sentence
 HIGH = 0.75
 """From here on what was understood is done without a model (decision C-17)."""
-_ARTICLE = 3  # letters of a word that may stand in names and say nothing here
 _UNSURE = 0.7  # of what might be wanted, where something about it is not certain
-_KIND = 0.7  # of a word for a kind
-_CLASS = 0.95
 _WHOLE, _GROUP, _PART = 1.0, 0.97, 0.9
 """How surely the things are meant that have the name that was said, that are all of a kind, that have a part of the name."""
-_MISTYPED, _MISNAMED = 0.85, 0.8
-"""How surely a word is the one that it is a slip of the pen of: with a part of a name, a name that is mistyped is not sure enough."""
-_LONGEST = 40  # letters of a compound that can be mistyped
-_ENDING = 2  # letters by which an adjective is longer in another form
-_LINKS = ("", "s", "n", "en", "es", "e")
 _BOTH = 2
 _OF_ALL = ("_all", "_area")  # answers of Home Assistant's about all of a kind
 _MOST_PERCENT = 100
-_CELSIUS = "°c"
-_CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
 _KELVIN = 1000
 _HOTTEST = 120  # degrees of either scale that anything in a home is set to
 _LIGHT = "light"
@@ -68,21 +52,7 @@ _STARTED = _SWITCHED | {
 """What is turned on and off as well, where switches or lights are."""
 _IN_WINDOWS = ("blind", "curtain", "shade", "shutter")
 """Classes that people do not tell apart."""
-_LEVELS = ("upstairs", "downstairs")
-TELLING = ("front", "back", "left", "right", "upstairs", "downstairs")
-_TOKEN = re.compile(r"\d++(?:[.,]\d++)?(?![^\W\d_])|[%°℃]|[^\W_]++")
-_WITH_UNIT = re.compile(r"(\d+(?:[.,]\d+)?)(k|c)")
-_ASKS = re.compile(r"[?？]\s*$")
 _PLAYING = frozenset({"HassMediaPause", "HassMediaNext", "HassMediaPrevious", "HassSetVolume", "HassSetVolumeRelative"})
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, or a number with its unit."""
-
-    word: str
-    value: float | None = None
-    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,300 +102,10 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
-class _Thing:
-    entity: HomeEntity
-    names: tuple[Words, ...]
-    area: tuple[Words, ...]
-    floors: tuple[Words, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Found:
     targets: tuple[int, ...] = ()
     score: float = 0.0
     several: tuple[int, ...] = ()
-
-
-class Things:
-    """The words of a home in one language; made once for each state of the home."""
-
-    def __init__(
-        self,
-        home: HomeSnapshot,
-        language: Language,
-        routes: Routes,
-        state_of: Callable[[str], State | None],
-        *,
-        celsius: bool = True,
-    ):
-        """Note which thing has which words. `celsius` is what the home's temperatures are in."""
-        self.home, self.language, self.routes, self.celsius = home, language, routes, celsius
-        self.data: LanguageData = data_of(language.code)
-        self.things: list[_Thing] = []
-        self.spelled: dict[Words, set[str]] = {}
-        """The words of the names of things and places, to how they are written."""
-        self.by_word: dict[str, set[int]] = {}
-        self.by_domain: dict[str, set[int]] = {}
-        self.by_sort: dict[tuple[str, str], set[int]] = {}
-        self.by_area: dict[str, set[int]] = {}
-        for entity in home.entities.values():
-            self._add(entity, state_of(entity.entity_id))
-        self.places: dict[Words, set[str]] = {}
-        """Words of areas and floors, to the ids of the areas."""
-        for area in home.areas.values():
-            for name in (*area.names, *area.floor_names):
-                if words := words_of(name):
-                    self.places.setdefault(words, set()).add(area.area_id)
-                    self.spelled.setdefault(words, set()).add(name)
-        self.levels = levels_of(home, language.code)
-        """What floors are called by where they are: "upstairs", with the ids of the areas."""
-        for words in self.levels:
-            self.spelled.setdefault(words, set()).add(_level_names(language.code)[words])
-        self.longest = max(map(len, self.spelled), default=0)
-        """Words of the longest name."""
-        self.place_words = {word for words in self.places for word in words}
-        self.places_by_word: dict[str, list[Words]] = {}
-        """The same by what their first word has in common with its other forms."""
-        for words in self.places:
-            for key in self.keys(words[0]):
-                self.places_by_word.setdefault(key, []).append(words)
-        self.own_rooms = {words_of(name) for names in self.data.rooms.values() for name in names}
-        self.telling = {
-            word
-            for data in (self.data, data_of(ENGLISH))
-            for key in TELLING
-            for name in data.rooms.get(key, ())
-            for word in words_of(name)
-        }
-        """Words that tell one of two things from the other: "front", "upstairs"."""
-        lights = language.nouns_for(_LIGHT)
-        common = {key for noun in lights if noun in language.common for key in self.keys(noun)}
-        self.special_lights = {noun for noun in lights if self.keys(noun).isdisjoint(common)} if common else set[str]()
-        """Words for some lights: those that Home Assistant's own sentences do not have."""
-        self.may_be_any = False
-        """Whether a side that was left out may be that of any of them: one is asked about, as if there were no others."""
-        self._of_kinds: dict[str, set[int]] = {}
-        self._of_domains: dict[frozenset[str], set[int]] = {}
-        self._key_names: dict[int, tuple[tuple[frozenset[str], ...], ...]] = {}
-
-    def _add(self, entity: HomeEntity, state: State | None) -> None:
-        number, area = len(self.things), self.home.areas.get(entity.area_id or "")
-        written = {name: words for name in entity.names if (words := words_of(name))}
-        for name, words in written.items():
-            self.spelled.setdefault(words, set()).add(name)
-        names = dict.fromkeys(written.values())
-        for words in [*names]:
-            names |= dict.fromkeys([self._apart(words)])
-        thing = _Thing(
-            entity,
-            tuple(names),
-            tuple(words for name in (area.names if area else ()) if (words := words_of(name))),
-            tuple(words for name in (area.floor_names if area else ()) if (words := words_of(name))),
-        )
-        self.things.append(thing)
-        for words in names:
-            for word in words:
-                for key in self.keys(word):
-                    self.by_word.setdefault(key, set()).add(number)
-        class_ = str(state.attributes.get("device_class") or "") if state else ""
-        self.by_domain.setdefault(entity.domain, set()).add(number)
-        self.by_sort.setdefault((entity.domain, class_), set()).add(number)
-        if entity.area_id:
-            self.by_area.setdefault(entity.area_id, set()).add(number)
-
-    def is_telling(self, word: str) -> bool:
-        """Return whether a word tells one of two things from the other, in whatever form: "hinteres" of "hintere"."""
-        return word in self.telling or any(
-            len(one) >= LONG and word.startswith(one) and len(word) - len(one) <= _ENDING for one in self.telling
-        )
-
-    def keys(self, word: str) -> frozenset[str]:
-        """Return what a word and its other forms have in common."""
-        return keys_of(self.language.base, word)
-
-    def _apart(self, words: Words) -> Words:
-        """Return the words with compounds that end in a kind taken apart."""
-        found: list[str] = []
-        for word in words:
-            begin, noun = self.language.noun_at_end(word) if word.isalpha() else (0, "")
-            found += [self.start_of(word[:begin]), noun] if noun and begin > 2 else [word]
-        return tuple(found)
-
-    def start_of(self, start: str) -> str:
-        """Return the first half of a compound without the letters that tie it to the second, where that is known."""
-        for link in _LINKS:
-            short = start.removesuffix(link) if link else start
-            if len(short) > 2 and (
-                short in self.by_word or short in self.language.places or (short,) in self.places_of
-            ):
-                return short
-        return start
-
-    @cached_property
-    def spellable(self) -> frozenset[str]:
-        """Words that may be mistyped: what is done, kinds, and rooms that the home has, as they are usually called."""
-        rooms = {word for place in self.language.places for word in place.split()} & self.place_words
-        words = self.routes.words | self.language.nouns | rooms
-        return frozenset(word for word in words if len(word) >= LONG - 1 and word.isalpha())
-
-    @cached_property
-    def _unnamed(self) -> frozenset[str]:
-        """Words of the language that are no names, whatever the home has: what may have been meant as well."""
-        rooms = {word for place in self.language.places for word in place.split()}
-        alters = {fold(word) for word in self.data.alters.anywhere if word.isalpha()}
-        words = self.routes.words | self.routes.harmless | self.language.nouns | rooms | alters
-        return frozenset(word for word in words if len(word) >= LONG - 1 and not self.keys(word) & self.by_word.keys())
-
-    def meant_by(self, word: str) -> tuple[str, bool]:
-        """Return the one known word that an unknown one is a slip of the pen of, and whether it is one of a name; "" for none."""
-        known = {other for other in self.spellable if is_slip(word, other)}
-        if known:
-            return (known.pop(), False) if len(known) == 1 else ("", False)
-        return meant_of(word, (name for name in self._by_start.get(word[0], ())), self._unnamed), True
-
-    @cached_property
-    def _by_start(self) -> Mapping[str, list[str]]:
-        """The words of names by their first letter."""
-        found: dict[str, list[str]] = {}
-        for word in self.by_word:
-            if word.isalpha():
-                found.setdefault(word[0], []).append(word)
-        return found
-
-    def halves_of(self, word: str) -> tuple[str, str] | None:
-        """Return the known start of a compound, and the kind that its end is a slip of the pen of; None where that is not one way."""
-        found: set[tuple[str, str]] = set()
-        for at in range(3, min(len(word), _LONGEST) - 3):
-            start = self.start_of(word[:at])
-            if start in self.by_word or start in self.language.places or (start,) in self.places_of:
-                found |= {(start, noun) for noun in self.language.nouns if is_slip(word[at:], noun)}
-        return found.pop() if len(found) == 1 else None
-
-    @cached_property
-    def places_of(self) -> set[Words]:
-        """The words of the names of areas."""
-        return {words_of(name) for area in self.home.areas.values() for name in area.names}
-
-    def of_kinds(self, kinds: Kinds) -> set[int]:
-        """Return the things of one of these kinds; where a class is meant, none of another class."""
-        key = repr(sorted(kinds.items()))
-        if key not in self._of_kinds:
-            self._of_kinds[key] = self._things_of(kinds)
-        return self._of_kinds[key]
-
-    def is_value(self, word: str) -> bool:
-        """Return whether a word is a number or a colour: another one stands in its place when a sentence goes on."""
-        is_number = word[:1].isdigit() or word.partition(" ")[0] in number_words(self.language.code)
-        return is_number or any((word,) in self.routes.values.get(name, ()) for name in ("color", "brightness"))
-
-    def in_domains(self, domains: frozenset[str]) -> set[int]:
-        """Return the things of some domains."""
-        if domains not in self._of_domains:
-            self._of_domains[domains] = set[int]().union(*(self.by_domain.get(domain, set()) for domain in domains))
-        return self._of_domains[domains]
-
-    def words_like(self, word: str) -> Iterator[str]:
-        """Yield the known words that begin like a word and are about as long."""
-        for length in range(len(word) - 1, len(word) + 2):
-            yield from self._by_look.get((word[:1], length), ())
-
-    @cached_property
-    def _by_look(self) -> Mapping[tuple[str, int], list[str]]:
-        """The words that are known here by their first letter and their length."""
-        found: dict[tuple[str, int], list[str]] = {}
-        for word in self.by_word.keys() | self.routes.words | self.routes.harmless | self.place_words:
-            found.setdefault((word[:1], len(word)), []).append(word)
-        return found
-
-    def named(self, word: str) -> set[int]:
-        """Return the things that have a word in a name."""
-        return set[int]().union(*(self.by_word.get(key, set()) for key in self.keys(word)))
-
-    def called(self, word: str) -> set[int]:
-        """Return the things that have a word in a name, or in that of their area."""
-        keys = self.keys(word)
-        places = {name for key in keys for name in self.places_by_word.get(key, ()) if len(name) == 1}
-        areas = {area for name in places for area in self.places[name]}
-        return self.named(word).union(*(self.by_area.get(area, set()) for area in areas))
-
-    def beginning(self, word: str) -> set[int]:
-        """Return the things with a compound in a name that begins with a word: "Aquariumpumpe"."""
-        if len(word) <= _ARTICLE:
-            return set()
-        longer = (key for key in self.by_word if key.startswith(word) and len(key) > len(word) + _ENDING)
-        return set[int]().union(*(self.by_word[key] for key in longer))
-
-    def keys_of(self, number: int) -> tuple[tuple[frozenset[str], ...], ...]:
-        """Return the keys of the words of the names of a thing."""
-        if (known := self._key_names.get(number)) is None:
-            known = tuple(tuple(self.keys(word) for word in name) for name in self.things[number].names)
-            self._key_names[number] = known
-        return known
-
-    def _things_of(self, kinds: Kinds) -> set[int]:
-        sure = {kind for kind, weight in kinds.items() if weight >= _CLASS and "." in kind}
-        surely = {domain for kind in sure if (domain := kind.partition(".")[0])}
-        found: set[int] = set()
-        for (domain, class_), numbers in self.by_sort.items():
-            exact = max(kinds.get(f"{domain}.{class_}", 0.0), kinds.get(f".{class_}", 0.0)) if class_ else 0.0
-            roughly = kinds.get(domain, 0.0)
-            if surely and domain not in surely and roughly < _CLASS:
-                roughly = 0.0  # a gate is a cover: that gates are locked as well makes no lock a gate
-            if roughly >= _KIND and class_ and exact < _KIND:
-                others = any(kind.partition(".")[0] in ("", domain) for kind in sure)
-                roughly = 0.0 if others else roughly
-            if max(exact, roughly) >= _KIND:
-                found |= numbers
-        return found
-
-
-def levels_of(home: HomeSnapshot, code: str) -> Mapping[Words, frozenset[str]]:
-    """Return in a home of two floors that are called so the other words for "upstairs" and "downstairs", with the ids of the areas."""
-    rows = [_level_names(code, (key,)) for key in _LEVELS]
-    floors: dict[Words, set[str]] = {}
-    names: set[Words] = set()
-    for area in home.areas.values():
-        names |= {words_of(name) for name in (*area.names, *area.floor_names)}
-        for name in area.floor_names:
-            floors.setdefault(words_of(name), set()).add(area.area_id)
-    if not floors.keys() <= set[Words]().union(*rows):
-        return {}
-    found: dict[Words, frozenset[str]] = {}
-    for row in rows:
-        if areas := frozenset(area for words in row for area in floors.get(words, ())):
-            found |= dict.fromkeys(row.keys() - names, areas)
-    return found
-
-
-@lru_cache
-def _level_names(code: str, keys: Sequence[str] = _LEVELS) -> Mapping[Words, str]:
-    """Return the words of the names of floors in a language, to how they are written."""
-    rooms = data_of(code).rooms
-    return {words_of(name): name for key in keys for name in rooms.get(key, ())}
-
-
-def words_of(text: str) -> Words:
-    """Return the folded words of a text."""
-    return tuple(token.word for token in tokens_of(text))
-
-
-def tokens_of(text: str) -> list[Token]:
-    """Return the words and numbers of a text."""
-    found: list[Token] = []
-    for part in _TOKEN.findall(normalized(text)):
-        if part[0].isdigit():
-            if match := _WITH_UNIT.fullmatch(part):
-                found.append(Token(part, float(match[1].replace(",", ".")), "k" if match[2] == "k" else _CELSIUS))
-            else:
-                value = (
-                    float(part.replace(",", "."))
-                    if part.replace(".", "").replace(",", "").isascii() and re.fullmatch(r"\d+(?:[.,]\d+)?", part)
-                    else None
-                )
-                found.append(Token(part, value))
-        else:
-            found.append(Token(fold(part)))
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -450,8 +130,8 @@ def understand(
     """Return what a sentence wants: as a whole, else as several wishes, else as one that goes on from the sentence before."""
 
     def read(part: str, targets: Collection[str]) -> Understood:
-        reading = Reading(part, things, state_of, area_id=area_id, before=targets)
-        return (reading.everything_off() if reading.everything else None) or reading.understand()
+        command = Commanding(part, things, state_of, area_id=area_id, before=targets)
+        return (command.everything_off() if command.everything else None) or command.understand()
 
     targets = before.targets if before else ()
     whole = read(text, targets)
@@ -499,10 +179,10 @@ def _excepting(
     ends = [match.end() for match in re.finditer(r"[^\s,.!]+", rest)][:MAX_WORDS]
     for end in reversed(ends):
         excepted = parts_of(rest[:end], things.data.follow_ups.joins)
-        readings = [Reading(part, things, state_of, area_id=area_id) for part in excepted]
+        readings = [Commanding(part, things, state_of, area_id=area_id) for part in excepted]
         if len(readings) > MAX_PARTS or not all(reading.names_something() for reading in readings):
             continue
-        command = Reading(f"{first} {rest[end:].lstrip(' ,')}".strip(), things, state_of, area_id=area_id)
+        command = Commanding(f"{first} {rest[end:].lstrip(' ,')}".strip(), things, state_of, area_id=area_id)
         whole = (command.everything_off(also_off=True) if command.everything else None) or command.understand()
         if len(whole.wishes) != 1 or len(whole.wishes[0].targets) < _BOTH:
             continue
@@ -620,248 +300,8 @@ def _going_on(
     return None
 
 
-class Reading:
-    """One sentence, read against the home."""
-
-    def __init__(
-        self,
-        text: str,
-        things: Things,
-        state_of: Callable[[str], State | None],
-        *,
-        area_id: str | None = None,
-        before: Collection[str] = (),
-    ) -> None:
-        """Find the words of the home in it. `before` are the entities that the sentence before was about."""
-        self._before = (
-            {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
-            if before
-            else set[int]()
-        )
-        self.text, self.things, self._state_of, self.area_id = text, things, state_of, area_id
-        self.language, self.routes = things.language, things.routes
-        self.sureness = 1.0
-        """How surely the words are those that were meant: some are mistyped."""
-        self.tokens = self._joined(tokens_of(text))
-        self.polite = self._politeness()
-        self._spell()
-        self._find_places()
-        self._find_kinds()
-        words = self.words
-        everything = self.language.everything
-        both = {fold(word) for word in things.data.follow_ups.both}
-        self.both = {at for at, word in enumerate(words) if word in both}
-        self.everything = {at for at, word in enumerate(words) if word in everything and at not in self.in_places}
-        self.everything |= self.both
-        self._explained = [self._explain(at) for at in range(len(words))]
-
-    @property
-    def words(self) -> list[str]:
-        """Return the words that were said."""
-        return [token.word for token in self.tokens]
-
-    @property
-    def is_place(self) -> bool:
-        """Return whether it says nothing but a place: "in the office"."""
-        return bool(self.place_spans) and self.says_only(self.in_places)
-
-    @property
-    def one_words(self) -> set[str]:
-        """Return the words of the language that stand for a kind: "one"."""
-        return {fold(word) for word in self.things.data.follow_ups.one}
-
-    @property
-    def ones(self) -> set[int]:
-        """Return the places of words that stand for the kind of what was before."""
-        return {at for at, word in enumerate(self.words) if word in self.one_words}
-
-    def says_only(self, spots: Collection[int]) -> bool:
-        """Return whether all other words of it change nothing."""
-        nothing = self.routes.harmless | self.routes.prepositions
-        return all(at in spots or word in nothing for at, word in enumerate(self.words))
-
-    def _joined(self, tokens: Sequence[Token]) -> list[Token]:
-        """Return the tokens with numbers that are spelled out read, units at their numbers, compounds taken apart."""
-        numbers, units = number_words(self.language.code), self.things.data.units
-        unit_of = {fold(word): unit for unit, words in units.items() for word in words} | {"%": "%", "°": "°", "℃": "°"}
-        found: list[Token] = []
-        for token in tokens:
-            before = found[-1] if found else None
-            word = token.word
-            if before is not None and before.value is not None and (unit := self._unit(word, unit_of)):
-                unit = _CELSIUS if unit == "°" and word in _CELSIUS_WORDS else unit
-                found[-1] = replace(before, unit=unit if unit == _CELSIUS else before.unit or unit)
-            elif token.value is None and (number := numbers.get(word)) is not None and (number == 0 or number > 1):
-                if (
-                    before
-                    and before.value is not None
-                    and before.value in range(20, 100, 10)
-                    and not before.word.isdigit()
-                    and 0 < number < 10
-                ):
-                    found[-1] = Token(f"{before.word} {word}", before.value + number)
-                else:
-                    found.append(Token(word, float(number)))
-            elif self._is_compound(word):
-                begin, noun = self.language.noun_at_end(word)
-                found += [Token(self.things.start_of(word[:begin])), Token(noun)]
-            elif self._may_be_mistyped(token) and (halves := self.things.halves_of(word)):
-                self.sureness = min(self.sureness, _MISTYPED)
-                found += map(Token, halves)
-            else:
-                found.append(token)
-        return found
-
-    def _unit(self, word: str, unit_of: Mapping[str, str]) -> str:
-        """Return the unit that a word after a number is, also if it is mistyped; "" for another word."""
-        things = self.things
-        is_said = word in self.routes.words or word in self.language.nouns or word in things.by_word
-        if (unit := unit_of.get(word)) is not None or is_said or not things.data.alters.anywhere:
-            return unit or ""
-        meant = {unit for other, unit in unit_of.items() if is_slip(word, other)}
-        if len(meant) == 1:
-            self.sureness = min(self.sureness, _MISTYPED)
-        return meant.pop() if len(meant) == 1 else ""
-
-    def _may_be_mistyped(self, token: Token) -> bool:
-        """Return whether a word is known nowhere.
-
-        Not where our data does not say what makes a sentence something else: "morgen" is no slip of "mogen".
-        """
-        word = token.word
-        is_long = token.value is None and len(word) >= LONG - 1 and word.isalpha()
-        return is_long and bool(self.things.data.alters.anywhere) and not self._is_known(word)
-
-    def _is_compound(self, word: str) -> bool:
-        if not word.isalpha() or word in self.things.by_word or word in self.routes.words:
-            return False
-        if word in self.language.nouns or word in self.language.places or word in self.things.place_words:
-            return False
-        begin, noun = self.language.noun_at_end(word)
-        return bool(noun) and begin > 2 and self.things.start_of(word[:begin]) != word[:begin] + noun
-
-    def _politeness(self) -> set[int]:
-        """Return the places of words that change nothing together."""
-        words, found = self.words, set[int]()
-        for phrase in self.routes.polite:
-            for at in range(len(words) - len(phrase) + 1):
-                if tuple(words[at : at + len(phrase)]) == phrase and not found & set(range(at, at + len(phrase))):
-                    found |= set(range(at, at + len(phrase)))
-        return found
-
-    def _spell(self) -> None:
-        """Read words that are known nowhere as the one known word that they are a slip of the pen of."""
-        for at, token in enumerate(self.tokens):
-            meant, is_name = token.word, False
-            if self._may_be_mistyped(token):
-                meant, is_name = self.things.meant_by(token.word)
-            elif at - 1 == len(self.polite) and token.word in self.routes.harmless:
-                meant = self._particle(self.tokens[at - 1].word, token.word)
-            if meant and meant != token.word:
-                self.tokens[at] = replace(token, word=meant)
-                self.sureness = min(self.sureness, _MISNAMED if is_name else _MISTYPED)
-
-    def _particle(self, verb: str, word: str) -> str:
-        """Return what a word that says nothing is, right after the verb and a letter short: "turn of" is "turn off"."""
-        longer = word + word[-1]
-        is_said = longer in self.routes.words and longer not in self.routes.harmless
-        return longer if is_said and is_order(verb, self.language.code) else word
-
-    def _is_known(self, word: str) -> bool:
-        language, things = self.language, self.things
-        if (
-            word in self.routes.words
-            or word in self.routes.harmless
-            or word in language.kinds
-            or word in language.fillers
-        ):
-            return True
-        if (
-            any(key in things.by_word for key in things.keys(word))
-            or word in things.place_words
-            or word in language.places
-        ):
-            return True
-        return word in language.things or word in language.common or bool(language.kinds_of(word))
-
-    def _find_places(self) -> None:
-        """Find the areas and floors of the home in the sentence, the longest first, also by their other usual names."""
-        words = self.words
-        self.in_places: dict[int, frozenset[str]] = {}
-        """By place in the sentence: the areas that are meant there."""
-        self.place_spans: list[tuple[int, int, frozenset[str]]] = []
-        keyed = [self.things.keys(word) for word in words]
-        found: list[tuple[int, int, frozenset[str]]] = []
-        for at in range(len(words)):
-            for name in dict.fromkeys(name for key in keyed[at] for name in self.things.places_by_word.get(key, ())):
-                if at + len(name) <= len(words) and all(
-                    not self.things.keys(one).isdisjoint(keyed[at + n]) for n, one in enumerate(name)
-                ):
-                    found += [(at, len(name), frozenset(self.things.places[name]))]
-        literal = {at + n for at, length, _ in found for n in range(length)}
-        for at, length, others in self.language.rooms(words):
-            if literal.isdisjoint(range(at, at + length)):
-                names = (one for name in others if (one := tuple(name.split())) not in self.things.own_rooms)
-                others_here = frozenset(area for name in names for area in self.things.places.get(name, ()))
-                if others_here:
-                    found.append((at, length, others_here))
-        for at, length, areas in sorted(found, key=lambda one: -one[1]):
-            spots = range(at, at + length)
-            if not any(spot in self.in_places and self.in_places[spot] != areas for spot in spots):
-                if spots[0] in self.in_places:
-                    continue
-                self.place_spans.append((at, length, areas))
-                self.in_places |= dict.fromkeys(spots, areas)
-        if self.things.levels:
-            self._find_levels()
-
-    def _find_levels(self) -> None:
-        """Find where "upstairs" and the like are said of a floor."""
-        for at in range(len(self.words)):
-            for name, areas in self.things.levels.items():
-                spots = range(at, at + len(name))
-                is_said = tuple(self.words[at : at + len(name)]) == name and self.in_places.keys().isdisjoint(spots)
-                if is_said and not any(self.things.named(word) for word in name):  # else it says which thing
-                    self.place_spans.append((at, len(name), areas))
-                    self.in_places |= dict.fromkeys(spots, areas)
-
-    def _find_kinds(self) -> None:
-        """Find the words that name a kind of things."""
-        words, language = self.words, self.language
-        self.kinds: dict[int, Kinds] = {}
-        for start, length, kinds in sorted(language.phrases(words), key=lambda phrase: -phrase[1]):
-            if " ".join(words[start : start + length]) in language.nouns and not self.kinds.keys() & set(
-                range(start, start + length)
-            ):
-                self.kinds |= dict.fromkeys(range(start, start + length), kinds)
-        for at, word in enumerate(words):
-            if (
-                at in self.kinds
-                or self.tokens[at].value is not None
-                or not word.isalpha()
-                or not language.is_noun(word)
-            ):
-                continue
-            if word in language.nouns or not language.noun_at_end(word)[1]:  # else it says which one as well
-                self.kinds[at] = language.kinds_of(word)
-
-    def _explain(self, at: int) -> set[int]:
-        """Return the things that a word may be about."""
-        things = self.things
-        found = things.named(self.tokens[at].word)
-        if areas := self.in_places.get(at):
-            for area in areas:
-                found |= things.by_area.get(area, set())
-        if at in self.kinds:
-            found |= self._of_kind(at)
-        return found
-
-    def _of_kind(self, at: int) -> set[int]:
-        """Return the things of the kind that a word names: any light is "the light", none but a spotlight "the spotlight"."""
-        things, kinds = self.things, self.kinds[at]
-        if self.words[at] in things.special_lights:
-            return set()
-        return things.of_kinds(kinds)
+class Commanding(Reading):
+    """One command, read against the home."""
 
     def understand(self) -> Understood:
         """Return what is wanted, where all of it is certain."""
@@ -903,11 +343,6 @@ class Reading:
         words = max(missing)[1] if missing else ""
         reason = "words" if missing else "action"
         return Understood(reason=reason, words=words, intents=intents, score=score, is_near=self._is_near())
-
-    def names_something(self) -> bool:
-        """Return whether every word is about things or changes nothing: a name, a kind, a place and no verb."""
-        rest = [at for at in range(len(self.tokens)) if not self._says_nothing(at)]
-        return bool(rest) and not self._declined() and all(self._explained[at] for at in rest)
 
     def among(self, wish: Wish) -> tuple[str, ...]:
         """Return which things of a wish for many are named, as entity ids; empty where that is not certain."""
@@ -1009,24 +444,13 @@ class Reading:
     def _is_near(self) -> bool:
         """Return whether the words that nothing explains are slips of the pen of words that are known here, or say "it"."""
         things = self.things
-        unknown = [word for word in self.words if word.isalpha() and not self._is_known(word)]
+        unknown = [word for word in self.words if word.isalpha() and not things.knows(word)]
         if not unknown:
             return self._says_it
         return all(
             any(is_slip(word, other, shortest=2) or differs_by_one(word, other) for other in things.words_like(word))
             for word in unknown
         )
-
-    def _declined(self) -> str:
-        """Return why a sentence is no command that can be understood here, whatever it is about; "" for others."""
-        if not self.tokens or len(self.tokens) > MAX_WORDS or len(self.text) > MAX_TEXT:
-            return "length"
-        if any(is_unspaced(token.word) and not token.word.isascii() for token in self.tokens):
-            return "script"
-        code = self.language.code
-        if is_altered(self.text, code, (), asks=False) and is_altered(self.text, code, self._names_said(), asks=False):
-            return "altered"
-        return "question" if _ASKS.search(self.text.strip()) and not self._is_request() else ""
 
     def _rest(self, route: Route, used: set[int], told: set[int]) -> list[int]:
         """Return the places of the words that the things have to explain."""
@@ -1047,7 +471,7 @@ class Reading:
         """Return whether a word names the things that a route is for: "lights" are several, whatever phrase has the word."""
         if not self._ends_plural(self.words[at], self.things.data.plurals):
             return False  # "switch", "light" and "lock" are also what one does
-        return any(kind in route.domains and weight >= _CLASS for kind, weight in self.kinds[at].items())
+        return not route.domains.isdisjoint(sure_kinds(self.kinds[at]))
 
     def _decided(self, wishes: Iterable[Wish], intents: tuple[str, ...]) -> Understood:
         """Return the wish that more words tell than any other; nothing where two are told alike."""
@@ -1060,18 +484,6 @@ class Reading:
         if score < HIGH:
             return Understood(reason="unsure", intents=intents, score=score)
         return Understood(wishes=(replace(first, score=score),), intents=intents, score=score)
-
-    def _is_request(self) -> bool:
-        return not self.polite.isdisjoint((0, 1)) or is_order(self.text.strip(" ?"), self.language.code)
-
-    def _names_said(self) -> list[str]:
-        """Return the names of things and places that stand in the sentence: "The Only Lamp" excepts nothing."""
-        said, known = words_of(self.text), self.things.spelled
-        most = self.things.longest
-        spans = (
-            said[at : at + length] for at in range(len(said)) for length in range(1, min(most, len(said) - at) + 1)
-        )
-        return sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
 
     def _likely(self) -> Iterator[Route]:
         routes = self.routes
@@ -1140,7 +552,7 @@ class Reading:
         for at, token in enumerate(self.tokens):
             if token.value is None or at in taken or not _fits(name, token):
                 continue
-            if (token.unit == _CELSIUS and not self.things.celsius) or self._counts(at, taken):
+            if (token.unit == CELSIUS and not self.things.celsius) or self._counts(at, taken):
                 continue
             yield {at}, int(token.value) if token.value.is_integer() else token.value
 
@@ -1166,18 +578,6 @@ class Reading:
         return (
             self.words[at - 1] in self.routes.harmless and bool(self._explained[after]) and after not in self.in_places
         )
-
-    def _says_nothing(self, at: int) -> bool:
-        """Return whether a word changes nothing: a courtesy, an article, all of it."""
-        if at in self.polite or at in self.everything:
-            return True
-        word = self.words[at]
-        if self.tokens[at].value is not None or at in self.in_places:
-            return False
-        if word in self.routes.prepositions and at + 1 < len(self.tokens):
-            after = self.words[at + 1]
-            return after in self.routes.harmless or at + 1 in self.in_places or bool(self._explained[at + 1])
-        return word in self.routes.harmless and (len(word) <= _ARTICLE or not self._explained[at])
 
     def _meant(self, route: Route, rest: Sequence[int], told: set[int]) -> _Found:
         """Return the things that are meant: those that explain every word that is left."""
@@ -1221,11 +621,6 @@ class Reading:
         return lacking or self._chosen(route, rest, told, whole, part, kindly, kinds, placed, everything)
 
     @cached_property
-    def _says_it(self) -> bool:
-        """Return whether the sentence says "it"."""
-        return not {fold(word) for word in self.things.data.follow_ups.it}.isdisjoint(self.words)
-
-    @cached_property
     def _vague(self) -> set[int]:
         """The places of words that are said of many kinds of things: "stop", "start", "turn ... on"."""
         routes = self.routes
@@ -1234,14 +629,6 @@ class Reading:
             for at, word in enumerate(self.words)
             if len({routes.routes[number].domains for number in routes.by_word.get(word, ())}) > 1
         }
-
-    def _is_here(self, number: int) -> bool:
-        """Return whether a thing is in a place that was said."""
-        area = self.things.things[number].entity.area_id
-        return all(area in areas for _, _, areas in self.place_spans)
-
-    def _is_said(self, name: tuple[frozenset[str], ...], said: set[str]) -> bool:
-        return all(not keys.isdisjoint(said) for keys in name)
 
     def _lacking(self, found: Collection[int], said: set[str]) -> _Found | None:
         """Return the things of which all was said but a side, a number or "front": of two such things, either may be meant."""
@@ -1257,7 +644,7 @@ class Reading:
     def _tells_apart(self, word: str) -> bool:
         return word.isdigit() or self.things.is_telling(word)
 
-    def _is_part(self, thing: _Thing, rest: Sequence[int], said: set[str]) -> bool:
+    def _is_part(self, thing: Thing, rest: Sequence[int], said: set[str]) -> bool:
         """Return whether what was said of a thing is enough to mean it: words of a place are said as a whole."""
         area_words = {key for name in thing.area for word in name for key in self.things.keys(word)}
         here = any(areas and thing.entity.area_id in areas for areas in self.in_places.values())
@@ -1359,26 +746,11 @@ class Reading:
             return numbers
         return [n for n in numbers if self.things.things[n].entity.area_id == self.area_id] or numbers
 
-    def _is_plural(self, kinds: Sequence[int]) -> bool:
-        """Return whether a kind is named as several things."""
-        plurals = self.things.data.plurals
-        return any(self._ends_plural(self.words[at], plurals) for at in kinds)
-
-    def _ends_plural(self, word: str, plurals: Sequence[str]) -> bool:
-        return any(word.endswith(end) and word[: -len(end)] in self.language.nouns for end in plurals)
-
     def _is_active(self, route: Route, number: int) -> bool:
         state = self._state(number)
         if route.intent == "HassMediaUnpause":
             return state == "paused"
         return route.intent in _PLAYING and state == "playing"
-
-    def _state(self, number: int) -> str:
-        state = self._state_of(self.things.things[number].entity.entity_id)
-        return state.state if state else STATE_UNAVAILABLE
-
-    def _names(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        return tuple(sorted(self.things.things[n].entity.entity_id for n in numbers))
 
     def _wish(self, route: Route, slots: dict[str, Any], found: _Found, told: set[int]) -> Wish | None:
         if self.both and len(found.targets) != _BOTH:
@@ -1418,7 +790,7 @@ def _fits(name: str, token: Token) -> bool:
         case "color_temperature":
             return token.unit in ("", "k") and token.value >= _KELVIN
         case "temperature":
-            return token.unit in ("", "°", _CELSIUS) and token.value <= _HOTTEST
+            return token.unit in ("", "°", CELSIUS) and token.value <= _HOTTEST
         case "brightness" | "position" | "fan_speed" | "volume" | "volume_step_up" | "volume_step_down":
             return token.unit in ("", "%") and token.value <= _MOST_PERCENT and token.value.is_integer()
     return False

@@ -24,7 +24,9 @@ from ..turn.turn import Turn, Understanding
 from .brain import Brain, async_answer_by_brain, frames_of
 from .coverage import Coverage
 from .intent_policy import IntentPolicy, Sentence
-from .understanding import TELLING, Reading, Things, Understood, Wish, parts_of, words_of
+from .reading import Reading
+from .things import TELLING, Things, words_of
+from .understanding import Understood, Wish, parts_of
 
 FEWEST, MOST = 2, 5
 """Things that are asked about: with more, it is shorter to say it again."""

@@ -1,0 +1,313 @@
+"""One sentence, read against the home: which of its words are about which things, and which change nothing.
+
+The names, areas, floors and kinds of things of the home are found in it, mistyped words and numbers are read. What the other words say
+is found by those who know what they look for: a command, a question, the answer to one.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+import re
+
+from homeassistant.const import STATE_UNAVAILABLE
+from homeassistant.core import State
+
+from ..languages.data import number_words
+from ..languages.phrases import is_altered, is_order
+from ..languages.vocabulary import Kinds
+from ..support.text import MAX_TEXT, fold, is_unspaced
+from .spelling import LONG, is_slip
+from .things import ARTICLE, CELSIUS, Things, Token, tokens_of, words_of
+
+MAX_WORDS = 30  # of a sentence; a longer one tells a story
+_MISTYPED, _MISNAMED = 0.85, 0.8
+"""How surely a word is the one that it is a slip of the pen of: with a part of a name, a name that is mistyped is not sure enough."""
+_CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
+_ASKS = re.compile(r"[?？]\s*$")
+
+
+class Reading:
+    """One sentence, read against the home."""
+
+    def __init__(
+        self,
+        text: str,
+        things: Things,
+        state_of: Callable[[str], State | None],
+        *,
+        area_id: str | None = None,
+        before: Collection[str] = (),
+    ) -> None:
+        """Find the words of the home in it. `before` are the entities that the sentence before was about."""
+        self._before = (
+            {number for number, thing in enumerate(things.things) if thing.entity.entity_id in before}
+            if before
+            else set[int]()
+        )
+        self.text, self.things, self._state_of, self.area_id = text, things, state_of, area_id
+        self.language, self.routes = things.language, things.routes
+        self.sureness = 1.0
+        """How surely the words are those that were meant: some are mistyped."""
+        self.tokens = self._joined(tokens_of(text))
+        self.polite = self._politeness()
+        self._spell()
+        self._find_places()
+        self._find_kinds()
+        words = self.words
+        everything = self.language.everything
+        both = {fold(word) for word in things.data.follow_ups.both}
+        self.both = {at for at, word in enumerate(words) if word in both}
+        self.everything = {at for at, word in enumerate(words) if word in everything and at not in self.in_places}
+        self.everything |= self.both
+        self._explained = [self._explain(at) for at in range(len(words))]
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words that were said."""
+        return [token.word for token in self.tokens]
+
+    @property
+    def is_place(self) -> bool:
+        """Return whether it says nothing but a place: "in the office"."""
+        return bool(self.place_spans) and self.says_only(self.in_places)
+
+    @property
+    def one_words(self) -> set[str]:
+        """Return the words of the language that stand for a kind: "one"."""
+        return {fold(word) for word in self.things.data.follow_ups.one}
+
+    @property
+    def ones(self) -> set[int]:
+        """Return the places of words that stand for the kind of what was before."""
+        return {at for at, word in enumerate(self.words) if word in self.one_words}
+
+    def says_only(self, spots: Collection[int]) -> bool:
+        """Return whether all other words of it change nothing."""
+        nothing = self.routes.harmless | self.routes.prepositions
+        return all(at in spots or word in nothing for at, word in enumerate(self.words))
+
+    def _joined(self, tokens: Sequence[Token]) -> list[Token]:
+        """Return the tokens with numbers that are spelled out read, units at their numbers, compounds taken apart."""
+        numbers, units = number_words(self.language.code), self.things.data.units
+        unit_of = {fold(word): unit for unit, words in units.items() for word in words} | {"%": "%", "°": "°", "℃": "°"}
+        found: list[Token] = []
+        for token in tokens:
+            before = found[-1] if found else None
+            word = token.word
+            if before is not None and before.value is not None and (unit := self._unit(word, unit_of)):
+                unit = CELSIUS if unit == "°" and word in _CELSIUS_WORDS else unit
+                found[-1] = replace(before, unit=unit if unit == CELSIUS else before.unit or unit)
+            elif token.value is None and (number := numbers.get(word)) is not None and (number == 0 or number > 1):
+                if (
+                    before
+                    and before.value is not None
+                    and before.value in range(20, 100, 10)
+                    and not before.word.isdigit()
+                    and 0 < number < 10
+                ):
+                    found[-1] = Token(f"{before.word} {word}", before.value + number)
+                else:
+                    found.append(Token(word, float(number)))
+            elif self.things.is_compound(word):
+                begin, noun = self.language.noun_at_end(word)
+                found += [Token(self.things.start_of(word[:begin])), Token(noun)]
+            elif self._may_be_mistyped(token) and (halves := self.things.halves_of(word)):
+                self.sureness = min(self.sureness, _MISTYPED)
+                found += map(Token, halves)
+            else:
+                found.append(token)
+        return found
+
+    def _unit(self, word: str, unit_of: Mapping[str, str]) -> str:
+        """Return the unit that a word after a number is, also if it is mistyped; "" for another word."""
+        things = self.things
+        is_said = word in self.routes.words or word in self.language.nouns or word in things.by_word
+        if (unit := unit_of.get(word)) is not None or is_said or not things.data.alters.anywhere:
+            return unit or ""
+        meant = {unit for other, unit in unit_of.items() if is_slip(word, other)}
+        if len(meant) == 1:
+            self.sureness = min(self.sureness, _MISTYPED)
+        return meant.pop() if len(meant) == 1 else ""
+
+    def _may_be_mistyped(self, token: Token) -> bool:
+        """Return whether a word is known nowhere.
+
+        Not where our data does not say what makes a sentence something else: "morgen" is no slip of "mogen".
+        """
+        word = token.word
+        is_long = token.value is None and len(word) >= LONG - 1 and word.isalpha()
+        return is_long and bool(self.things.data.alters.anywhere) and not self.things.knows(word)
+
+    def _politeness(self) -> set[int]:
+        """Return the places of words that change nothing together."""
+        words, found = self.words, set[int]()
+        for phrase in self.routes.polite:
+            for at in range(len(words) - len(phrase) + 1):
+                if tuple(words[at : at + len(phrase)]) == phrase and not found & set(range(at, at + len(phrase))):
+                    found |= set(range(at, at + len(phrase)))
+        return found
+
+    def _spell(self) -> None:
+        """Read words that are known nowhere as the one known word that they are a slip of the pen of."""
+        for at, token in enumerate(self.tokens):
+            meant, is_name = token.word, False
+            if self._may_be_mistyped(token):
+                meant, is_name = self.things.meant_by(token.word)
+            elif at - 1 == len(self.polite) and token.word in self.routes.harmless:
+                meant = self._particle(self.tokens[at - 1].word, token.word)
+            if meant and meant != token.word:
+                self.tokens[at] = replace(token, word=meant)
+                self.sureness = min(self.sureness, _MISNAMED if is_name else _MISTYPED)
+
+    def _particle(self, verb: str, word: str) -> str:
+        """Return what a word that says nothing is, right after the verb and a letter short: "turn of" is "turn off"."""
+        longer = word + word[-1]
+        is_said = longer in self.routes.words and longer not in self.routes.harmless
+        return longer if is_said and is_order(verb, self.language.code) else word
+
+    def _find_places(self) -> None:
+        """Find the areas and floors of the home in the sentence, the longest first, also by their other usual names."""
+        words = self.words
+        self.in_places: dict[int, frozenset[str]] = {}
+        """By place in the sentence: the areas that are meant there."""
+        self.place_spans: list[tuple[int, int, frozenset[str]]] = []
+        keyed = [self.things.keys(word) for word in words]
+        found: list[tuple[int, int, frozenset[str]]] = []
+        for at in range(len(words)):
+            for name in dict.fromkeys(name for key in keyed[at] for name in self.things.places_by_word.get(key, ())):
+                if at + len(name) <= len(words) and all(
+                    not self.things.keys(one).isdisjoint(keyed[at + n]) for n, one in enumerate(name)
+                ):
+                    found += [(at, len(name), frozenset(self.things.places[name]))]
+        literal = {at + n for at, length, _ in found for n in range(length)}
+        for at, length, others in self.language.rooms(words):
+            if literal.isdisjoint(range(at, at + length)):
+                names = (one for name in others if (one := tuple(name.split())) not in self.things.own_rooms)
+                others_here = frozenset(area for name in names for area in self.things.places.get(name, ()))
+                if others_here:
+                    found.append((at, length, others_here))
+        for at, length, areas in sorted(found, key=lambda one: -one[1]):
+            spots = range(at, at + length)
+            if not any(spot in self.in_places and self.in_places[spot] != areas for spot in spots):
+                if spots[0] in self.in_places:
+                    continue
+                self.place_spans.append((at, length, areas))
+                self.in_places |= dict.fromkeys(spots, areas)
+        if self.things.levels:
+            self._find_levels()
+
+    def _find_levels(self) -> None:
+        """Find where "upstairs" and the like are said of a floor."""
+        for at in range(len(self.words)):
+            for name, areas in self.things.levels.items():
+                spots = range(at, at + len(name))
+                is_said = tuple(self.words[at : at + len(name)]) == name and self.in_places.keys().isdisjoint(spots)
+                if is_said and not any(self.things.named(word) for word in name):  # else it says which thing
+                    self.place_spans.append((at, len(name), areas))
+                    self.in_places |= dict.fromkeys(spots, areas)
+
+    def _find_kinds(self) -> None:
+        """Find the words that name a kind of things."""
+        words, language = self.words, self.language
+        self.kinds: dict[int, Kinds] = {}
+        for start, length, kinds in sorted(language.phrases(words), key=lambda phrase: -phrase[1]):
+            if " ".join(words[start : start + length]) in language.nouns and not self.kinds.keys() & set(
+                range(start, start + length)
+            ):
+                self.kinds |= dict.fromkeys(range(start, start + length), kinds)
+        for at, word in enumerate(words):
+            if (
+                at in self.kinds
+                or self.tokens[at].value is not None
+                or not word.isalpha()
+                or not language.is_noun(word)
+            ):
+                continue
+            if word in language.nouns or not language.noun_at_end(word)[1]:  # else it says which one as well
+                self.kinds[at] = language.kinds_of(word)
+
+    def _explain(self, at: int) -> set[int]:
+        """Return the things that a word may be about."""
+        things = self.things
+        found = things.named(self.tokens[at].word)
+        if areas := self.in_places.get(at):
+            for area in areas:
+                found |= things.by_area.get(area, set())
+        if at in self.kinds:
+            found |= self._of_kind(at)
+        return found
+
+    def _of_kind(self, at: int) -> set[int]:
+        """Return the things of the kind that a word names: any light is "the light", none but a spotlight "the spotlight"."""
+        things, kinds = self.things, self.kinds[at]
+        if self.words[at] in things.special_lights:
+            return set()
+        return things.of_kinds(kinds)
+
+    def names_something(self) -> bool:
+        """Return whether every word is about things or changes nothing: a name, a kind, a place and no verb."""
+        rest = [at for at in range(len(self.tokens)) if not self._says_nothing(at)]
+        return bool(rest) and not self._declined() and all(self._explained[at] for at in rest)
+
+    def _declined(self) -> str:
+        """Return why a sentence is no command that can be understood here, whatever it is about; "" for others."""
+        if not self.tokens or len(self.tokens) > MAX_WORDS or len(self.text) > MAX_TEXT:
+            return "length"
+        if any(is_unspaced(token.word) and not token.word.isascii() for token in self.tokens):
+            return "script"
+        code = self.language.code
+        if is_altered(self.text, code, (), asks=False) and is_altered(self.text, code, self._names_said(), asks=False):
+            return "altered"
+        return "question" if _ASKS.search(self.text.strip()) and not self._is_request() else ""
+
+    def _is_request(self) -> bool:
+        return not self.polite.isdisjoint((0, 1)) or is_order(self.text.strip(" ?"), self.language.code)
+
+    def _names_said(self) -> list[str]:
+        """Return the names of things and places that stand in the sentence: "The Only Lamp" excepts nothing."""
+        said, known = words_of(self.text), self.things.spelled
+        most = self.things.longest
+        spans = (
+            said[at : at + length] for at in range(len(said)) for length in range(1, min(most, len(said) - at) + 1)
+        )
+        return sorted({name for span in spans for name in known.get(span, ())}, key=len, reverse=True)
+
+    def _says_nothing(self, at: int) -> bool:
+        """Return whether a word changes nothing: a courtesy, an article, all of it."""
+        if at in self.polite or at in self.everything:
+            return True
+        word = self.words[at]
+        if self.tokens[at].value is not None or at in self.in_places:
+            return False
+        if word in self.routes.prepositions and at + 1 < len(self.tokens):
+            after = self.words[at + 1]
+            return after in self.routes.harmless or at + 1 in self.in_places or bool(self._explained[at + 1])
+        return word in self.routes.harmless and (len(word) <= ARTICLE or not self._explained[at])
+
+    @cached_property
+    def _says_it(self) -> bool:
+        """Return whether the sentence says "it"."""
+        return not {fold(word) for word in self.things.data.follow_ups.it}.isdisjoint(self.words)
+
+    def _is_here(self, number: int) -> bool:
+        """Return whether a thing is in a place that was said."""
+        area = self.things.things[number].entity.area_id
+        return all(area in areas for _, _, areas in self.place_spans)
+
+    def _is_said(self, name: tuple[frozenset[str], ...], said: set[str]) -> bool:
+        return all(not keys.isdisjoint(said) for keys in name)
+
+    def _is_plural(self, kinds: Sequence[int]) -> bool:
+        """Return whether a kind is named as several things."""
+        plurals = self.things.data.plurals
+        return any(self._ends_plural(self.words[at], plurals) for at in kinds)
+
+    def _ends_plural(self, word: str, plurals: Sequence[str]) -> bool:
+        return any(word.endswith(end) and word[: -len(end)] in self.language.nouns for end in plurals)
+
+    def _state(self, number: int) -> str:
+        state = self._state_of(self.things.things[number].entity.entity_id)
+        return state.state if state else STATE_UNAVAILABLE
+
+    def _names(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        return tuple(sorted(self.things.things[n].entity.entity_id for n in numbers))
