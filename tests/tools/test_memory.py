@@ -259,6 +259,22 @@ async def test_several_are_listed_and_asked_about(hass: HomeAssistant, llm_serve
     assert contents(hass) == {KEY}
 
 
+async def test_one_that_only_is_about_something_alike_is_asked_about(
+    hass: HomeAssistant, llm_server: LLMServer, person: Person
+) -> None:
+    """A birthday is a time, and so is an evening: what was meant by it is for the person to say."""
+    await set_up(hass, llm_server)
+    anna, jazz = person("Anna"), "Ben likes jazz in the evening"
+    await keep(hass, jazz)
+    llm_server.plan(tool_call("forget_memory", {"query": "birthday"}))
+    asked = await say(hass, "forget the birthday", context=anna)
+    assert speech(asked) == f"Forget “{jazz}”?"
+    await say(hass, "no", asked.conversation_id, context=anna)
+    assert contents(hass) == {jazz}
+    answer = await ask(hass, llm_server, "forget_memory", {"query": "the jazz of Ben"}, context=anna)
+    assert answer["result"] == {"forgotten": [jazz]}
+
+
 async def test_a_no_forgets_nothing(hass: HomeAssistant, llm_server: LLMServer, person: Person) -> None:
     await set_up(hass, llm_server)
     anna = person("Anna")

@@ -30,7 +30,7 @@ from ..languages.concepts import meaning_of, names_in
 from ..languages.vocabulary import Languages
 from ..search.index import FOLLOW_UP
 from ..search.model import Document, async_load_numpy
-from ..search.passage_search import NAMED, WordIndex
+from ..search.passage_search import NAMED, Marks, WordIndex
 from ..search.vectors import Vectors
 from ..settings.memory import USER, MemorySettings
 from ..settings.search import ENDPOINT, RetrievalSettings
@@ -335,6 +335,11 @@ class Memories:
         ]
         return sorted(known, key=lambda memory: -scores[memory.id])[:limit]
 
+    async def async_named(self, text: str, language: str = "en") -> set[str]:
+        """Return the ids of the memories that say what a text says, in its words: not those that only are about something alike."""
+        await self.async_load()
+        return {key for key, _ in await self._async_worded(text, language, LEAST, None, None)}
+
     async def _async_near(
         self, text: str, scope: Scope, language: str, least: float, most: int, is_sparing: bool
     ) -> list[Found]:
@@ -362,24 +367,29 @@ class Memories:
 
         What both say counts for more than what one does. `limit` is how many of those by words there are at most.
         """
+        scores = await self._async_vectors(text)
+        for key, share in await self._async_worded(text, language, least, limit, partial(_about, language)):
+            # sums of the same parts in another order are as near
+            scores[key] = round(1 - (1 - share) * (1 - scores.get(key, 0.0)), _DIGITS_OF_SCORE)
+        return scores
+
+    async def _async_worded(
+        self, text: str, language: str, least: float, limit: int | None, about: Callable[[str], Marks] | None
+    ) -> list[tuple[str, float]]:
+        """Return what has words of a text, and with `about` what is about the same, with how much of the text that covers."""
         means = self._means
         fillers: Collection[str] = ()
         asking: Collection[str] = ()
         if means is not None:
             spoken = await means.languages.async_get(language)
             fillers, asking = spoken.fillers, {word for word, share in spoken.asking.items() if share >= _ASKS}
-        scores = await self._async_vectors(text)
         await async_load_numpy(self._hass)
         if self._indexing is not None and not self._indexing.done():
             await asyncio.wait((self._indexing,), timeout=PATIENCE)
         async with self._wording:
             most = limit or len(self._used) + 1
-            find = partial(self._words.find, about=partial(_about, language))
-            named = await self._hass.async_add_executor_job(find, text, most, fillers, asking, least)
-        for key, share in named:
-            # sums of the same parts in another order are as near
-            scores[key] = round(1 - (1 - share) * (1 - scores.get(key, 0.0)), _DIGITS_OF_SCORE)
-        return scores
+            find = partial(self._words.find, about=about)
+            return await self._hass.async_add_executor_job(find, text, most, fillers, asking, least)
 
     async def _async_vectors(self, text: str) -> dict[str, float]:
         """Return how far above the threshold what is near by vector is, 0 to 1, by id; nothing without an embedding model."""

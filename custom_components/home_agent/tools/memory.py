@@ -275,12 +275,16 @@ class ForgetMemory(MemoryTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return which memories go; more than one are asked about. Raises `ToolRefusal` when nothing is meant."""
-        going = sorted(await self._async_meant(args, turn), key=lambda memory: (memory.extracted_at, memory.id))
-        several, tainted = len(going) > 1, bool(turn.record.taints)
+        """Return which memories go. Asked about are more than one, and one that may not be the one that was meant.
+
+        Raises `ToolRefusal` when nothing is meant.
+        """
+        found, sure = await self._async_meant(args, turn)
+        going = sorted(found, key=lambda memory: (memory.extracted_at, memory.id))
+        asks, tainted = len(going) > 1 or not sure, bool(turn.record.taints)
         return Plan(
-            action=ActionClass.SENSITIVE if several or tainted else ActionClass.WRITE,
-            reason=DESTRUCTIVE if several else TAINTED if tainted else None,
+            action=ActionClass.SENSITIVE if asks or tainted else ActionClass.WRITE,
+            reason=DESTRUCTIVE if asks else TAINTED if tainted else None,
             texts=tuple(memory.content for memory in going),
             version=" ".join(memory.id for memory in going),
         )
@@ -297,31 +301,28 @@ class ForgetMemory(MemoryTool):
         """Return what is forgotten."""
         return {"memory_forgotten": plan.texts}
 
-    async def _async_meant(self, args: Mapping[str, Any], turn: Turn) -> Sequence[Memory]:
+    async def _async_meant(self, args: Mapping[str, Any], turn: Turn) -> tuple[Sequence[Memory], bool]:
+        """Return which memories are meant, and whether that is sure: an id is, and what has the words of the query in it."""
         scope, query = await self.async_scope(turn), (args["query"] or "").strip()
         known = {memory.id: memory for memory in self._memories.of(scope)}
         ids = args["ids"] or [part for part in text_list(query) if _ID.fullmatch(part)]
         if ids and (args["ids"] or len(ids) == len(text_list(query))):
-            return list({memory.id: memory for text in ids for memory in [_named(known, text)]}.values())
+            return list({memory.id: memory for text in ids for memory in [_named(known, text)]}.values()), True
         if not query:
             if last := [known[memory_id] for memory_id in self._last.of(turn) if memory_id in known]:
-                return last
+                return last, True
             raise ToolRefusal(NOTHING_LAST)
         if query in EVERYTHING:
-            found = [*known.values()]
+            found, named = [*known.values()], {*known}
         else:
+            language = code_of(turn.language)
             near = await self._memories.async_find(
-                query,
-                scope,
-                limit=MAX_FORGOTTEN,
-                min_importance=0.0,
-                language=code_of(turn.language),
-                counts_as_used=False,
+                query, scope, limit=MAX_FORGOTTEN, min_importance=0.0, language=language, counts_as_used=False
             )
-            found = [item.memory for item in near]
+            found, named = [item.memory for item in near], await self._memories.async_named(query, language)
         if not found:
             raise ToolRefusal(NOTHING_FOUND)
-        return found
+        return found, all(memory.id in named for memory in found)
 
 
 MEMORY_TOOLS = (StoreMemory, RecallMemory, ForgetMemory)
