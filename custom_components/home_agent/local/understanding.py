@@ -109,6 +109,34 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitting:
+    """The things that explain all words that are left, and what these words are."""
+
+    rest: Sequence[int]
+    """The places of the words."""
+    told: set[int]
+    """The places of those that say what is to be done."""
+    kinds: Sequence[int]
+    """The places of those that name a kind."""
+    whole: Mapping[int, int]
+    """The things of which a whole name was said, to how many words it has."""
+    written: Collection[int]
+    """Those of which a name was said as it is written, in no other form."""
+    group: Sequence[int]
+    """The things of which enough was said."""
+    kindly: set[int]
+    """The things that are of all the kinds."""
+    placed: bool
+    """Whether a place was said."""
+    only_place: bool
+    """Whether nothing else was said of them."""
+    plural: bool
+    """Whether a kind was named as several."""
+    everything: bool
+    """Whether all of them were said to be meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """What was said last in a conversation, and done."""
 
@@ -581,44 +609,57 @@ class Commanding(Reading):
 
     def _meant(self, route: Route, rest: Sequence[int], told: set[int]) -> _Found:
         """Return the things that are meant: those that explain every word that is left."""
-        things = self.things
-        found = things.in_domains(route.domains)
-        for at in rest:
-            found = found & self._explained[at]
-            if not found:
-                return _Found()
-        if self.place_spans and (here := {n for n in found if self._is_here(n)}):
-            found = here
-        if not rest and self.everything == self.both:
-            if self._before and (self._says_it or self.both or found & self._before):
-                found = found & self._before
-                return _Found(tuple(sorted(found)), _GROUP) if found == self._before else _Found()
-            if not route.alone or (self._says_it and not told - self._vague):
-                return _Found()
-        if not rest and not route.alone and route.domains != {_LIGHT}:
+        found = self._explaining(route, rest)
+        if rest and not found:
             return _Found()
+        if not rest and (referred := self._referred_to(route, told, found)) is not None:
+            return referred
         if route.intent == "HassSetVolume" and self._has_bare_number(told) and not self._says_volume(told):
             return _Found()  # "set the TV to 5" may be a channel
-        said = {
-            key for at, word in enumerate(self.words) if at not in told or at in self.kinds for key in things.keys(word)
-        }
-        exact = {word for at, word in enumerate(self.words) if at not in told or at in self.kinds}
+        words = {word for at, word in enumerate(self.words) if at not in told or at in self.kinds}
+        keys = {key for word in words for key in self.things.keys(word)}
+        whole = {n: length for n in found if (length := self._length_said(n, keys))}
+        part = [n for n in found if n in whole or self._is_part(self.things.things[n], rest, keys)]
+        if rest and not part and (lacking := self._lacking(found, keys)) is not None:
+            return lacking
         kinds = [at for at in self.kinds if at in rest]
-        placed = bool(self.place_spans) and any(at in self.in_places for at in rest)
-        whole: list[tuple[int, bool, int]] = []
-        part: list[int] = []
-        for number in found:
-            thing = things.things[number]
-            length = max((len(name) for name in things.keys_of(number) if self._is_said(name, said)), default=0)
-            if length:
-                plural = not any(set(name) <= exact for name in thing.names)
-                whole.append((length, plural, number))
-            if length or self._is_part(thing, rest, said):
-                part.append(number)
-        kindly = {n for n in found if kinds and all(n in things.of_kinds(self.kinds[at]) for at in kinds)}
-        everything = bool(self.everything - told if route.intent in _RETURNING else self.everything)  # "home"
-        lacking = self._lacking(found, said) if rest and not part else None
-        return lacking or self._chosen(route, rest, told, whole, part, kindly, kinds, placed, everything)
+        kindly = {n for n in found if kinds and all(n in self.things.of_kinds(self.kinds[at]) for at in kinds)}
+        fitting = _Fitting(
+            rest=rest,
+            told=told,
+            kinds=kinds,
+            whole=whole,
+            written={n for n in whole if any(words.issuperset(name) for name in self.things.things[n].names)},
+            group=[n for n in part if n in kindly] if kinds else part,
+            kindly=kindly,
+            placed=bool(self.place_spans) and any(at in self.in_places for at in rest),
+            only_place=bool(rest) and not kinds and all(at in self.in_places for at in rest),
+            plural=self._is_plural(kinds),
+            everything=bool(self.everything - told if route.intent in _RETURNING else self.everything),  # "home"
+        )
+        return self._chosen(route, fitting)
+
+    def _explaining(self, route: Route, rest: Iterable[int]) -> set[int]:
+        """Return the things a route is for that explain every word that is left, of these those in the place that was said."""
+        found = self.things.in_domains(route.domains)
+        for at in rest:
+            found = found & self._explained[at]
+        here = {n for n in found if self._is_here(n)} if self.place_spans else set[int]()
+        return here or found
+
+    def _referred_to(self, route: Route, told: set[int], found: set[int]) -> _Found | None:
+        """Return what is meant where nothing names it: what the sentence before was about; None where others may be meant."""
+        if self.everything == self.both:
+            if self._before and (self._says_it or self.both or found & self._before):
+                is_all = found >= self._before
+                return _Found(tuple(sorted(self._before)), _GROUP) if is_all else _Found()
+            if not route.alone or (self._says_it and not told - self._vague):
+                return _Found()
+        return None if route.alone or route.domains == {_LIGHT} else _Found()
+
+    def _length_said(self, number: int, said: set[str]) -> int:
+        """Return how many words the longest name of a thing has that was said as a whole, in whatever form; 0 where none was."""
+        return max((len(name) for name in self.things.keys_of(number) if self._is_said(name, said)), default=0)
 
     @cached_property
     def _vague(self) -> set[int]:
@@ -664,49 +705,57 @@ class Commanding(Reading):
         unsaid = {word for word in thing.names[0] if self.things.keys(word).isdisjoint(said)}
         return not any(map(self._tells_apart, unsaid))
 
-    def _chosen(
-        self,
-        route: Route,
-        rest: Sequence[int],
-        told: set[int],
-        whole: Sequence[tuple[int, bool, int]],
-        part: Sequence[int],
-        kindly: set[int],
-        kinds: Sequence[int],
-        placed: bool,
-        everything: bool,
-    ) -> _Found:
+    def _chosen(self, route: Route, fitting: _Fitting) -> _Found:
         """Return those of the fitting things that are meant, or that it is not clear."""
-        plural = self._is_plural(kinds)
-        group = [n for n in part if n in kindly] if kinds else list(part)
-        only_place = bool(rest) and not kinds and all(at in self.in_places for at in rest)
-        if only_place:
-            # "turn the bedroom up", "the bedroom to 21": its light, its heating, its blinds?
-            is_vague = (bool(route.change) or _LIGHT not in route.domains) and not told - self._vague
-            is_vague |= route.intent == _LIGHT_SET and self._has_bare_number(told)
-            if everything or is_vague or route.intent in _SHARED_VALUE:
+        if fitting.only_place:
+            if self._is_any_of_a_place(route, fitting):
                 return _Found()
-            if route.intent in _SWITCHING or route.intent == _LIGHT_SET:
-                lights = [n for n in group if self.things.things[n].entity.domain == _LIGHT]
-                group = lights or [n for n in group if self._is_called(n, rest)]
-                # "the light in the kitchen" is not what is called kitchen light
-                whole = [] if lights and all(kind < at for kind in self.kinds for at in rest) else whole
-        if whole and not everything:
-            longest = max(length for length, _, _ in whole)
-            named = [n for length, other, n in whole if length == longest and not (other and plural and len(group) > 1)]
-            named = self._near([n for n in named if n in kindly] or named)
-            if named:
-                return _Found((named[0],), _WHOLE) if len(named) == 1 else _Found(several=tuple(named))
+            fitting = self._lit_in_a_place(route, fitting)
+        if named := self._called_so(fitting):
+            return _Found((named[0],), _WHOLE) if len(named) == 1 else _Found(several=tuple(named))
+        group, kinds = fitting.group, fitting.kinds
         if len(group) < 2:
-            if group and kinds and not placed and (other := self._alike_here(group[0])):
+            if group and kinds and not fitting.placed and (other := self._alike_here(group[0])):
                 return _Found(several=(*group, *sorted(other)))
-            return _Found(tuple(group), _PART if rest else _GROUP)
-        lights_only = {self.things.things[n].entity.domain for n in group} == {_LIGHT}
-        if kinds and (everything or (plural and (placed or self._is_locking(route)))):
-            return self._all(group)
-        if lights_only and ((placed and (kinds or only_place)) or (everything and not rest and self.kinds)):
-            return self._all(group)
-        return self._one_of(route, group, plural or lights_only, kinds, placed)
+            return _Found(tuple(group), _PART if fitting.rest else _GROUP)
+        return self._all(group) if self._are_all_meant(route, fitting) else self._one_of(route, fitting)
+
+    def _is_any_of_a_place(self, route: Route, fitting: _Fitting) -> bool:
+        """Return whether anything in a place may be meant: "turn the bedroom up", "the bedroom to 21": its light, its heating, its blinds?"""
+        is_vague = (bool(route.change) or _LIGHT not in route.domains) and not fitting.told - self._vague
+        is_vague |= route.intent == _LIGHT_SET and self._has_bare_number(fitting.told)
+        return fitting.everything or is_vague or route.intent in _SHARED_VALUE
+
+    def _lit_in_a_place(self, route: Route, fitting: _Fitting) -> _Fitting:
+        """Return the lights of a place where it is switched as a whole: "turn off the kitchen"; without lights, what is called so."""
+        if route.intent not in _SWITCHING and route.intent != _LIGHT_SET:
+            return fitting
+        lights = [n for n in fitting.group if self._are_lights([n])]
+        group = lights or [n for n in fitting.group if self._is_called(n, fitting.rest)]
+        # "the light in the kitchen" is not what is called kitchen light
+        is_told_apart = bool(lights) and all(kind < at for kind in self.kinds for at in fitting.rest)
+        return replace(fitting, group=group, whole={} if is_told_apart else fitting.whole)
+
+    def _called_so(self, fitting: _Fitting) -> list[int]:
+        """Return the things that have the longest of the names that were said, unless several are meant."""
+        if not fitting.whole or fitting.everything:
+            return []
+        is_group = fitting.plural and len(fitting.group) > 1
+        longest = max(fitting.whole.values())
+        named = [n for n, length in fitting.whole.items() if length == longest]
+        named = [n for n in named if n in fitting.written or not is_group]
+        return self._near([n for n in named if n in fitting.kindly] or named)
+
+    def _are_all_meant(self, route: Route, fitting: _Fitting) -> bool:
+        """Return whether all of some things are meant: several of a kind, or the lights of a room."""
+        placed, everything = fitting.placed, fitting.everything
+        if fitting.kinds and (everything or (fitting.plural and (placed or self._is_locking(route)))):
+            return True
+        is_room = placed and bool(fitting.kinds or fitting.only_place)
+        return self._are_lights(fitting.group) and (is_room or (everything and not fitting.rest and bool(self.kinds)))
+
+    def _are_lights(self, numbers: Iterable[int]) -> bool:
+        return {self.things.things[n].entity.domain for n in numbers} == {_LIGHT}
 
     def _is_locking(self, route: Route) -> bool:
         """Return whether a route keeps out: "lock the doors" is said of the home, whatever is around who speaks."""
@@ -719,13 +768,14 @@ class Commanding(Reading):
         here = alike & things.by_area.get(self.area_id or "", set())
         return here if number in alike and number not in here else set()
 
-    def _one_of(self, route: Route, group: Sequence[int], several: bool, kinds: Sequence[int], placed: bool) -> _Found:
+    def _one_of(self, route: Route, fitting: _Fitting) -> _Found:
         """Return which of a kind is meant without saying: what is where it was asked, or what plays."""
-        if not placed and self.area_id:
+        group, kinds = fitting.group, fitting.kinds
+        if not fitting.placed and self.area_id:
             near = [n for n in group if self.things.things[n].entity.area_id == self.area_id]
             if len(near) == 1:
                 return _Found(tuple(near), _PART)
-            if near and kinds and several:
+            if near and kinds and (fitting.plural or self._are_lights(group)):
                 return self._all(near)
         active = [n for n in group if self._is_active(route, n)] if route.alone or kinds else []
         return _Found(tuple(active), _PART) if len(active) == 1 else _Found(several=tuple(group))
