@@ -31,7 +31,7 @@ from custom_components.home_agent.tools.extensions.registry import RegisteredExt
 from custom_components.home_agent.turn import events
 from tests.extensions import LIGHT_SCHEMA, GetWorkoutToday, Kitchen, UpdateItem, chefbyte, coachbyte
 from tests.house import build_house, say, set_up, speech, state_of
-from tests.llm_server import LLMServer, Reply, cut, server_error, silence, text, tool_call
+from tests.llm_server import LLMServer, Reply, chunks, cut, delta, server_error, silence, text, tool_call
 from tests.memory.conftest import said
 from tests.policy.confirmation.test_phones import PHONE, add_phone, press
 from tests.routing import CHEF, COACH, ITSELF, ROUTER, SYNTHESIZER, Parts, segments
@@ -351,6 +351,18 @@ async def test_who_fails_is_named_in_the_one_answer(world: World, replies: list[
     assert world.returns()[1]["result"] == "5 km run."
 
 
+async def test_who_breaks_off_after_something_was_done_is_not_said_to_have_done_nothing(world: World) -> None:
+    world.parts.plan(ROUTER, segments(**BOTH))
+    world.parts.plan(CHEF, ADD, server_error(), server_error())
+    world.parts.plan(COACH, READ, text("5 km run."))
+    world.parts.plan(SYNTHESIZER, text("Today: a 5 km run. ChefByte could not add the milk."))
+    assert speech(await world.say()).endswith(
+        "ChefByte didn't finish its part: add milk to inventory. What it had begun may have happened."
+    )
+    assert world.kitchen.items["milk"] == "1 gallon"
+    assert world.returns()[0]["failed"].endswith("What it had begun may have happened.")
+
+
 async def test_who_is_named_by_the_synthesizer_is_not_named_again(world: World) -> None:
     world.parts.plan(ROUTER, segments(**BOTH))
     world.parts.plan(CHEF, text(""))
@@ -418,7 +430,8 @@ async def test_an_agent_with_a_language_speaks_it_in_all_its_parts(world: World,
         world.parts.plan(COACH, text("5 km Lauf."))
         world.parts.plan(SYNTHESIZER, server_error())
     told = speech(await world.say())
-    assert told.endswith("ChefByte konnte den eigenen Teil nicht erledigen: add milk to inventory.")
+    if both:
+        assert told.endswith("ChefByte konnte den eigenen Teil nicht erledigen: add milk to inventory.")
     assert told.startswith("CoachByte meldet: 5 km Lauf." if both else "Das Modell hat eine leere Antwort gesendet.")
     for part in (CHEF, SYNTHESIZER) if both else (CHEF,):
         assert "Always answer in the language `de`" in system(world.parts.of(part)[0])
@@ -589,11 +602,31 @@ async def test_one_extension_alone(world: World, settings: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("settings", [{"routing_skips": True, "routing_timeout": 2}])
-@pytest.mark.parametrize("reply", [text(""), silence()], ids=["empty", "timeout"])
-async def test_one_extension_alone_that_fails(world: World, reply: Reply) -> None:
+@pytest.mark.parametrize(
+    ("replies", "told"),
+    [
+        ([text("")], "The model sent an empty answer. Please rephrase the question."),
+        ([silence()], "ChefByte didn't answer in time: add milk to inventory. What it had begun may have happened."),
+        ([server_error(), server_error()], "ChefByte couldn't do its part: add milk to inventory."),
+        ([ADD, server_error(), server_error()], "Scripted reported an error: The server had an error"),
+        (
+            [cut(text("Milk is"))],
+            "Milk is\n\nThe connection was lost in the middle of the answer. Please ask again for the rest.",
+        ),
+        (
+            [chunks(delta(content="Milk is"), 60.0)],
+            "Milk is\n\nChefByte didn't answer in time: add milk to inventory. What it had begun may have happened.",
+        ),
+    ],
+    ids=["empty", "timeout", "500", "500 after a call", "cut", "slow"],
+)
+async def test_one_extension_alone_that_fails(world: World, replies: list[Reply], told: str) -> None:
+    """Its failure is told once, and the answer counts as an error."""
     world.parts.plan(ROUTER, segments(ChefByte=MILK))
-    world.parts.plan(CHEF, reply)
-    assert "ChefByte" in speech(await world.say("add milk"))
+    world.parts.plan(CHEF, *replies)
+    result = await world.say("add milk")
+    assert speech(result) == told
+    assert result.response.error_code is not None
 
 
 @pytest.mark.parametrize("settings", [{"routing_skips": True}])
@@ -781,8 +814,26 @@ async def test_it_ends_with_the_entry(world: World) -> None:
     await world.hass.config_entries.async_unload(world.entry.entry_id)
     result = await turn
     assert result.response.error_code is not None
+    assert speech(result) == "Home Agent was reloaded or stopped before I had an answer. Please ask again."
     assert world.parts.server.disconnects == 2
     assert SYNTHESIZER not in world.parts.asked
+
+
+async def test_a_reload_in_the_middle_does_not_hide_what_was_done(world: World) -> None:
+    """Any change of the settings reloads the entry."""
+    world.plan_both()
+    world.parts.plan(SYNTHESIZER, silence())
+    turn = asyncio.create_task(world.say())
+    async with asyncio.timeout(10):
+        while SYNTHESIZER not in world.parts.asked:
+            await asyncio.sleep(0.02)
+    assert await world.hass.config_entries.async_reload(world.entry.entry_id)
+    result = await turn
+    assert speech(result) == (
+        "Home Agent was reloaded or stopped before I had an answer. What I had begun may have happened."
+    )
+    assert result.response.error_code is not None
+    assert world.kitchen.items["milk"] == "1 gallon"
 
 
 # Rules

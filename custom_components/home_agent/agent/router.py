@@ -122,7 +122,14 @@ class Came(StrEnum):
     ASKS = "asks"
     """It needs the user's yes."""
     FAILED = "failed"
+    BROKE_OFF = "broke_off"
+    """It failed after it had done something."""
     LATE = "late"
+
+
+SENTENCES = {Came.FAILED: "route_failed", Came.BROKE_OFF: "route_broke_off", Came.LATE: "route_late"}
+"""What is said of a part that has no answer."""
+BEGUN = "What it had begun may have happened."
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,9 +155,10 @@ class Return:
             case Came.ASKS:
                 told["waits"] = "for the user's confirmation"
             case Came.LATE:
-                told["failed"] = "It did not answer in time. What it had begun may have happened."
-            case Came.FAILED:
-                told["failed"] = cleaned(self.text) or "It could not answer."
+                told["failed"] = f"It did not answer in time. {BEGUN}"
+            case Came.FAILED | Came.BROKE_OFF:
+                failed = cleaned(self.text) or "It could not answer."
+                told["failed"] = f"{failed} {BEGUN}" if self.came is Came.BROKE_OFF else failed
         return told
 
 
@@ -319,7 +327,7 @@ async def _async_split(exchange: Exchange) -> Answer | None:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        raise HomeAgentError("not_loaded") from None
+        raise HomeAgentError("route_stopped_acted" if turn.record.acted else "route_stopped") from None
     return routed.answer
 
 
@@ -458,6 +466,8 @@ class RoutedTurn:
                 LOGGER.error("The extension %s failed unexpectedly: %s", extension, where_of(err))
             if made.turn is not None and made.turn.record.request_id is not None:
                 made.came = Came.ASKS
+            elif made.turn is not None and made.turn.record.acted and made.came is Came.FAILED:
+                made.came = Came.BROKE_OFF
 
     async def _async_answered(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
         """Fill in what an extension returns. Raises `LLMError` when its model could not be asked, `TimeoutError`."""
@@ -624,8 +634,9 @@ class RoutedTurn:
             while (delta := await words.get()) is not None:
                 said = True
                 yield delta
-            if failures := await self._async_failures([made], ""):
-                yield {"content": f"\n\n{failures}"} if said else {"role": "assistant", "content": failures}
+            broke_off = made.turn is not None and made.turn.record.fault is not None  # what was said ends with that
+            if said and not broke_off and (failures := await self._async_failures([made], "")):
+                yield {"content": f"\n\n{failures}"}
 
         async def work() -> None:
             try:
@@ -642,6 +653,11 @@ class RoutedTurn:
             text = last.content or "" if isinstance(last, AssistantContent) else ""
         finally:
             self._note([made], place)
+        if made.came in SENTENCES:
+            if not text:
+                return Answer(text=await self._async_failures([made], ""), done=False, origin=Origin.NOTICE)
+            own = made.turn.record.fault if made.turn is not None else None
+            self.turn.record.fault = TimeoutError() if own is None and made.came is Came.LATE else own
         if self.turn.record.request_id is not None:  # it has said the question already
             await async_put(self.hass, self.runtime.policy, self.turn)
         return Answer(text=text, origin=Origin.MODEL, is_in_chat_log=True)
@@ -668,11 +684,10 @@ class RoutedTurn:
         """Return a sentence about each that failed and of which the words do not say so already."""
         sentences = []
         for one in returns:
-            name = one.segment.extension
-            if one.came in (Came.FAILED, Came.LATE) and not _is_told_of(name, words, self.turn.speaks):
-                key = "route_late" if one.came is Came.LATE else "route_failed"
-                said = await async_text(self.hass, self.turn.speaks, key, agent=name, intent=one.segment.intent)
-                sentences.append(said)
+            name, key = one.segment.extension, SENTENCES.get(one.came)
+            if key is None or (one.came is not Came.BROKE_OFF and _is_told_of(name, words, self.turn.speaks)):
+                continue  # of what broke off, a denial alone would not be true
+            sentences.append(await async_text(self.hass, self.turn.speaks, key, agent=name, intent=one.segment.intent))
         return " ".join(sentences)
 
     async def _async_question(self) -> str:
