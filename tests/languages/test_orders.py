@@ -3,7 +3,7 @@
 import pytest
 
 from custom_components.home_agent.languages.data import data_of, language_codes
-from custom_components.home_agent.languages.phrases import is_order
+from custom_components.home_agent.languages.phrases import is_order, is_question
 
 
 @pytest.mark.parametrize("language", sorted(code for code in language_codes() if data_of(code).orders))
@@ -44,3 +44,18 @@ def test_commands(language: str, text: str) -> None:
 )
 def test_anything_else_may_be_a_question(language: str, text: str) -> None:
     assert not is_order(text, language)
+
+
+@pytest.mark.parametrize(
+    "text", ["Heat on?", "the heat still on?", "water off?", "kettle on?", "vacuum on?", "Lock open right now?"]
+)
+def test_what_is_so_is_asked(text: str) -> None:
+    assert is_question(text, "en")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["turn it on?", "turn on?", "heat on", "water the plants?", "heat the bedroom?", "lock the door?", "close it?"],
+)
+def test_what_is_wanted_is_no_question(text: str) -> None:
+    assert not is_question(text, "en")

@@ -44,7 +44,7 @@ ANSWERS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
 ROWS: Mapping[str, Sequence[Row]] = {
     "en": [
         (["turn off the fan", "both"], "", {"fan.office": "off"}),
-        (["turn on the fan", "in the bedroom"], "", {"fan.bedroom": "on"}),
+        (["turn on the fan", "bedroom"], "Turned on the fan", {"fan.bedroom": "on"}),
         (["turn on the fan", "the bedroom one", "turn it off again"], "", {"fan.bedroom": "off"}),
         (["close the blind", "the left one", "and the right one too"], "Right blind", RIGHT),
         (["turn off the fan", "the first one", "the other one"], "", {"fan.office": "off"}),
@@ -59,7 +59,7 @@ ROWS: Mapping[str, Sequence[Row]] = {
     ],
     "de": [
         (["mach den Ventilator aus", "beide"], "", {"fan.office": "off"}),
-        (["mach den Ventilator an", "im Schlafzimmer"], "", {"fan.bedroom": "on"}),
+        (["mach den Ventilator an", "im Schlafzimmer"], "Schlafzimmerventilator eingeschaltet", {"fan.bedroom": "on"}),
         (["mach den Ventilator aus", "der erste", "der andere auch"], "", {"fan.office": "off"}),
         (["schließe das Rollo", "das im Wohnzimmer"], "Was meinst du: Linkes Rollo oder Rechtes Rollo?", {}),
         (["schließe das Rollo", "schalte das Flurlicht aus"], "", {"light.hall": "off"}),

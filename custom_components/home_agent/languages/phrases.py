@@ -13,7 +13,7 @@ import re
 import unicodedata
 
 from ..support.text import MAX_TEXT, fold, is_unspaced, runs, written_digits
-from .data import ENGLISH, base_of, code_of, data_of, digit_words, letters, number_words
+from .data import ENGLISH, QuestionWords, base_of, code_of, data_of, digit_words, letters, number_words
 
 MASK = "••••"
 MAX_UNDO = 500  # characters; a longer text says something else
@@ -313,6 +313,16 @@ def is_order(text: str, language: str) -> bool:
     return next(begins, "") in phrases.orders and not _ASKS.search(said)
 
 
+def tells_state(text: str, language: str) -> bool:
+    """Return whether a text says of a kind of thing how it is, and nothing else, where the word is also what one does: "heat on"."""
+    phrases = _phrases_of(code_of(language))
+    rest = f" {' '.join(_words(text[:MAX_UNDO]))} "
+    for one in phrases.beside:
+        rest = rest.replace(f" {one} ", " ")
+    said = rest.split()
+    return bool(said) and said[0] in phrases.doings and tuple(said[1:]) in phrases.states
+
+
 @lru_cache(maxsize=256)
 def is_question(text: str, language: str) -> bool:
     """Return whether a text asks about something: it ends as a question, and is neither an order nor a request.
@@ -321,7 +331,9 @@ def is_question(text: str, language: str) -> bool:
     a language without words for orders.
     """
     phrases, said = _phrases_of(code_of(language)), text[:MAX_TEXT].strip().casefold()
-    if not phrases.orders or not _ASKS_AT_END.search(said) or is_order(_ASKS.sub(" ", said), language):
+    if not phrases.orders or not _ASKS_AT_END.search(said):
+        return False
+    if is_order(_ASKS.sub(" ", said), language) and not tells_state(said, language):
         return False
     words = tuple(_words(said))
     polite = {nice for nice in phrases.niceties if len(nice) > 1}
@@ -343,6 +355,12 @@ class _Phrases:
     asides: Sequence[tuple[str, ...]]
     """The longest first."""
     orders: frozenset[str]
+    doings: frozenset[str]
+    """Those orders that are only for things of some kind: "heat", "water", not "turn"."""
+    states: frozenset[tuple[str, ...]]
+    """How things are: "on"."""
+    beside: Sequence[str]
+    """What changes nothing about a question; the longest first."""
     polite: frozenset[str]
     """Single words that change nothing."""
     niceties: Sequence[tuple[str, ...]]
@@ -372,6 +390,8 @@ def _phrases_of(code: str) -> _Phrases:
         (Asked.UNDO, own.undo.phrases),
     ):
         asked |= dict.fromkeys(_split(listed), what)
+    asks = own.questions or QuestionWords()
+    kinds = {word for listed in (*own.verbs.values(), *own.synonyms.values()) for word in listed}
     return _Phrases(
         answers=answers,
         confirms=confirms,
@@ -380,6 +400,9 @@ def _phrases_of(code: str) -> _Phrases:
         asked_signs=frozenset(max(words, key=len) for words in asked if words),
         asides=sorted(_split(own.undo.asides), key=len, reverse=True),
         orders=frozenset(own.orders),
+        doings=frozenset(own.orders) & kinds,
+        states=frozenset(_split([state for listed in asks.states.values() for state in listed])),
+        beside=sorted({" ".join(words) for words in _split((*asks.beside, *asks.definite))}, key=len, reverse=True),
         polite=frozenset(data.courtesies),
         niceties=sorted({*_split(own.polite), *_split({*own.courtesies} & {*own.harmless})}, key=len, reverse=True),
         requests=re.compile(own.claims.requests) if own.claims.requests else None,

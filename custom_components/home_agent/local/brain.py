@@ -42,6 +42,10 @@ MAX_REMEMBERED = 200  # conversations
 REMEMBERED = 300.0  # seconds for which a sentence goes on from the one before
 _MAX_NAMES = 5  # of one answer
 _LEAST = 1  # percent: less is off
+_OF_SEVERAL = ("_area", "_floor", "_all")
+"""Ends of the names of Home Assistant's answers about several things of a kind."""
+_OF_ONE = {"open": "cover", "close": "cover", **dict.fromkeys(("light", "lights", "fan", "fans"), "default")}
+"""What the rest of such a name becomes where it is about one, if not a name of itself."""
 
 
 @dataclass(slots=True)
@@ -276,7 +280,16 @@ def frames_of(sentence: Sentence, wish: Wish) -> Iterator[Frame]:
         if wish.change:
             values = _changed(hass, state, wish)
         if values is not None and _is_able(state, wish, values):
-            yield Frame(intent=wish.intent, slots={"name": entity_id, **values}, response_key=wish.response)
+            yield Frame(intent=wish.intent, slots={"name": entity_id, **values}, response_key=_answer_of(wish))
+
+
+def _answer_of(wish: Wish) -> str:
+    """Return the name of the answer: where a phrase for several is about one thing, that about one."""
+    end = next((end for end in _OF_SEVERAL if wish.response.endswith(end)), "")
+    if not end or len(wish.targets) > 1:
+        return wish.response
+    rest = wish.response.removesuffix(end)
+    return _OF_ONE.get(rest, rest)
 
 
 def _common(sentence: Sentence, wish: Wish) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import State
 
 from ..languages.data import number_words
-from ..languages.phrases import is_altered, is_order
+from ..languages.phrases import is_altered, is_order, tells_state
 from ..languages.vocabulary import Kinds
 from ..support.text import MAX_TEXT, fold, is_unspaced
 from .spelling import LONG, is_slip
@@ -261,7 +261,9 @@ class Reading:
         return "question" if _ASKS.search(self.text.strip()) and not self._is_request() else ""
 
     def _is_request(self) -> bool:
-        return not self.polite.isdisjoint((0, 1)) or is_order(self.text.strip(" ?"), self.language.code)
+        code = self.language.code
+        is_said = is_order(self.text.strip(" ?"), code) and not tells_state(self.text, code)
+        return is_said or not self.polite.isdisjoint((0, 1))
 
     def _names_said(self) -> list[str]:
         """Return the names of things and places that stand in the sentence: "The Only Lamp" excepts nothing."""
