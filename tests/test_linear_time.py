@@ -56,6 +56,7 @@ from custom_components.home_agent.local import (
     learned,
     lists,
     refusals,
+    route_index,
     routes as routes_of_home,
     things as things_of_home,
     understanding,
@@ -291,6 +292,28 @@ def offered(text: str) -> None:
         name="a", description=text, examples=(), example="", wire_parameters={}, annotations=None
     )
     list(routes_of_home._of_tools(Profile(name="a"), home_of("Kitchen"), [tool]))
+
+
+@cache
+def announcing() -> route_index.RouteIndex:
+    """Return the routes of a home with one script, which says aloud what is said behind its name."""
+    message = declared.Argument(name="message", kind=declared.Kind.TEXT, required=True, free=True)
+    target = route_index.RouteTarget(
+        id="script.a",
+        tool="ha_control",
+        said=["Announce"],
+        declared=lambda: [message],
+        call=lambda values, _: dict(values),
+        is_named=True,
+    )
+    return route_index.RouteIndex([target], vocabulary.language_of("en", {}), home_of("Kitchen"))
+
+
+def announced(text: str) -> None:
+    """Compare a sentence with the routes of a home, also one with a name in it."""
+    for said in (text, f"Announce {text}", f"{text} announce"):
+        spoken = route_index.Utterance(text=said, home=home_of("Kitchen"), now=NOW, state_of=lambda _: None)
+        announcing().by_words(spoken)
 
 
 def routed(text: str) -> None:
@@ -642,6 +665,12 @@ PLACES: Mapping[str, Place] = {
         modules=("local.arguments", "languages.times"),
     ),
     "descriptions of tools": Place(read=offered, words="Turns it on. Is it? ", modules=("local.routes",)),
+    "sentences for routes": Place(
+        read=announced,
+        words="announce: - the bus is here ",
+        more=("announce", "announce : "),
+        modules=("local.route_index",),
+    ),
     "items of a list": Place(
         read=lambda text: (lists.items_in(text, "en"), lists.items_in(text, "de")),
         words="eggs, butter and bread; 2 l milk & und ",

@@ -16,7 +16,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.vocabulary import language_of
-from custom_components.home_agent.local.routes import MAX_NEAR, RouteTarget, _Index, _Said
+from custom_components.home_agent.local.route_index import MAX_NEAR, RouteIndex, RouteTarget, Utterance
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.tools.extensions.registry import async_register_extension
 from custom_components.home_agent.turn import events
@@ -377,9 +377,9 @@ def test_an_automation_is_run_or_enabled_as_is_said_in_each_language() -> None:
     )
     found: dict[str, str] = {}
     for code, run in RUN.items():
-        index = _Index([target], language_of(code, {}), home)
+        index = RouteIndex([target], language_of(code, {}), home)
         for sentence in f"{run}|{ENABLE[code]}".split("|"):
-            said = _Said(text=sentence, home=home, now=dt_util.now(), state_of=lambda _: None)
+            said = Utterance(text=sentence, home=home, now=dt_util.now(), state_of=lambda _: None)
             [fit] = index.by_words(said)
             assert fit.action >= 0.75, sentence
             assert not index.unexplained(fit, all_words=True), sentence
@@ -390,8 +390,8 @@ def test_an_automation_is_run_or_enabled_as_is_said_in_each_language() -> None:
     script = replace(target, id="script.garden", entity_id="script.garden", needs_verb=False)
     for one in (target, script):
         for code, sentence in (("nl", "zet Garden uit"), ("de", "schalte Garden aus"), ("en", "turn garden off")):
-            said = _Said(text=sentence, home=home, now=dt_util.now(), state_of=lambda _: None)
-            [fit] = (index := _Index([one], language_of(code, {}), home)).by_words(said)
+            said = Utterance(text=sentence, home=home, now=dt_util.now(), state_of=lambda _: None)
+            [fit] = (index := RouteIndex([one], language_of(code, {}), home)).by_words(said)
             assert index.verb_of(fit) == "", sentence
 
 
@@ -742,7 +742,7 @@ async def test_five_thousand_scenes_are_compared_in_bounded_time() -> None:
         for key, item in entities.items()
     ]
     language = language_of("en", {})
-    index = _Index(targets, language, home)
+    index = RouteIndex(targets, language, home)
     assert len(index.phrases) == 5000
     times = []
     for sentence in (
@@ -751,7 +751,7 @@ async def test_five_thousand_scenes_are_compared_in_bounded_time() -> None:
         "tell me something about dawn in the hallway",
     ):
         started = time.perf_counter()
-        spoken = _Said(text=sentence, home=home, now=dt_util.now(), state_of=lambda _entity_id: None)
+        spoken = Utterance(text=sentence, home=home, now=dt_util.now(), state_of=lambda _entity_id: None)
         fits = index.by_words(spoken)
         times.append(time.perf_counter() - started)
         assert len(fits) <= MAX_NEAR

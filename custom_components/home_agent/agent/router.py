@@ -38,7 +38,8 @@ from ..client.model import ChatRequest, Message, Reply
 from ..home.snapshot import HomeSnapshot
 from ..languages.claims import answers_with_less
 from ..languages.phrases import is_order
-from ..local.routes import SEMANTIC, RouteTarget
+from ..local.route_index import RouteTarget
+from ..local.routes import SEMANTIC
 from ..policy.channels import async_put
 from ..policy.tool import HomeAgentTool
 from ..prompt.providers import MemoryProvider, Providers
