@@ -1,15 +1,18 @@
 """Turns under odd circumstances: whatever a server, a state or an owner does, there is one answer and one action."""
 
+import asyncio
 import logging
+from types import MappingProxyType
 from typing import Any, override
 
-from homeassistant.config_entries import ConfigEntryState
+from homeassistant.config_entries import ConfigEntryState, ConfigSubentry
+from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from custom_components.home_agent.support.const import AUDIT, DOMAIN, LOGGER
+from custom_components.home_agent.support.const import AUDIT, DOMAIN, LOGGER, SUBENTRY_LLM, SUBENTRY_PROFILE
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, chunks, delta, error, server_error, text, tool_call
 
@@ -196,3 +199,26 @@ async def test_assistant_that_is_disabled_is_refused(hass: HomeAssistant, llm_se
     await hass.async_block_till_done()
     with pytest.raises(ServiceValidationError):
         await hass.services.async_call(DOMAIN, "process", {"text": "hello"}, blocking=True, return_response=True)
+
+
+async def test_what_is_added_while_the_entry_is_loaded_comes_with_the_next_load(
+    hass: HomeAssistant, llm_server: LLMServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever adds two agents one after the other is faster than the reload that the first one brings."""
+    entry = await set_up(hass, llm_server)
+    before = entry.runtime_data
+    loading = hass.async_create_task(hass.config_entries.async_reload(entry.entry_id))
+    async with asyncio.timeout(10):
+        while getattr(entry, "runtime_data", before) is before:  # what is loaded is put together from here on
+            await asyncio.sleep(0)
+    [model] = entry.get_subentries_of_type(SUBENTRY_LLM)
+    for kind, title, data in ((SUBENTRY_PROFILE, "Guest", {}), (SUBENTRY_LLM, "Larger", {**model.data})):
+        added = ConfigSubentry(data=MappingProxyType(data), subentry_type=kind, title=title, unique_id=None)
+        hass.config_entries.async_add_subentry(entry, added)
+    await loading
+    await hass.async_block_till_done()
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR and DOMAIN in record.message]
+    for entity_id in ("conversation.home_agent", "conversation.guest", "ai_task.scripted", "ai_task.larger"):
+        state = hass.states.get(entity_id)
+        assert state is not None, entity_id
+        assert state.state != STATE_UNAVAILABLE, entity_id

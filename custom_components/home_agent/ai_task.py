@@ -16,7 +16,7 @@ import probatio
 from .agent.model_turn import ModelTurn
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .client.endpoint import Endpoint
-from .entity import HomeAgentEntity
+from .entity import HomeAgentEntity, subentries_with
 from .settings.profile import Profile
 from .support.const import SUBENTRY_LLM
 from .support.errors import LLMResponseError
@@ -32,8 +32,7 @@ async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
     """Add one AI task entity per endpoint."""
-    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
-        endpoint = entry.runtime_data.endpoints[subentry.subentry_id]
+    for subentry, endpoint in subentries_with(entry, SUBENTRY_LLM, entry.runtime_data.endpoints):
         async_add_entities(
             [HomeAgentTaskEntity(entry.runtime_data, subentry, endpoint)], config_subentry_id=subentry.subentry_id
         )

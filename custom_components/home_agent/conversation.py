@@ -11,7 +11,7 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.answerers import async_answer
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
-from .entity import HomeAgentEntity
+from .entity import HomeAgentEntity, subentries_with
 from .settings.profile import Profile
 from .support.const import SUBENTRY_PROFILE
 
@@ -22,8 +22,7 @@ async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
     """Add one conversation entity per profile."""
-    for subentry in entry.get_subentries_of_type(SUBENTRY_PROFILE):
-        profile = entry.runtime_data.profiles[subentry.subentry_id]
+    for subentry, profile in subentries_with(entry, SUBENTRY_PROFILE, entry.runtime_data.profiles):
         entity = HomeAgentConversationEntity(entry.runtime_data, subentry, profile)
         async_add_entities([entity], config_subentry_id=subentry.subentry_id)
 

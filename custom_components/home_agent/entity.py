@@ -1,11 +1,23 @@
 """What the entities of this integration share: one service device per endpoint and per profile."""
 
-from homeassistant.config_entries import ConfigSubentry
+from collections.abc import Iterator, Mapping
+
+from homeassistant.config_entries import ConfigEntry, ConfigSubentry
 from homeassistant.helpers.device_registry import DeviceEntryType, DeviceInfo
 from homeassistant.helpers.entity import Entity
 
 from .settings.endpoint import model_name
 from .support.const import DOMAIN
+
+
+def subentries_with[T](entry: ConfigEntry, kind: str, made: Mapping[str, T]) -> Iterator[tuple[ConfigSubentry, T]]:
+    """Yield the subentries of a kind with what was made of each, by subentry id.
+
+    One that was added since is passed over: the entry is loaded anew for it as soon as it is loaded.
+    """
+    for subentry in entry.get_subentries_of_type(kind):
+        if (thing := made.get(subentry.subentry_id)) is not None:
+            yield subentry, thing
 
 
 class HomeAgentEntity(Entity):

@@ -14,7 +14,7 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import Endpoint, EndpointStats
-from .entity import HomeAgentEntity
+from .entity import HomeAgentEntity, subentries_with
 from .memory.model import MemoryType
 from .policy.journal import Action
 from .support.const import DOMAIN, SUBENTRY_LLM
@@ -66,8 +66,7 @@ async def async_setup_entry(
 ) -> None:
     """Add the sensors of the home, and those of each endpoint."""
     async_add_entities([OpenQuestions(entry), LastAction(entry), MemoryCount(entry)])
-    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
-        endpoint = entry.runtime_data.endpoints[subentry.subentry_id]
+    for subentry, endpoint in subentries_with(entry, SUBENTRY_LLM, entry.runtime_data.endpoints):
         async_add_entities(
             [EndpointSensor(subentry, endpoint, description) for description in SENSORS],
             config_subentry_id=subentry.subentry_id,

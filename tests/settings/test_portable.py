@@ -185,6 +185,9 @@ def test_what_is_wrong_is_named(text: str, problems: dict[str, list[str]]) -> No
         pytest.param("name: A\nslash_commands: &a [x]\ntools_config: {custom_tools: *a}", "2", id="a reference"),
         pytest.param("? [a]\n: b", "1", id="a key that is no word"),
         pytest.param("[" * 50_000, "?", id="too deep"),
+        pytest.param('name: A\ndescription: "\\ud800"', "2", id="half a character"),
+        pytest.param('name: "A\\0B"', "1", id="no text"),
+        pytest.param('name: A\nprompts: {"a\\e[31m": b}', "2", id="a control character in a key"),
     ],
 )
 def test_what_cannot_be_read_is_refused_as_a_whole(text: str, line: str) -> None:

@@ -13,6 +13,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.generated.languages import LANGUAGES
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
 import yaml  # type: ignore[import-untyped]
+from yaml.reader import Reader  # type: ignore[import-untyped]
 
 from ..support.const import (
     CONF_DELEGATION_AGENTS,
@@ -61,10 +62,13 @@ def _read(text: str) -> Any:
 def _check(node: yaml.Node | None, seen: set[int]) -> None:
     """Refuse a node that was seen before, for a few lines of references can stand for gigabytes, and keys that get lost.
 
-    And tags: Home Assistant's `!secret` and `!include` are those of its own files.
+    And tags: Home Assistant's `!secret` and `!include` are those of its own files. And what no text has, which YAML itself refuses
+    where it is not written as an escape: half a character cannot even be sent to the form.
     """
     if node is not None and node.tag.startswith("!"):
         raise _Unreadable("tag", node, node.tag)
+    if isinstance(node, yaml.ScalarNode) and (odd := Reader.NON_PRINTABLE.search(node.value)):
+        raise _Unreadable(f"special characters are not allowed: #x{ord(odd[0]):04x}", node)
     if node is None or isinstance(node, yaml.ScalarNode):
         return
     if id(node) in seen:
@@ -79,6 +83,7 @@ def _check(node: yaml.Node | None, seen: set[int]) -> None:
         if not isinstance(key, yaml.ScalarNode) or key.value in keys:
             raise _Unreadable(f"duplicate key {key.value}" if isinstance(key, yaml.ScalarNode) else "key", key)
         keys.add(key.value)
+        _check(key, seen)
         _check(value, seen)
 
 
