@@ -9,8 +9,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
+from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from scripts.evaluation.devices import TodoList
 from scripts.evaluation.local import OURS, House, Snapshot, changes, fits
@@ -56,6 +58,56 @@ async def test_each_is_right_or_nothing_happens(house: House) -> None:
                 better.append(told)
     print("answered by now:", *better, sep="\n")  # noqa: T201 - for whoever tightens the file
     assert not wrong, "\n".join(map(str, wrong))
+
+
+IN_A_ROW: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "en": {
+        "turn on the garden light and then turn it off": ["light.garden on", "light.garden off"],
+        "turn off the coffee machine, then turn it on": ["switch.coffee off", "switch.coffee on"],
+        "turn the coffee machine off and on again": ["switch.coffee off", "switch.coffee on"],
+        "start the sprinkler, then stop it": ["switch.sprinkler on", "switch.sprinkler off"],
+        # which of them is not certain, what takes its time, and what is for later
+        "turn on the garden light and turn it off": [],
+        "turn on the garden light and turn it off again": [],
+        "turn on the bed light and the desk lamp and then turn it off again": [],
+        "turn on the bed light and then turn it on again": [],
+        "open the left blind and then close it": [],
+        "lock the back door and then unlock it": [],
+        "turn on the water valve and then turn it off": [],
+        "turn on the bed light and then turn it off in ten minutes": [],
+        "turn on the bed light and then later turn it off": [],
+        "turn on the bed light for a moment and then turn it off": [],
+        "turn on the sprinkler, wait five minutes and then turn it off": [],
+    },
+    "de": {
+        "mach das Gartenlicht an und dann wieder aus": ["light.garden on", "light.garden off"],
+        "mach das Gartenlicht an, dann mach es aus": ["light.garden on", "light.garden off"],
+        "schalte die Kaffeemaschine aus und wieder ein": ["switch.coffee off", "switch.coffee on"],
+        "mach das Gartenlicht an und aus": [],
+        "mach das Gartenlicht an und in zehn Minuten wieder aus": [],
+        "mach das Gartenlicht an und später wieder aus": [],
+        "mach das Gartenlicht kurz an und dann wieder aus": [],
+        "mach das linke Rollo auf und dann wieder zu": [],
+        "schalte den Rasensprenger ein, warte fünf Minuten und dann wieder aus": [],
+    },
+}
+
+
+async def test_what_is_switched_back_is_done_in_that_order_or_not_at_all(hass: HomeAssistant, house: House) -> None:
+    language = house.home["language"]
+    called = async_capture_events(hass, EVENT_CALL_SERVICE)
+    for text, wanted in IN_A_ROW[language].items():
+        house.prepare({})
+        called.clear()
+        await house.async_ask(OURS, {"utterance": text, "lang": language, "kind": "control"})
+        done = [
+            f"{event.data['service_data']['entity_id']} {event.data['service'].removeprefix('turn_')}"
+            for event in called
+            if event.data["domain"] == "homeassistant"
+        ]
+        assert done == wanted, text
+        assert bool(called) is bool(wanted), text
+        house.forget()
 
 
 async def async_outcome(house: House, row: Request) -> tuple[Outcome, str]:

@@ -85,6 +85,8 @@ class FollowUpWords:
     """Words for what the one before was about."""
     joins: Sequence[str] = ()
     """What stands between two wishes."""
+    then: Sequence[str] = ()
+    """What says that one wish comes after the other, and may undo it: "then", "again"."""
     both: Sequence[str] = ()
     """Words for two things and no more."""
 

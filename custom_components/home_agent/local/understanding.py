@@ -170,7 +170,7 @@ def understand(
     joins = sorted(things.data.follow_ups.joins, key=len, reverse=True)
     parts = parts_of(text, joins)
     if 1 < len(parts) <= MAX_PARTS and whole.reason != "question":
-        several = _several(parts, read, targets, things)
+        several = _several(text, parts, read, targets, things)
         if several is not None:
             return several
     if rest := _goes_on(text, things.data.follow_ups):
@@ -233,7 +233,11 @@ def _excepting(
 
 
 def _several(
-    parts: Sequence[str], read: Callable[[str, Collection[str]], Understood], targets: Collection[str], things: Things
+    text: str,
+    parts: Sequence[str],
+    read: Callable[[str, Collection[str]], Understood],
+    targets: Collection[str],
+    things: Things,
 ) -> Understood | None:
     """Return the wishes of all parts, None unless each is certain; one without a verb takes that of the one before, or after.
 
@@ -271,16 +275,41 @@ def _several(
         vague = [*vague, part] if len(found.wishes) == 1 and last.change else []
         targets = last.targets
         score = min(score, found.score)
+    # of several things it would not be certain what "it" is
+    is_one = len({wish.targets for wish in wishes}) == 1
+    back = _in_a_row(text, things.data.follow_ups) if is_one else ()
     # on and off, or twice the same: which of them?
     clash = any(
         set(first.targets) & set(wish.targets)
         and (wish not in going_on or wish.intent not in _SET or first.intent in (wish.intent, "HassTurnOff"))
+        and not (wish.intent in back and _is_back(first, wish))
         for number, wish in enumerate(wishes)
         for first in wishes[:number]
     )
     if waiting or not wishes or clash:
         return None
     return Understood(wishes=tuple(wishes), intents=tuple(wish.intent for wish in wishes), score=score)
+
+
+def _in_a_row(text: str, words: FollowUpWords) -> frozenset[str]:
+    """Return the intents with which a sentence may switch back what it has switched: "off and on again", "on and then off".
+
+    "On and off again" does not say when.
+    """
+    said = f" {' '.join(token.word for token in tokens_of(text))} "
+    phrases = {phrase for phrase in words.then if f" {fold(phrase)} " in said}
+    back = {"HassTurnOn", "HassTurnOff"} if not phrases.isdisjoint(words.joins) else {"HassTurnOn"}
+    return frozenset(back if phrases else ())
+
+
+def _is_back(first: Wish, wish: Wish) -> bool:
+    """Return whether a wish switches the very things back that one before it switches.
+
+    Both are done, in the order in which they were said; never what opens, moves or keeps warm, which takes its time.
+    """
+    switched = {first.intent, wish.intent} == {"HassTurnOn", "HassTurnOff"}
+    domains = {item.partition(".")[0] for item in wish.targets}
+    return switched and first.targets == wish.targets and domains <= IN_A_ROOM | {"input_boolean"}
 
 
 def _goes_on(text: str, words: FollowUpWords) -> str:
