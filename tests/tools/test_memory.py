@@ -1,5 +1,6 @@
 """What a model may do with memories on the user's wish: keep, look up, forget; and who sees which."""
 
+import asyncio
 from collections.abc import Callable
 import json
 from typing import Any
@@ -156,6 +157,25 @@ async def test_what_is_no_memory_is_refused(
 ) -> None:
     await set_up(hass, llm_server)
     assert not (await ask(hass, llm_server, "store_memory", arguments))["success"]
+    assert not known(hass)
+
+
+async def test_what_a_deleted_user_had_begun_to_say_is_not_kept(
+    hass: HomeAssistant, llm_server: LLMServer, person: Person
+) -> None:
+    """Their memories have gone with them: one that comes later would stay for ever."""
+    await set_up(hass, llm_server, options={"memory": {"scope": "user"}})
+    anna = person("Anna")
+    user = await hass.auth.async_get_user(str(anna.user_id))
+    assert user is not None
+    llm_server.plan(tool_call("store_memory", {"content": COFFEE}, delay=0.3), text("I could not."))
+    turn = hass.async_create_task(say(hass, "remember that", context=anna))
+    async with asyncio.timeout(10):
+        while not llm_server.requests:
+            await asyncio.sleep(0.01)
+    await hass.auth.async_remove_user(user)
+    await turn
+    assert not json.loads(llm_server.request.body["messages"][-1]["content"])["success"]
     assert not known(hass)
 
 

@@ -109,6 +109,8 @@ class Memories:
         self._used: dict[str, Memory] = {}
         """Those that hold."""
         self._words = WordIndex()
+        self._deleted_users = set[str]()
+        """While Home Assistant runs: what they had begun to say is not remembered any more."""
         self._wording = asyncio.Lock()
         """Held while the words are read or changed: both happen in the executor."""
         self._is_loaded = False
@@ -155,6 +157,7 @@ class Memories:
         @callback
         def forget(event: Event[Any]) -> None:
             user_id = str(event.data["user_id"])
+            self._deleted_users.add(user_id)
             means.entry.async_create_task(
                 self._hass, self.async_clear(user_id), "home_agent memories of a deleted user"
             )
@@ -447,7 +450,7 @@ class Memories:
             reason = "empty"
         elif len(content) > MAX_CONTENT:
             reason = "too_long"
-        elif self._file is None or not self._file.is_usable:
+        elif self._file is None or not self._file.is_usable or draft.owner in self._deleted_users:
             reason = "unwritable"
         elif not self.settings.enabled:
             reason = "off"
