@@ -9,7 +9,8 @@ from pathlib import Path
 import socket
 import time
 
-from tests.e2e.process import ROOT, free_port
+from tests.e2e.process import ROOT
+from tests.ports import free_port
 
 LOCK_TIMEOUT = 2  # seconds: a house whose script was killed is about to end
 PORT = 8123

@@ -23,7 +23,7 @@ import traceback
 from types import CodeType
 from typing import Any
 
-from tests.e2e.process import free_port
+from tests.ports import free_port
 
 from .benchmark import driver
 from .benchmark.agents import OURS

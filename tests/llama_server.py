@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.e2e.process import free_port
+from tests.ports import free_port
 
 FOLDER = Path(__file__).parents[1] / ".llama"
 TEMPLATE = Path(__file__).with_name("llama_tools.jinja")

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from typing import Any, Self
 
-from tests.e2e.process import free_port
+from tests.ports import free_port
 
 from .agents import OURS
 

@@ -16,7 +16,6 @@ import logging
 import multiprocessing
 import random
 import re
-import socket
 from tempfile import TemporaryDirectory
 import time
 from typing import Any
@@ -37,6 +36,7 @@ from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
 from custom_components.home_agent.support.const import DOMAIN
+from tests.ports import free_port
 
 from . import dataset
 from .devices import KINDS, PLATFORM, Device, async_add
@@ -324,7 +324,7 @@ async def async_house(home: dataset.Home) -> AsyncIterator[House]:
     with TemporaryDirectory() as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             hass.config.skip_pip = True
-            server = {"server_host": ["127.0.0.1"], "server_port": _free_port()}
+            server = {"server_host": ["127.0.0.1"], "server_port": free_port()}
             await async_setup_component(hass, "http", {"http": server})
             house = House(hass, home)
             try:
@@ -499,14 +499,6 @@ def _profile(hass: HomeAssistant) -> MockConfigEntry:
     entry = MockConfigEntry(domain=DOMAIN, title="Home Agent", data={}, options={}, subentries_data=[profile])
     entry.add_to_hass(hass)
     return entry
-
-
-def _free_port() -> int:
-    """Return a free port of the loopback interface; Home Assistant's conversations come with its web server."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def tasks(data: dataset.Dataset, choice: Choice) -> list[Task]:

@@ -8,11 +8,12 @@ from pathlib import Path
 import re
 import secrets
 import signal
-import socket
 import sys
 from typing import Any
 
 from aiohttp import ClientError, ClientSession
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOT_TIMEOUT = 120  # seconds; 2 on a quiet machine
@@ -218,11 +219,3 @@ def log_entries(log: str) -> list[str]:
         else:
             entries[-1] += f"\n{line}"
     return entries
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

@@ -18,10 +18,10 @@ import pytest
 from pytest_asyncio import fixture as async_fixture
 
 from tests.llama_server import llama_server, require_llama
+from tests.ports import free_port
 
 from .harness import Flow, Hass
 from .house import ask_the_model_first
-from .process import free_port
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -2,23 +2,17 @@
 
 import json
 from pathlib import Path
-import socket
 import subprocess
 import time
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
+from tests.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-chroma" / "bin" / "python"
 _PROGRAM = "import chromadb_rust_bindings, sys; chromadb_rust_bindings.cli(['chroma', 'run', *sys.argv[1:]])"
 """The package's own command imports its client, which nobody needs here."""
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class ChromaServer:

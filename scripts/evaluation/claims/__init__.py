@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import json
 from pathlib import Path
-import socket
 import time
 from typing import Any
 
@@ -26,6 +25,7 @@ from custom_components.home_agent.languages.data import async_load
 from custom_components.home_agent.settings.profile import profile_from_data
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.turn import Outcome, Turn, TurnRecord
+from tests.ports import free_port
 
 HERE = Path(__file__).parent
 PARTS = ("seen", "unseen", "later")
@@ -89,7 +89,7 @@ async def async_judge(chosen: Sequence[Case]) -> AsyncIterator[Judged]:
             hass.config.language = language
             await async_setup_component(hass, "homeassistant", {})
             await async_setup_component(
-                hass, "http", {"http": {"server_host": ["127.0.0.1"], "server_port": _free_port()}}
+                hass, "http", {"http": {"server_host": ["127.0.0.1"], "server_port": free_port()}}
             )
             await async_setup_component(hass, "conversation", {})
             await async_setup_component(hass, "intent", {})
@@ -116,14 +116,6 @@ async def async_judge(chosen: Sequence[Case]) -> AsyncIterator[Judged]:
                 _set_states(hass, names[language], case.states)
                 yield await _async_judged(hass, home, case)
             await hass.async_stop(force=True)
-
-
-def _free_port() -> int:
-    """Return a port of the loopback interface that nobody uses; Home Assistant's conversations come with its web server."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def _set_states(hass: HomeAssistant, names: Mapping[str, str], others: Mapping[str, Any]) -> None:

@@ -15,6 +15,8 @@ import sys
 import time
 from typing import Any
 
+from tests.ports import free_port
+
 HUGE = "x" * 50_000
 
 
@@ -34,7 +36,7 @@ class McpServer:
         self._transport = transport
         self._token = token
         self._certificate = certificate
-        self.port = port or _free_port()
+        self.port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -81,12 +83,6 @@ class McpServer:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _serve(port: int, transport: str, token: str, folder: Path, certificate: str) -> None:  # noqa: C901 - one small function per tool
