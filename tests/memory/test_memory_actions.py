@@ -122,6 +122,14 @@ async def test_searched_best_first(hass: HomeAssistant, anna: Context, ben: Cont
     assert contents(await call(hass, "search_memories", query="spare key", min_importance=0.9)) == []
 
 
+async def test_what_has_expired_already_is_not_added(hass: HomeAssistant) -> None:
+    await set_up(hass)
+    with pytest.raises(ServiceValidationError) as error:
+        await call(hass, "add_memory", content=KEY, expires_at="2001-01-01 18:00:00")
+    assert error.value.translation_key == "memory_expired"
+    assert memories_of(hass).of(None, with_history=True) == []
+
+
 async def test_added_changed_deleted(hass: HomeAssistant) -> None:
     await set_up(hass)
     added = await call(hass, "add_memory", content=KEY, importance=0.9, expires_at="2099-12-31 18:00:00")

@@ -137,6 +137,9 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
     language = call.data.get(ATTR_LANGUAGE) or call.hass.config.language
     if not LANGUAGE_CODE.fullmatch(language):
         raise invalid("language_invalid")
+    expires_at = _in_utc(call.data.get(ATTR_EXPIRES_AT))
+    if expires_at is not None and expires_at <= dt_util.utcnow():  # it would be stored, and never be told
+        raise invalid("memory_expired")
     turn = current_turn.get(None)
     taints = sorted(turn.record.taints) if turn else []
     [added] = await memories.async_add(
@@ -148,7 +151,7 @@ async def _async_add_memory(call: ServiceCall) -> ServiceResponse:
                 source=MemorySource.SERVICE,
                 importance=call.data[ATTR_IMPORTANCE],
                 language=code_of(language),
-                expires_at=_in_utc(call.data.get(ATTR_EXPIRES_AT)),
+                expires_at=expires_at,
                 metadata={TAINTED: [*taints]} if taints else {},
             )
         ]
