@@ -76,6 +76,10 @@ SCRIPTS = {
         "fields": {"hours": {"required": True, "default": 2, "selector": {"number": {"min": 1, "max": 9}}}},
         "sequence": [{"event": "ran", "event_data": {"what": "sauna {{ hours }}"}}],
     },
+    "fountain": {
+        "alias": "Play Waters",
+        "sequence": [{"wait_for_trigger": {"trigger": "event", "event_type": "never"}}],
+    },
     "secret": {"alias": "Secret Party", "sequence": [{"event": "ran", "event_data": {"what": "secret"}}]},
 }
 NEVER = {"trigger": "event", "event_type": "never"}
@@ -286,6 +290,33 @@ async def test_units_labels_and_words_of_fields_are_understood(hass: HomeAssista
         response = await process(hass, sentence)
         assert not response["success"], (sentence, response)
     assert len(ran) == len(said) + 1
+
+
+async def test_a_script_that_runs_is_ended(hass: HomeAssistant, home: None) -> None:
+    """By its name, and by "stop" right after it was started; when it is over, "stop" is about something else."""
+    await listen(hass, None)
+    ran = async_capture_events(hass, "ran")
+    for language, start, stop in (
+        ("en", "start play waters", "stop"), ("en", "play waters", "stop play waters"), ("en", "run play waters", "stop it please"),
+        ("de", "starte Play Waters", "stopp"), ("de", "starte Play Waters", "beende Play Waters"),
+        ("es", "inicia Play Waters", "detén Play Waters"), ("fr", "lance Play Waters", "arrête Play Waters"),
+        ("it", "avvia Play Waters", "ferma Play Waters"), ("nl", "start Play Waters", "stop Play Waters"),
+        ("pl", "uruchom Play Waters", "zatrzymaj Play Waters"),
+    ):  # fmt: skip
+        first = await process(hass, start, language=language)
+        assert hass.states.is_state("script.fountain", "on"), start
+        then = await process(hass, stop, language=language, conversation_id=first["conversation_id"])
+        assert (then["success"], hass.states.is_state("script.fountain", "off")) == (True, True), stop
+    called = async_capture_events(hass, "call_service")
+    first = await process(hass, "run movie night")
+    assert len(ran) == 1
+    called.clear()
+    await process(hass, "stop", conversation_id=first["conversation_id"])
+    await process(hass, "start play waters")
+    for sentence in ("don't stop play waters", "stop play waters in ten minutes", "stop play waters tomorrow", "stop"):
+        await process(hass, sentence)
+        assert hass.states.is_state("script.fountain", "on"), sentence
+    assert not [event for event in called if event.data["service"] == "turn_off"]
 
 
 async def test_spans_of_time_are_understood_in_other_languages(hass: HomeAssistant, home: None) -> None:

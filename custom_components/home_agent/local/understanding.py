@@ -36,6 +36,7 @@ _KELVIN = 1000
 _HOTTEST = 120  # degrees of either scale that anything in a home is set to
 _LIGHT = "light"
 _LIGHT_SET = "HassLightSet"
+_SCRIPT = "script"
 _SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
 """What is never meant without its kind or its name."""
 _RETURNING = frozenset({"HassVacuumReturnToBase", "HassLawnMowerDock"})
@@ -680,7 +681,8 @@ class Commanding(Reading):
         """Return what is meant where nothing names it: what the sentence before was about; None where others may be meant."""
         if self.everything == self.both:
             if self._before and (self._says_it or self.both or found & self._before):
-                is_all = found >= self._before
+                is_over = route.domains == {_SCRIPT} and all(self._state(n) == STATE_OFF for n in self._before)
+                is_all = found >= self._before and not is_over  # "stop" is then something else that goes on
                 return _Found(tuple(sorted(self._before)), _GROUP) if is_all else _Found()
             if not route.alone or (self._says_it and not told - self._vague):
                 return _Found()
