@@ -67,8 +67,10 @@ class Odd(GetWorkoutToday):
     [
         (
             {"name": "Chef—Byte"},
-            "Chef—Byte is not a valid name of an extension. Use up to 40 letters, digits, spaces, dots, hyphens and underscores, "
-            "starting with a letter or a digit.",
+            (
+                "Chef—Byte is not a valid name of an extension. Use up to 40 letters, digits, spaces, dots, hyphens and underscores, "
+                "starting with a letter or a digit."
+            ),
         ),
         (
             {"prompt": " \n\t\n"},
