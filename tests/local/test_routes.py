@@ -292,6 +292,36 @@ async def test_units_labels_and_words_of_fields_are_understood(hass: HomeAssista
     assert len(ran) == len(said) + 1
 
 
+async def test_a_missing_value_may_follow(hass: HomeAssistant, home: None) -> None:
+    await listen(hass, None)
+    ran = async_capture_events(hass, "ran")
+    for language, first, then, wanted in (
+        ("en", "water plants", "7", "plants 7"), ("en", "start water plants", "for 8 minutes", "plants 8"),
+        ("en", "water plants", "nine minutes", "plants 9"), ("en", "fill the tub", "38 degrees", 38),
+        ("de", "starte Water Plants", "7 Minuten", "plants 7"), ("es", "inicia Water Plants", "siete minutos", "plants 7"),
+    ):  # fmt: skip
+        ran.clear()
+        asked = await process(hass, first, language=language)
+        assert not asked["success"]
+        told = await process(hass, then, language=language, conversation_id=asked["conversation_id"])
+        assert (told["success"], [event.data["what"] for event in ran]) == (True, [wanted]), (first, then)
+    ran.clear()
+    for first, then in (
+        ("water plants", "90"), ("water plants", "never mind"), ("water plants", "7 tomorrow"), ("water plants", "in 7 minutes"),
+        ("water plants", "not 7"), ("water plants", "hello there"), ("don't water plants", "7"), ("water plants tomorrow", "7"),
+        ("movie night tomorrow", "7"), ("say something", "is it late"), ("water plants", "7?"),
+    ):  # fmt: skip
+        asked = await process(hass, first)
+        await process(hass, then, conversation_id=asked["conversation_id"])
+        assert not ran, (first, then)
+    await process(hass, "water plants")
+    await process(hass, "7")  # in another conversation
+    asked = await process(hass, "water plants")
+    for then in ("hello", "7"):  # not right behind
+        await process(hass, then, conversation_id=asked["conversation_id"])
+    assert not ran
+
+
 async def test_a_script_that_runs_is_ended(hass: HomeAssistant, home: None) -> None:
     """By its name, and by "stop" right after it was started; when it is over, "stop" is about something else."""
     await listen(hass, None)

@@ -55,6 +55,7 @@ MAX_SPOKEN = 400  # characters of a result that is told
 BATCH = 64  # phrases that are embedded at a time
 GOES_ON = 300.0  # seconds for which a sentence goes on from the one before
 MAX_BEFORE = 200  # conversations of which that is known
+_FEW = 4  # words of what may be a missing value
 MAX_KEPT = 12  # profiles in a language
 RETRY = 60.0  # seconds after which an endpoint that failed is asked for the vectors of the routes again
 _CONTROL = "ha_control"
@@ -106,6 +107,8 @@ class RouteRegistry:
         self._sources: list[Source] = [self._of_home, _of_tools]
         self._kept: dict[tuple[str, str], tuple[HomeSnapshot, Sequence[HomeAgentTool], RouteIndex]] = {}
         """By subentry id of the profile and language, with what it was made from."""
+        self._lacking: dict[tuple[str, str | None], tuple[float, int, str]] = {}
+        """By the same: when a script was named without a value that it requires, the how manieth message that was, and what was said."""
         self._before: dict[tuple[str, str | None], tuple[float, str]] = {}
         """By conversation and user: when a route with values ran, and what was said without them."""
 
@@ -134,11 +137,12 @@ class RouteRegistry:
             self._build(index)
 
     async def async_match(
-        self, turn: Turn, language: Language, home: HomeSnapshot, *, owned_only: bool = False
+        self, turn: Turn, language: Language, home: HomeSnapshot, *, owned_only: bool = False, heard: int = 0
     ) -> Match | None:
         """Return what a sentence means among the routes of its profile; None: there are none, or they are not ready.
 
-        With `owned_only` only tools with examples count, and words alone.
+        With `owned_only` only tools with examples count, and words alone. `heard` is how many messages the conversation has, where a
+        value that was missing in the one before may be said.
         """
         if (index := await self._async_index(turn, language, home)) is None or not index.targets:
             return None
@@ -161,20 +165,35 @@ class RouteRegistry:
         else:
             by = "vectors"
         match = self._chosen(turn, index, said, fits, by, owned_only=owned_only)
-        if match.target is None and (whole := self._going_on(turn, language)):
+        if match.target is None and (whole := self._going_on(turn, language, heard)):
             again = replace(said, text=whole)
             fits = await self._hass.async_add_executor_job(index.by_words, again)
             found = self._chosen(turn, index, again, fits, "words", owned_only=owned_only)
             match = found if found.target is not None else match
+        # what is missing is told, and may follow; a text that somebody is to hear could be any sentence
+        named = match.choice.route if match.choice.declined == "arguments" and turn.profile.llm == LLM_NONE else ""
+        is_script = named.startswith("script.")
+        if heard and is_script and not any(one.required and one.free for one in script_fields(self._hass, named)):
+            self._lacking[turn.conversation_id, turn.user.id if turn.user else None] = (
+                time.monotonic(),
+                heard,
+                turn.text,
+            )
+            if len(self._lacking) > MAX_BEFORE:
+                del self._lacking[next(iter(self._lacking))]
         self._tell(turn, match.choice)
         return match
 
-    def _going_on(self, turn: Turn, language: Language) -> str:
+    def _going_on(self, turn: Turn, language: Language, heard: int) -> str:
         """Return a sentence that goes on ("and the scanner?") with what was said right before in its conversation; else "".
 
-        Of the question before stands what was left without its values.
+        Of the question before stands what was left without its values. Where a value was missing, a few words may be that value.
         """
         key = turn.conversation_id, turn.user.id if turn.user else None
+        asked, number, lacking = self._lacking.pop(key, (0.0, 0, ""))
+        is_next = heard == number + 1 and time.monotonic() - asked <= GOES_ON
+        if lacking and is_next and len(words(turn.text)) <= _FEW:
+            return f"{lacking.strip(' .!')} {turn.text.strip(' .!')}"
         when, before = self._before.pop(key, (0.0, ""))
         if not before or time.monotonic() - when > GOES_ON:
             return ""

@@ -12,7 +12,7 @@ import time
 
 from hassil.recognize import RecognizeResult
 from homeassistant.components import conversation, persistent_notification
-from homeassistant.components.conversation import ChatLog, ConversationInput
+from homeassistant.components.conversation import ChatLog, ConversationInput, UserContent
 from homeassistant.components.conversation.agent_manager import get_agent_manager
 from homeassistant.components.conversation.const import METADATA_CUSTOM_SENTENCE
 from homeassistant.core import HomeAssistant
@@ -264,7 +264,8 @@ async def _async_answer_by_route(sentence: Sentence, routes: RouteRegistry, stag
     turn, first = sentence.turn, stage is Stage.BEFORE_MODEL
     if first and turn.profile.routing in SEMANTIC:
         return None
-    match = await routes.async_match(turn, sentence.language, sentence.home, owned_only=first)
+    heard = sum(isinstance(item, UserContent) for item in sentence.chat_log.content)
+    match = await routes.async_match(turn, sentence.language, sentence.home, owned_only=first, heard=heard)
     return await routes.async_answer(turn, sentence.chat_log, match) if match is not None else None
 
 
