@@ -204,9 +204,9 @@ def shortest(body: dict[str, Any]) -> None:
     body |= {"max_tokens": 1}
 
 
-def one_sentence(body: dict[str, Any]) -> None:
-    """Let the model come to an end by itself: what is cut off is nothing to remember from."""
-    body |= {"stop": [".", "!", "?", ",", "\n"]}
+def one_word(body: dict[str, Any]) -> None:
+    """Let the model come to an end: what is cut off is nothing to remember from, and what repeats itself is cut off by us."""
+    body |= {"stop": [" ", ".", "!", "?", ",", "\n"]}
 
 
 async def wait_until_free(between: GoBetween) -> None:
@@ -363,7 +363,7 @@ async def test_what_is_worth_remembering_is_asked_and_nothing_is_read_again(home
             await ask_the_model_first(home)
             menu = await home.options_flow(await home.entry_id())
             await (await menu.choose("memory")).submit_well(extracting={"extraction": True})
-            between.rewrites += [one_sentence, longest, one_sentence, shortest, one_sentence]
+            between.rewrites += [one_word, longest, one_word, shortest, one_word]
             first = await home.say("My grandma drinks only peppermint tea", agent=agent, patience=PATIENCE)
             same = first.conversation_id
             await until_passed(between, 2, '"content"')
