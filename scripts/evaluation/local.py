@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache, partial
 import gc
 from inspect import signature
 import logging
@@ -35,6 +36,7 @@ from homeassistant.helpers import chat_session, device_registry as dr, intent
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
+from custom_components.home_agent.policy.intents import Recognised, is_able
 from custom_components.home_agent.support.const import DOMAIN
 from tests.ports import free_port
 
@@ -68,6 +70,7 @@ _COMPONENTS = (
 _PROGRAMS = frozenset({"camera", "image"})
 """Domains that want programs which are not here, and have no intents."""
 _YES: Mapping[str, str] = {"de": "ja", "es": "sí", "fr": "oui", "it": "sì", "nl": "ja", "pl": "tak", "ru": "да"}
+_SETS_LIGHT = "HassLightSet"
 SEED = 14
 MESSAGES = 25
 """After so many somebody else begins the next conversation; with a yes to each, fewer than an agent takes in a minute."""
@@ -502,8 +505,12 @@ def _profile(hass: HomeAssistant) -> MockConfigEntry:
 
 
 def tasks(data: dataset.Dataset, choice: Choice) -> list[Task]:
-    """Return what is to be asked, home by home: the largest pieces of work first."""
-    rows = [row for file in choice.files for row in data.rows(file) if choice.takes(row)]
+    """Return what is to be asked, home by home: the largest pieces of work first.
+
+    Not asked is for what no light of the home can be: to turn it on and say that its brightness was set is not right.
+    """
+    home_of = cache(partial(data.home, flavour=dataset.AS_IT_IS))
+    rows = [row for file in choice.files for row in data.rows(file) if choice.takes(row) and _can_be(home_of, row)]
     if choice.limit and len(rows) > choice.limit:
         rows = sorted(random.Random(SEED).sample(rows, choice.limit), key=lambda row: str(row["id"]))
     by_home: dict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -517,6 +524,15 @@ def tasks(data: dataset.Dataset, choice: Choice) -> list[Task]:
         if size in (dataset.AS_IT_IS, *data.flavours)
     ]
     return sorted(found, key=lambda task: -len(task.rows) * (len(task.home["entities"]) + 200))
+
+
+def _can_be(home_of: Callable[[str], dataset.Home], row: Row) -> bool:
+    """Return whether any of the lights that are wanted can look as is said; what is about anything else can be."""
+    recognised = Recognised(name=row.get("intent", ""), slots=row.get("slots", {}))
+    entities = home_of(row["home"])["entities"] if recognised.name == _SETS_LIGHT else ()
+    wanted = [each for each in entities if each["entity_id"] in row["expected_entity_ids"]]
+    states = [State(each["entity_id"], each["state"], each["attributes"]) for each in wanted]
+    return not states or any(is_able(state, recognised) for state in states)
 
 
 def run(data: dataset.Dataset, choice: Choice, say: Callable[[str], None]) -> list[Asked]:
