@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
-from custom_components.home_agent.agent.commands import Command, Commands
+from custom_components.home_agent.agent.commands import Commands, SlashCommand
 from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
@@ -368,8 +368,8 @@ async def test_of_two_agents_with_a_command_the_first_one_has_it(
     names = ("kids", "/help", "no such")
     one, two = (Profile(subentry_id=key, name=key, profile_id=key, slash_commands=names) for key in ("a", "b"))
     commands = Commands(Registry(hass, [one, two], {}))
-    assert commands.find("/kids hello") == Command("kids", one, "hello")
-    assert commands.find("/help") == Command("help", None, "")
+    assert commands.find("/kids hello") == SlashCommand("kids", one, "hello")
+    assert commands.find("/help") == SlashCommand("help", None, "")
     assert commands.find("/no such") is None
     assert "/kids of b is that of another agent" in caplog.text
 

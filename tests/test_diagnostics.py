@@ -10,7 +10,7 @@ from homeassistant.helpers.json import ExtendedJSONEncoder
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics, async_get_device_diagnostics
-from custom_components.home_agent.memory.model import Draft, MemorySource, MemoryType
+from custom_components.home_agent.memory.record import Draft, MemorySource, MemoryType
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import EXPOSED, build_house, say, set_up
 from tests.llm_server import LLMServer, text

@@ -35,7 +35,7 @@ from custom_components.home_agent.agent import router
 from custom_components.home_agent.agent.commands import command_name
 from custom_components.home_agent.client import chat_completions, discovery, messages
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import Reply, TokenEstimator
+from custom_components.home_agent.client.model import ModelReply, TokenEstimator
 from custom_components.home_agent.client.stream import (
     ChunkParser,
     DeltaStream,
@@ -44,12 +44,12 @@ from custom_components.home_agent.client.stream import (
     repeats_itself,
 )
 from custom_components.home_agent.flows import (
-    endpoint as endpoint_form,
+    model_server as endpoint_form,
     options as options_form,
     profile as profile_form,
 )
 from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, states, targets
-from custom_components.home_agent.languages import claims, concepts, data, phrases, routes, vocabulary
+from custom_components.home_agent.languages import claims, concepts, data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
     arguments as declared,
     coverage,
@@ -62,7 +62,7 @@ from custom_components.home_agent.local import (
     understanding,
 )
 from custom_components.home_agent.memory import extraction, filters, replacing
-from custom_components.home_agent.memory.model import Draft, MemorySource
+from custom_components.home_agent.memory.record import Draft, MemorySource
 from custom_components.home_agent.policy import audit, journal, questions
 from custom_components.home_agent.policy.pins import Pins
 from custom_components.home_agent.prompt import history_text, providers, template
@@ -76,7 +76,7 @@ from custom_components.home_agent.speech import SpeechFilter, speakable_text
 from custom_components.home_agent.support import encoding, http, masking, text as compared
 from custom_components.home_agent.tools import arguments, ha_apis, memory as memory_tools, sanitize
 from custom_components.home_agent.tools.custom import definition, limits, mcp, rest
-from custom_components.home_agent.tools.extensions import folder, model as extensions
+from custom_components.home_agent.tools.extensions import extension as extensions, folder
 from custom_components.home_agent.tools.mcp import sdk
 from custom_components.home_agent.tools.mcp.sdk import RemoteTool
 from custom_components.home_agent.turn.plan import ServiceCall
@@ -176,7 +176,7 @@ def ended(text: str) -> None:
 
 def streamed(text: str) -> None:
     """Let an answer arrive token by token, as bytes of a stream."""
-    parser, stream = ChunkParser(), DeltaStream(Reply(), ErrorMap("Model"))
+    parser, stream = ChunkParser(), DeltaStream(ModelReply(), ErrorMap("Model"))
     for piece in pieces(text):
         line = json.dumps({"choices": [{"delta": {"content": piece}}]})
         for chunk in parser.feed(f"data: {line}\n\n".encode()):
@@ -186,7 +186,7 @@ def streamed(text: str) -> None:
 
 def cut(text: str) -> None:
     """Let an answer arrive token by token that is as long as it may be."""
-    stream = DeltaStream(Reply(), ErrorMap("Model"), Ending(len(text) - 20 * PIECE, len))
+    stream = DeltaStream(ModelReply(), ErrorMap("Model"), Ending(len(text) - 20 * PIECE, len))
     for piece in pieces(text):
         stream.feed({"choices": [{"delta": {"content": piece}}]})
     stream.finish()
@@ -194,7 +194,7 @@ def cut(text: str) -> None:
 
 def streamed_call(text: str) -> None:
     """Let the arguments of a call arrive token by token."""
-    stream = DeltaStream(Reply(), ErrorMap("Model"))
+    stream = DeltaStream(ModelReply(), ErrorMap("Model"))
     for piece in pieces(text):
         call = {"index": 0, "id": "1", "function": {"name": "ha_control", "arguments": piece}}
         stream.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
@@ -203,7 +203,7 @@ def streamed_call(text: str) -> None:
 
 def in_one_piece(text: str, *, begins_inside: bool) -> None:
     """Let an answer arrive whole."""
-    stream = DeltaStream(Reply(), ErrorMap("Model"), begins_inside_thinking=begins_inside)
+    stream = DeltaStream(ModelReply(), ErrorMap("Model"), begins_inside_thinking=begins_inside)
     stream.feed({"choices": [{"message": {"content": text[:-1]}}]})
     stream.finish()
 
@@ -250,7 +250,7 @@ def home_of(name: str) -> snapshot.HomeSnapshot:
 def things_of(code: str) -> things_of_home.Things:
     """Return the words of a home with one light, in a language."""
     language = vocabulary.language_of(code, {})
-    return things_of_home.Things(home_of("Kitchen"), language, routes.routes_of(code), {"light.a": LIGHT_ON}.get)
+    return things_of_home.Things(home_of("Kitchen"), language, phrasings.phrasings_of(code), {"light.a": LIGHT_ON}.get)
 
 
 def understood(text: str, code: str) -> None:
@@ -297,8 +297,8 @@ def offered(text: str) -> None:
 @cache
 def announcing() -> route_index.RouteIndex:
     """Return the routes of a home with one script, which says aloud what is said behind its name."""
-    message = declared.Argument(name="message", kind=declared.Kind.TEXT, required=True, free=True)
-    target = route_index.RouteTarget(
+    message = declared.Argument(name="message", kind=declared.ArgumentKind.TEXT, required=True, free=True)
+    target = route_index.Route(
         id="script.a",
         tool="ha_control",
         said=["Announce"],
@@ -702,7 +702,7 @@ PLACES: Mapping[str, Place] = {
             extensions._TOOL_NAME.fullmatch(f"GET_{text}"),
         ),
         words="CHEF_GET_A_B a.& -",
-        modules=("tools.extensions.folder", "tools.extensions.model"),
+        modules=("tools.extensions.folder", "tools.extensions.extension"),
     ),
     "ids of memories": Place(
         read=lambda text: (
@@ -823,7 +823,7 @@ PLACES: Mapping[str, Place] = {
         ),
         words="1h30m2.5s",
         more=("prompts.",),
-        modules=("flows.endpoint", "flows.options", "flows.profile"),
+        modules=("flows.model_server", "flows.options", "flows.profile"),
     ),
 }
 EXCEPTIONS: Mapping[str, str] = {

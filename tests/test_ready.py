@@ -19,7 +19,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 from custom_components.home_agent.agent.ready import APART, IDLE
 from custom_components.home_agent.agent.runtime import RuntimeData
 from custom_components.home_agent.memory.memories import memories_of
-from custom_components.home_agent.memory.model import Draft, MemorySource
+from custom_components.home_agent.memory.record import Draft, MemorySource
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, error, silence, text

@@ -27,7 +27,7 @@ from custom_components.home_agent.agent.router import AT_ONCE, MOST, Segment, se
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.policy.channels import CONFIRM
 from custom_components.home_agent.tools import delegation
-from custom_components.home_agent.tools.extensions.registry import RegisteredExtension, async_register_extension
+from custom_components.home_agent.tools.extensions.extensions import RegisteredExtension, async_register_extension
 from custom_components.home_agent.turn import events
 from tests.extensions import LIGHT_SCHEMA, GetWorkoutToday, Kitchen, UpdateItem, chefbyte, coachbyte
 from tests.house import build_house, say, set_up, speech, state_of

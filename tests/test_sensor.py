@@ -4,7 +4,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from custom_components.home_agent.client.model import Reply
+from custom_components.home_agent.client.model import ModelReply
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.turn import Usage
 from tests.house import say, set_up, speech
@@ -71,7 +71,7 @@ async def test_what_nobody_waited_for_counts_only_its_tokens(hass: HomeAssistant
     llm_server.plan(text("ok", usage={"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 50}}))
     await say(hass, "hello")
     before = {key: state(hass, key).state for key in ("cached_share", "first_token_latency", "request_duration")}
-    endpoint.async_succeeded(Reply(usage=Usage(50, 1, 0, 50), first_delta_ms=99_000), 99_000)
+    endpoint.async_succeeded(ModelReply(usage=Usage(50, 1, 0, 50), first_delta_ms=99_000), 99_000)
     endpoint.async_publish()
     assert {key: state(hass, key).state for key in before} == before
     assert state(hass, "input_tokens").state == "150"

@@ -19,11 +19,11 @@ import probatio
 import pytest
 
 from custom_components.home_agent import sensor, services
-from custom_components.home_agent.flows import endpoint, mcp_server, profile, search
+from custom_components.home_agent.flows import mcp_server, model_server, profile, retrieval
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
-from custom_components.home_agent.flows.endpoint import NO_MODEL, EndpointForm
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
+from custom_components.home_agent.flows.model_server import NO_MODEL, EndpointForm
 from custom_components.home_agent.flows.options import (
     DONE,
     GUARDED,
@@ -52,7 +52,7 @@ TEXTS: dict[str, dict[str, Any]] = {
 }
 EN = TEXTS["en"]
 SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-CONNECTION_ERRORS = {key for _, key in endpoint.ERRORS} | {"invalid_url", "key_needed", "no_models"}
+CONNECTION_ERRORS = {key for _, key in model_server.ERRORS} | {"invalid_url", "key_needed", "no_models"}
 MODEL_ERRORS = {"model_missing", "keep_alive_format"}
 RETRIEVAL_ERRORS = {"collection_name", "collection_taken", "invalid_url", "keep_alive_format", "retrieval_failed"}
 SETTINGS_ERRORS = {
@@ -288,7 +288,7 @@ def test_steps_in_which_a_model_is_tried(texts: dict[str, Any]) -> None:
     outcomes = {step: item for step, item in texts["step"].items() if step.startswith("tried_")}
     assert outcomes.keys() == {"tried_well", "tried_slow", "tried_no_tools", "tried_failed"}
     for step, item in outcomes.items():
-        assert hasattr(endpoint.ModelSteps, f"async_step_{step}")
+        assert hasattr(model_server.ModelSteps, f"async_step_{step}")
         assert item["menu_options"].keys() == {"save", "model", "try_model"}
         assert placeholders(item["description"]) <= given
 
@@ -338,9 +338,9 @@ def test_forms_of_the_default_settings() -> None:
     assert steps.keys() == {"init", *PAGES, CHECK, "answer"}
     assert list(steps["init"]["menu_options"]) == [CHECK, *PAGES, DONE]
     settings = [steps[name]["data"].keys() for name in PAGES if name not in ("confirmation", "retrieval", "memory")]
-    check_step(steps["retrieval"], {*search.BASICS, "use_anyway"})
-    for name, section in search.SECTIONS.items():
-        switches = {search.REMOVE[key] for key in search.REMOVE.keys() & section.keys()}
+    check_step(steps["retrieval"], {*retrieval.BASICS, "use_anyway"})
+    for name, section in retrieval.SECTIONS.items():
+        switches = {retrieval.REMOVE[key] for key in retrieval.REMOVE.keys() & section.keys()}
         check_step(steps["retrieval"]["sections"][name], set(section) | switches)
     assert steps["memory"]["sections"].keys() == MEMORY_FIELDS.keys() - {""}
     for name, fields in MEMORY_FIELDS.items():
@@ -423,7 +423,7 @@ def test_choices() -> None:
     assert texts["custom_tools"]["options"].keys() == texts["extensions"]["options"].keys() == {"all"}
     for group in (
         *profile.SECTIONS.values(),
-        search.BASICS,
+        retrieval.BASICS,
         MEMORY_FIELDS[""],
         BASICS,
         FORMS["rest"][""],

@@ -27,7 +27,7 @@ from .support.const import AUDIT, CONF_AUDIT_LOG, CONF_DEBUG_LOGGING, LOGGER, SU
 from .support.issues import async_clear
 from .support.storage import async_remove_file, async_sweep
 from .tools.custom import configuration
-from .tools.extensions.registry import RegisteredExtension, async_register_extension
+from .tools.extensions.extensions import RegisteredExtension, async_register_extension
 from .transcript.conversations import async_remove_conversations
 
 __all__ = ["RegisteredExtension", "async_register_extension"]

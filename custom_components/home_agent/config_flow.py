@@ -18,9 +18,9 @@ import probatio
 
 from .flows.check import FROM_SETUP
 from .flows.custom_tool import CustomToolFlow
-from .flows.endpoint import NO_MODEL, EndpointFlow, EndpointForm, ModelSteps, preset_fields
 from .flows.forms import TEXT
 from .flows.mcp_server import McpServerFlow
+from .flows.model_server import NO_MODEL, EndpointFlow, EndpointForm, ModelSteps, preset_fields
 from .flows.options import HomeAgentOptionsFlow
 from .flows.profile import ProfileFlow
 from .support.const import (

@@ -15,8 +15,8 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from .agent.runtime import HomeAgentConfigEntry
 from .client.endpoint import Endpoint, EndpointStats
 from .entity import HomeAgentEntity, subentries_with
-from .memory.model import MemoryType
-from .policy.journal import Action
+from .memory.record import MemoryType
+from .policy.journal import JournalEntry
 from .support.const import DOMAIN, SUBENTRY_LLM
 from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED, CONFIRMATION_RESOLVED
 
@@ -191,7 +191,7 @@ class LastAction(HomeSensor):
             ]
         }
 
-    def _newest(self) -> list[Action]:
+    def _newest(self) -> list[JournalEntry]:
         return self._runtime.journal.newest_first(lambda _: True)[:MAX_ACTIONS]
 
 

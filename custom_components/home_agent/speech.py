@@ -156,7 +156,7 @@ class Writer:
         return "。" if _UNSPACED.match(self._last_word) else "."
 
 
-class Kind(Enum):
+class LineKind(Enum):
     """What a line is."""
 
     TEXT = auto()
@@ -235,7 +235,7 @@ class SpeechFilter:
         """The text that ends what is being left out (thinking, comments)."""
         self._fence = ""
         self._line_open = False
-        self._kind = self._read_as = Kind.MARK
+        self._kind = self._read_as = LineKind.MARK
         self._prev = ""
         self._code = 0
         """The number of backticks that end the code."""
@@ -266,7 +266,7 @@ class SpeechFilter:
         """Return what was held back and start a new message."""
         self._complete = True
         self._read()
-        if self._read_as in (Kind.HEADING, Kind.ITEM, Kind.ROW):
+        if self._read_as in (LineKind.HEADING, LineKind.ITEM, LineKind.ROW):
             self._writer.end_block()
         text = self._writer.take(rest=True)
         self._start()
@@ -314,52 +314,52 @@ class SpeechFilter:
             return pos
         if body.startswith(self._fence) and not body.strip().strip(self._fence[0]):
             self._fence = ""
-            self._open_line(Kind.MARK)
+            self._open_line(LineKind.MARK)
             return end
-        self._open_line(Kind.CODE)
+        self._open_line(LineKind.CODE)
         for word in body.split():
             for run in filter(None, _PICTURE.split(word)):
                 self._writer.text(run)
             self._writer.gap(Gap.SPACE)
         return end
 
-    def _recognise(self, body: str, complete: bool) -> tuple[Kind, int] | None:
+    def _recognise(self, body: str, complete: bool) -> tuple[LineKind, int] | None:
         """Return what a line is and how much of it is layout, None while that is open.
 
         The number of an item is not layout: it is read.
         """
-        kind, pos = Kind.TEXT, 0
+        kind, pos = LineKind.TEXT, 0
         for _ in range(_DEEPEST):
             rest = body[pos:]
             if not complete and _UNDECIDED.match(rest):
                 return None
             if not rest or _RULE.match(rest):
-                return (Kind.MARK if kind is Kind.TEXT else kind), len(body)
+                return (LineKind.MARK if kind is LineKind.TEXT else kind), len(body)
             if fence := _FENCE.match(rest):
                 self._fence = fence.group(1) or fence.group(2)
-                return Kind.MARK, len(body)
+                return LineKind.MARK, len(body)
             if marker := _QUOTE.match(rest):
                 pos += marker.end()
             elif marker := _BULLET.match(rest):
-                kind, pos = Kind.ITEM, pos + marker.end()
+                kind, pos = LineKind.ITEM, pos + marker.end()
             elif marker := _HEADING.match(rest):
-                return Kind.HEADING, pos + marker.end()
+                return LineKind.HEADING, pos + marker.end()
             elif rest.startswith("|"):
-                return Kind.ROW, pos + 1
+                return LineKind.ROW, pos + 1
             else:
-                return (Kind.ITEM if _NUMBER.match(rest) else kind), pos
+                return (LineKind.ITEM if _NUMBER.match(rest) else kind), pos
         return kind, pos
 
-    def _open_line(self, kind: Kind, *, indented: bool = False) -> None:
+    def _open_line(self, kind: LineKind, *, indented: bool = False) -> None:
         """Separate the line from the one before it; emphasis ends with its block, code with its line."""
         gap = Gap.BLOCK
-        if kind is Kind.TEXT and (self._kind is Kind.TEXT or (self._kind is Kind.ITEM and indented)):
+        if kind is LineKind.TEXT and (self._kind is LineKind.TEXT or (self._kind is LineKind.ITEM and indented)):
             kind, gap = self._kind, Gap.SOFT
-        elif kind is self._kind is Kind.CODE:
+        elif kind is self._kind is LineKind.CODE:
             gap = Gap.LINE
         self._writer.gap(gap)
         self._kind, self._line_open = kind, True
-        if kind is not Kind.MARK:
+        if kind is not LineKind.MARK:
             self._read_as = kind
         self._prev, self._code = "", 0
         if gap is Gap.BLOCK:
@@ -404,10 +404,10 @@ class SpeechFilter:
             self._writer.text(char)
 
     def _separates(self, follows: str) -> bool:
-        return self._kind is Kind.ROW or (self._prev.isspace() and (not follows or follows.isspace()))
+        return self._kind is LineKind.ROW or (self._prev.isspace() and (not follows or follows.isspace()))
 
     def _closes_heading(self, follows: str) -> bool:
-        return self._kind is Kind.HEADING and not _is_word(self._prev) and follows in ("", *"# \t\n")
+        return self._kind is LineKind.HEADING and not _is_word(self._prev) and follows in ("", *"# \t\n")
 
     def _escape(self, text: str, pos: int) -> int:
         follows = text[pos + 1 : pos + 2]

@@ -17,7 +17,7 @@ from homeassistant.util import dt as dt_util
 
 from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
 from custom_components.home_agent.memory.memories import FILE, memories_of
-from custom_components.home_agent.memory.model import Memory, MemorySource, MemoryType, Scope, new_id
+from custom_components.home_agent.memory.record import Memory, MemorySource, MemoryType, Scope, new_id
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.storage import VERSION

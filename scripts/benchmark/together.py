@@ -16,7 +16,7 @@ from homeassistant.util.json import JsonObjectType
 import probatio
 
 from custom_components.home_agent.agent.router import ROUTE
-from custom_components.home_agent.tools.extensions.registry import RegisteredExtension, async_register_extension
+from custom_components.home_agent.tools.extensions.extensions import RegisteredExtension, async_register_extension
 
 NAMES = ("ChefByte", "CoachByte")
 SPLIT = {ROUTE.partition("\n")[0]: json.dumps([{"extension": name, "intent": "Look after it."} for name in NAMES])}

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from custom_components.home_agent.client.model import BrokenArguments, ChatRequest, Reply
+from custom_components.home_agent.client.model import BrokenArguments, ChatRequest, ModelReply
 from custom_components.home_agent.turn.turn import Usage
 from tests.llm_server import (
     LLMServer,
@@ -24,7 +24,7 @@ from .conftest import REQUEST, TOOLS, MakeClient, ask, said
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "in one piece"])
 async def test_an_answer_becomes_deltas(llm_server: LLMServer, make_client: MakeClient, stream: bool) -> None:
     llm_server.plan(text("It is on.", thinking="Hm."))
-    reply = Reply()
+    reply = ModelReply()
     deltas = await ask(make_client(), ChatRequest(messages=REQUEST.messages, stream=stream), reply)
     assert deltas[0] == {"role": "assistant"}
     assert deltas[1] == {"thinking_content": "Hm."}
@@ -169,7 +169,7 @@ async def test_the_estimate_learns_from_usage(llm_server: LLMServer, make_client
 
 async def test_files_are_not_estimated(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(text("A cat."))
-    reply = Reply()
+    reply = ModelReply()
     parts = [{"type": "text", "text": "What?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
     await ask(make_client(), ChatRequest(messages=[{"role": "user", "content": parts}]), reply)
     assert reply.estimated_tokens is None

@@ -11,7 +11,7 @@ from custom_components.home_agent.client import connection
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
 from custom_components.home_agent.client.connection import Connection
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import Reply
+from custom_components.home_agent.client.model import ModelReply
 from custom_components.home_agent.client.stream import MAX_TEXT, repeats_itself
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMEndlessError
@@ -46,7 +46,7 @@ async def listen(client: ChatCompletionsClient) -> list[dict[str, Any]]:
     heard: list[dict[str, Any]] = []
 
     async def hear() -> None:
-        async for item in client.stream(REQUEST, Reply()):
+        async for item in client.stream(REQUEST, ModelReply()):
             heard.extend([dict(item)])
 
     with pytest.raises(LLMEndlessError):
@@ -69,7 +69,7 @@ async def test_an_answer_that_is_too_long_ends_behind_a_sentence(
 ) -> None:
     sentences = " ".join(f"This is sentence number {number} of a long story." for number in range(500))
     llm_server.plan(text(sentences, thinking="Let me think. " * 20))
-    client, reply = make_client(), Reply()
+    client, reply = make_client(), ModelReply()
     answer = said(await ask(client, replace(REQUEST, max_text=200), reply))
     assert sentences.startswith(answer)
     assert answer.endswith("of a long story.")
@@ -83,7 +83,7 @@ async def test_an_answer_without_sentences_ends_between_words(
     make_client: MakeClient, llm_server: LLMServer, stream: bool
 ) -> None:
     llm_server.plan(text(LONG))
-    client, reply = make_client(), Reply()
+    client, reply = make_client(), ModelReply()
     answer = said(await ask(client, replace(REQUEST, max_text=200, stream=stream), reply))
     assert LONG.startswith(answer.removesuffix("…"))
     assert answer.endswith("…")
@@ -114,7 +114,7 @@ async def test_who_says_the_same_over_and_over_is_ended(
     llm_server.plan(
         endless(opening, *[delta(**{kind: piece}) for piece in ("I can ", "help ", "you with that.\n")] * 99)
     )
-    reply = Reply()
+    reply = ModelReply()
     deltas = await ask(make_client(), reply=reply)
     heard = "".join(item.get("content") or item.get("thinking_content") or "" for item in deltas)
     assert reply.finish_reason == "repeats"

@@ -11,7 +11,7 @@ from custom_components.home_agent.client import connection as http_client
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
 from custom_components.home_agent.client.connection import Connection
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import Reply
+from custom_components.home_agent.client.model import ModelReply
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMAuthError, LLMError
 from tests.tools.custom.rest_server import Answer, RestServer, answer
@@ -59,7 +59,7 @@ def endpoint(server: RestServer) -> EndpointConfig:
 
 async def ask(hass: HomeAssistant, server: RestServer) -> None:
     """Ask for words, as a turn does."""
-    async for _ in ChatCompletionsClient(hass, endpoint(server)).stream(REQUEST, Reply()):
+    async for _ in ChatCompletionsClient(hass, endpoint(server)).stream(REQUEST, ModelReply()):
         pass
 
 

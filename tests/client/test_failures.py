@@ -10,7 +10,7 @@ import pytest
 
 from custom_components.home_agent.client import connection
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.model import ChatRequest, Reply
+from custom_components.home_agent.client.model import ChatRequest, ModelReply
 from custom_components.home_agent.support.errors import (
     LLMAuthError,
     LLMCertificateError,
@@ -144,7 +144,7 @@ async def test_a_stream_that_breaks_keeps_what_came_and_is_never_repeated(
     llm_server: LLMServer, make_client: MakeClient, piece: dict[str, Any], kept: str
 ) -> None:
     llm_server.plan(cut(chunks(piece)))
-    reply = Reply()
+    reply = ModelReply()
     deltas = await ask_until_broken(make_client(), REQUEST, reply)
     assert said(deltas) == kept
     assert reply.started
@@ -157,7 +157,7 @@ async def test_a_stream_that_breaks_within_a_call_does_not_make_it(
     whole = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
     half = {"index": 1, "id": "b", "function": {"name": "g", "arguments": '{"on"'}}
     llm_server.plan(cut(chunks(delta(content="Well"), delta(tool_calls=[whole, half]))))
-    deltas = await ask_until_broken(make_client(), REQUEST, Reply())
+    deltas = await ask_until_broken(make_client(), REQUEST, ModelReply())
     assert [call.tool_name for call in deltas[-1]["tool_calls"]] == ["f"]
 
 
@@ -174,7 +174,9 @@ async def test_a_silent_stream_times_out_and_a_talking_one_does_not(
     assert len(llm_server.requests) == 3
 
 
-async def ask_until_broken(client: ChatCompletionsClient, request: ChatRequest, reply: Reply) -> list[dict[str, Any]]:
+async def ask_until_broken(
+    client: ChatCompletionsClient, request: ChatRequest, reply: ModelReply
+) -> list[dict[str, Any]]:
     """Return the deltas until the connection broke."""
     deltas: list[dict[str, Any]] = []
     with pytest.raises(LLMConnectionError):  # noqa: PT012
@@ -205,7 +207,7 @@ async def test_cancelling_closes_the_response(llm_server: LLMServer, make_client
 
 async def test_a_consumer_that_leaves_closes_the_response(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(chunks(delta(content="On"), silent=True))
-    async with aclosing(make_client().stream(REQUEST, Reply())) as deltas:
+    async with aclosing(make_client().stream(REQUEST, ModelReply())) as deltas:
         assert await anext(deltas) == {"role": "assistant"}
     await asyncio.sleep(0.05)
     assert llm_server.disconnects == 1

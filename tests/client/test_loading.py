@@ -9,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.client import connection, discovery
 from custom_components.home_agent.client.discovery import async_list_models
-from custom_components.home_agent.client.model import ChatRequest, Reply
+from custom_components.home_agent.client.model import ChatRequest, ModelReply
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMError, LLMLoadingError
 from tests.llm_server import LLMServer, Reply as Planned, chunks, delta, error, loading, text
@@ -73,7 +73,7 @@ async def test_it_is_asked_again_at_growing_intervals_until_it_answers(
 ) -> None:
     llm_server.loading = 4
     llm_server.plan(text("Yes."))
-    reply = Reply()
+    reply = ModelReply()
     request = ChatRequest(messages=REQUEST.messages, stream=stream)
     assert said(await ask(make_client(), request, reply)) == "Yes."
     assert len(llm_server.requests) == 1
@@ -125,7 +125,7 @@ async def test_cancelling_ends_the_wait_at_once(llm_server: LLMServer, make_clie
 async def test_nothing_is_sent_again_once_a_word_came(llm_server: LLMServer, make_client: MakeClient) -> None:
     fault = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
     llm_server.plan(chunks(delta(content="It is"), fault))
-    reply = Reply()
+    reply = ModelReply()
     with pytest.raises(LLMLoadingError):
         await ask(make_client(), REQUEST, reply)
     assert reply.started

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import Reply
+from custom_components.home_agent.client.model import ModelReply
 from custom_components.home_agent.client.stream import DeltaStream
 from custom_components.home_agent.support.errors import LLMError, LLMRateLimitError, LLMResponseError
 from custom_components.home_agent.turn.turn import Usage
@@ -16,8 +16,8 @@ ERRORS = ErrorMap("Model")
 
 def run(
     *chunks: dict[str, Any], complete: bool = True, begins_inside_thinking: bool = False
-) -> tuple[list[dict[str, Any]], Reply]:
-    reply = Reply()
+) -> tuple[list[dict[str, Any]], ModelReply]:
+    reply = ModelReply()
     stream = DeltaStream(reply, ERRORS, begins_inside_thinking=begins_inside_thinking)
     deltas = [item for chunk in chunks for item in stream.feed(chunk)] + stream.finish(complete=complete)
     return [dict(item) for item in deltas], reply
@@ -34,7 +34,7 @@ def test_the_role_comes_first_and_once() -> None:
 
 def test_tool_calls_come_last_and_whole() -> None:
     call = {"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"on"'}}
-    stream = DeltaStream(Reply(), ERRORS)
+    stream = DeltaStream(ModelReply(), ERRORS)
     assert stream.feed(delta(tool_calls=[call])) == []
     assert stream.feed(delta(tool_calls=[{"index": 0, "function": {"arguments": ":true}"}}])) == []
     assert stream.feed(delta(finish_reason="tool_calls", content="Wait")) == [
@@ -109,7 +109,7 @@ def test_a_model_known_to_begin_inside_thinking_says_only_its_answer() -> None:
     chunks = [delta(content="Hm."), delta(content="</think>"), delta(content="On.")]
     deltas, _ = run(*chunks, begins_inside_thinking=True)
     assert (said(deltas, "thinking_content"), said(deltas)) == ("Hm.", "On.")
-    stream = DeltaStream(Reply(), ERRORS, begins_inside_thinking=True)
+    stream = DeltaStream(ModelReply(), ERRORS, begins_inside_thinking=True)
     stream.feed(delta(reasoning_content="Hm."))
     assert stream.feed(delta(content="On.")) == [{"content": "On."}]
 

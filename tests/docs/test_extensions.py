@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_mock_se
 
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.tools.extensions import folder
-from custom_components.home_agent.tools.extensions.registry import NOBODY
+from custom_components.home_agent.tools.extensions.extensions import NOBODY
 from tests.house import set_up
 from tests.tools.custom.conftest import issues
 

@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows import endpoint, search
+from custom_components.home_agent.flows import model_server, retrieval
 from custom_components.home_agent.flows.profile import check_template, inherited
 from custom_components.home_agent.settings.endpoint import DEFAULT_API_VERSION, PRESETS
 from custom_components.home_agent.settings.memory import MemorySettings
@@ -80,13 +80,13 @@ async def test_settings_of_a_model(hass: HomeAssistant) -> None:
     assert {key: label for key, (label, _) in documented.items()} == labels
     known = {"preset": "custom", CONF_API_KEY: "sk", "base_url": "http://127.0.0.1", "model": "m"}
     form = {
-        **endpoint.EndpointForm(hass, {"preset": "azure"}).connection_schema().schema,
-        **endpoint.EndpointForm(hass, known).connection_schema().schema,
+        **model_server.EndpointForm(hass, {"preset": "azure"}).connection_schema().schema,
+        **model_server.EndpointForm(hass, known).connection_schema().schema,
     }
-    model = endpoint.EndpointForm(hass, {"preset": "ollama"}).model_schema(name="").schema
-    advanced = model[endpoint.ADVANCED].schema.schema
-    asked = {str(key) for key in (*form, *model, *advanced)} - {endpoint.ADVANCED}
-    assert set(documented) == asked | {endpoint.CONF_USE_ANYWAY}
+    model = model_server.EndpointForm(hass, {"preset": "ollama"}).model_schema(name="").schema
+    advanced = model[model_server.ADVANCED].schema.schema
+    asked = {str(key) for key in (*form, *model, *advanced)} - {model_server.ADVANCED}
+    assert set(documented) == asked | {model_server.CONF_USE_ANYWAY}
     assert documented["api_version"][1] == DEFAULT_API_VERSION
     assert documented["context_window"][1] == "empty"
 
@@ -112,8 +112,8 @@ async def test_settings_of_search(hass: HomeAssistant) -> None:
     assert {key: label for key, (label, _) in documented.items()} == {
         key: label for key, label in labels.items() if key != "use_anyway"
     }
-    switches = dict.fromkeys(search.REMOVE.values(), False)
-    defaults = {key: shown(value) for key, value in (search.DEFAULTS | switches).items()}
+    switches = dict.fromkeys(retrieval.REMOVE.values(), False)
+    defaults = {key: shown(value) for key, value in (retrieval.DEFAULTS | switches).items()}
     assert {key: default for key, (_, default) in documented.items()} == defaults
 
 

@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 import pytest
 
-from custom_components.home_agent.flows.search import DEFAULTS, async_check, retrieval_schema, taken
+from custom_components.home_agent.flows.retrieval import DEFAULTS, async_check, retrieval_schema, taken
 from custom_components.home_agent.search import embedded_store, embeddings
 from custom_components.home_agent.search.embeddings import MAX_IN_FILE
 from custom_components.home_agent.search.vectors import QUERY_TIMEOUT

@@ -6,7 +6,7 @@ from typing import Any
 from homeassistant.helpers import config_validation as cv
 import probatio
 
-from custom_components.home_agent.flows.search import REMOVE, SECTIONS
+from custom_components.home_agent.flows.retrieval import REMOVE, SECTIONS
 
 type Result = Mapping[str, Any]
 """What a step of any flow returns."""

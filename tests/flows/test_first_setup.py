@@ -8,7 +8,7 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData
 from homeassistant.helpers import device_registry as dr, issue_registry as ir
 import pytest
 
-from custom_components.home_agent.flows import endpoint
+from custom_components.home_agent.flows import model_server
 from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import Result, fields, options, shown
 from tests.house import say, set_up, speech
@@ -304,7 +304,7 @@ async def test_other_servers_are_guessed_remote_by_address(
     async def models(*args: object, **options: object) -> list[str]:
         return ["m"]
 
-    monkeypatch.setattr(endpoint, "async_list_models", models)  # nobody outside may be asked
+    monkeypatch.setattr(model_server, "async_list_models", models)  # nobody outside may be asked
     form = await send(hass, await to_endpoint(hass), base_url=address)
     assert shown(form)["remote"] is remote
 

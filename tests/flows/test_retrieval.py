@@ -6,8 +6,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 import pytest
 
-from custom_components.home_agent.flows import search as retrieval
-from custom_components.home_agent.flows.search import BASICS, REMOVE, SECRETS, SECTIONS, taken
+from custom_components.home_agent.flows import retrieval
+from custom_components.home_agent.flows.retrieval import BASICS, REMOVE, SECRETS, SECTIONS, taken
 from custom_components.home_agent.search import embeddings as embeddings_api
 from custom_components.home_agent.settings.search import RetrievalSettings
 from tests.embedding_server import EmbeddingServer

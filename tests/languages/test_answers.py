@@ -3,7 +3,7 @@
 import pytest
 
 from custom_components.home_agent.languages.data import data_of, digit_words, language_codes
-from custom_components.home_agent.languages.phrases import MASK, Kind, mask_digits, read_answer
+from custom_components.home_agent.languages.phrases import MASK, ReplyKind, mask_digits, read_answer
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ from custom_components.home_agent.languages.phrases import MASK, Kind, mask_digi
     ],
 )
 def test_yes(text: str, language: str) -> None:
-    assert read_answer(text, language).kind is Kind.YES
+    assert read_answer(text, language).kind is ReplyKind.YES
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_yes(text: str, language: str) -> None:
     ],
 )
 def test_who_asks_back_has_not_said_yes(text: str, language: str) -> None:
-    assert read_answer(text, language).kind is Kind.ASKS
+    assert read_answer(text, language).kind is ReplyKind.ASKS
 
 
 def test_a_pin_is_one_however_it_is_said() -> None:
-    assert read_answer("4711?", "en", with_pin=True).kind is Kind.YES
-    assert read_answer("No?", "en").kind is Kind.NO
-    assert read_answer("Yes; thanks", "en").kind is Kind.YES
+    assert read_answer("4711?", "en", with_pin=True).kind is ReplyKind.YES
+    assert read_answer("No?", "en").kind is ReplyKind.NO
+    assert read_answer("Yes; thanks", "en").kind is ReplyKind.YES
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_pin_is_one_however_it_is_said() -> None:
     ],
 )
 def test_no(text: str, language: str) -> None:
-    assert read_answer(text, language).kind is Kind.NO
+    assert read_answer(text, language).kind is ReplyKind.NO
 
 
 @pytest.mark.parametrize(
@@ -154,19 +154,19 @@ def test_no(text: str, language: str) -> None:
     ],
 )
 def test_anything_else_is_neither(text: str, language: str) -> None:
-    assert read_answer(text, language).kind is Kind.OTHER
+    assert read_answer(text, language).kind is ReplyKind.OTHER
 
 
 @pytest.mark.parametrize("language", [code for code in sorted(language_codes()) if data_of(code).yes])
 def test_every_phrase_of_every_language(language: str) -> None:
     words = data_of(language)
     for phrase in words.yes:
-        assert read_answer(phrase, language).kind in (Kind.YES, Kind.NO), phrase
-    assert read_answer(words.yes[0], language).kind is Kind.YES
+        assert read_answer(phrase, language).kind in (ReplyKind.YES, ReplyKind.NO), phrase
+    assert read_answer(words.yes[0], language).kind is ReplyKind.YES
     for phrase in words.no:
-        assert read_answer(phrase, language).kind is Kind.NO, phrase
+        assert read_answer(phrase, language).kind is ReplyKind.NO, phrase
     for phrase in words.courtesies:
-        assert read_answer(phrase, language).kind in (Kind.OTHER, Kind.YES), phrase
+        assert read_answer(phrase, language).kind in (ReplyKind.OTHER, ReplyKind.YES), phrase
 
 
 def test_answers_are_whole() -> None:
@@ -196,39 +196,39 @@ def test_digits_are_said_in_many_languages(language: str, said: str) -> None:
 
 def test_a_number_word_is_no_answer() -> None:
     assert digit_words("ko").get("네") is None
-    assert read_answer("네", "ko", with_pin=True).kind is Kind.YES
+    assert read_answer("네", "ko", with_pin=True).kind is ReplyKind.YES
 
 
 @pytest.mark.parametrize(
     ("text", "language", "kind", "digits"),
     [
-        ("yes 1234", "en", Kind.YES, "1234"),
-        ("Yes, 1 2 3 4.", "en", Kind.YES, "1234"),
-        ("yes 1,234", "en", Kind.YES, "1234"),
-        ("yes, the pin is one two three four", "en", Kind.YES, "1234"),
-        ("one two oh four", "en", Kind.YES, "1204"),
-        ("1234", "en", Kind.YES, "1234"),
-        ("ja eins zwo drei null", "de", Kind.YES, "1230"),
-        ("ja one two", "de", Kind.YES, "12"),
-        ("ja, de pincode is een twee drie vier", "nl", Kind.YES, "1234"),
-        ("да один два", "ru", Kind.YES, "12"),
-        ("oui, le code est quatre sept un un", "fr", Kind.YES, "4711"),
-        ("C’est le 4711", "fr", Kind.YES, "4711"),
-        ("yes ١٢٣٤", "en", Kind.YES, "1234"),
-        ("tak, jeden dwa trzy cztery", "pl", Kind.YES, "1234"),
-        ("tak, mój kod to 1234", "pl", Kind.YES, "1234"),
-        ("sim, um dois três meia", "pt-BR", Kind.YES, "1236"),
-        ("mi pin es uno dos cinco cuatro", "es", Kind.YES, "1254"),
-        ("ja, ett två fem fyra", "sv", Kind.YES, "1254"),
-        ("ja en to fem fire", "da", Kind.YES, "1254"),
-        ("Evet, bir iki üç dört", "tr", Kind.YES, "1234"),
-        ("yes", "en", Kind.YES, ""),
-        ("no 1234", "en", Kind.NO, "1234"),
-        ("set it to 1234", "en", Kind.OTHER, "1234"),
-        ("the pin", "en", Kind.OTHER, ""),
+        ("yes 1234", "en", ReplyKind.YES, "1234"),
+        ("Yes, 1 2 3 4.", "en", ReplyKind.YES, "1234"),
+        ("yes 1,234", "en", ReplyKind.YES, "1234"),
+        ("yes, the pin is one two three four", "en", ReplyKind.YES, "1234"),
+        ("one two oh four", "en", ReplyKind.YES, "1204"),
+        ("1234", "en", ReplyKind.YES, "1234"),
+        ("ja eins zwo drei null", "de", ReplyKind.YES, "1230"),
+        ("ja one two", "de", ReplyKind.YES, "12"),
+        ("ja, de pincode is een twee drie vier", "nl", ReplyKind.YES, "1234"),
+        ("да один два", "ru", ReplyKind.YES, "12"),
+        ("oui, le code est quatre sept un un", "fr", ReplyKind.YES, "4711"),
+        ("C’est le 4711", "fr", ReplyKind.YES, "4711"),
+        ("yes ١٢٣٤", "en", ReplyKind.YES, "1234"),
+        ("tak, jeden dwa trzy cztery", "pl", ReplyKind.YES, "1234"),
+        ("tak, mój kod to 1234", "pl", ReplyKind.YES, "1234"),
+        ("sim, um dois três meia", "pt-BR", ReplyKind.YES, "1236"),
+        ("mi pin es uno dos cinco cuatro", "es", ReplyKind.YES, "1254"),
+        ("ja, ett två fem fyra", "sv", ReplyKind.YES, "1254"),
+        ("ja en to fem fire", "da", ReplyKind.YES, "1254"),
+        ("Evet, bir iki üç dört", "tr", ReplyKind.YES, "1234"),
+        ("yes", "en", ReplyKind.YES, ""),
+        ("no 1234", "en", ReplyKind.NO, "1234"),
+        ("set it to 1234", "en", ReplyKind.OTHER, "1234"),
+        ("the pin", "en", ReplyKind.OTHER, ""),
     ],
 )
-def test_pin(text: str, language: str, kind: Kind, digits: str) -> None:
+def test_pin(text: str, language: str, kind: ReplyKind, digits: str) -> None:
     answer = read_answer(text, language, with_pin=True)
     assert (answer.kind, answer.digits) == (kind, digits)
 
@@ -251,22 +251,22 @@ def test_digits_are_masked_by_length_not_by_value(text: str, at_least: int, mask
 @pytest.mark.parametrize(
     ("text", "language", "about", "kind"),
     [
-        ("yes, unlock it", "en", "unlock", Kind.YES),
-        ("yes, unlock the front door", "en", "unlock", Kind.YES),
-        ("go ahead and open it", "en", "open", Kind.YES),
-        ("alright", "en", "", Kind.YES),
-        ("yes sir", "en", "", Kind.YES),
-        ("ja bitte aufschließen", "de", "unlock", Kind.YES),
-        ("oui, ouvre", "fr", "open", Kind.YES),
-        ("sí, desbloquea", "es", "unlock", Kind.YES),
-        ("yes but not the back door", "en", "unlock", Kind.NO),
-        ("ja, aber nicht die Hintertür", "de", "unlock", Kind.NO),
-        ("unlock it", "en", "unlock", Kind.OTHER),
-        ("yes, open it", "en", "unlock", Kind.OTHER),
-        ("yes, unlock it", "en", "", Kind.OTHER),
-        ("yes, unlock the back door", "en", "unlock", Kind.OTHER),
-        ("yes and turn on the light", "en", "unlock", Kind.OTHER),
+        ("yes, unlock it", "en", "unlock", ReplyKind.YES),
+        ("yes, unlock the front door", "en", "unlock", ReplyKind.YES),
+        ("go ahead and open it", "en", "open", ReplyKind.YES),
+        ("alright", "en", "", ReplyKind.YES),
+        ("yes sir", "en", "", ReplyKind.YES),
+        ("ja bitte aufschließen", "de", "unlock", ReplyKind.YES),
+        ("oui, ouvre", "fr", "open", ReplyKind.YES),
+        ("sí, desbloquea", "es", "unlock", ReplyKind.YES),
+        ("yes but not the back door", "en", "unlock", ReplyKind.NO),
+        ("ja, aber nicht die Hintertür", "de", "unlock", ReplyKind.NO),
+        ("unlock it", "en", "unlock", ReplyKind.OTHER),
+        ("yes, open it", "en", "unlock", ReplyKind.OTHER),
+        ("yes, unlock it", "en", "", ReplyKind.OTHER),
+        ("yes, unlock the back door", "en", "unlock", ReplyKind.OTHER),
+        ("yes and turn on the light", "en", "unlock", ReplyKind.OTHER),
     ],
 )
-def test_a_yes_may_repeat_the_question(text: str, language: str, about: str, kind: Kind) -> None:
+def test_a_yes_may_repeat_the_question(text: str, language: str, about: str, kind: ReplyKind) -> None:
     assert read_answer(text, language, about=about, name="Front Door" if about else "").kind is kind

@@ -21,8 +21,8 @@ from custom_components.home_agent.languages.data import (
     language_codes,
     prompt_words,
 )
-from custom_components.home_agent.languages.phrases import Kind, plain_words, read_answer
-from custom_components.home_agent.languages.routes import routes_of
+from custom_components.home_agent.languages.phrases import ReplyKind, plain_words, read_answer
+from custom_components.home_agent.languages.phrasings import phrasings_of
 from custom_components.home_agent.support.text import fold, runs
 
 FOLDER = Path(data.__file__).parent
@@ -64,8 +64,8 @@ def test_yes_and_no_are_known_in_each_language_of_home_assistant(language: str) 
     words = data_of(language)
     assert words.yes
     assert words.no
-    assert read_answer(words.yes[0], language).kind is Kind.YES
-    assert read_answer(words.no[0], language).kind is Kind.NO
+    assert read_answer(words.yes[0], language).kind is ReplyKind.YES
+    assert read_answer(words.no[0], language).kind is ReplyKind.NO
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -137,7 +137,7 @@ def test_whoever_is_polite_says_the_same_in_each_language() -> None:
     for code in CODES:
         if code in ("ja", "th", "zh"):  # no spaces: those sentences are left to Home Assistant
             continue
-        known = routes_of(code)
+        known = phrasings_of(code)
         for courtesy in {*data_of(code).courtesies} - ANSWERED.get(code, set()):
             said = tuple(fold(run) for run in runs(courtesy))
             counts[code, courtesy] = (

@@ -10,7 +10,7 @@ import pytest
 from unicode_rbnf import RbnfEngine
 
 from custom_components.home_agent.languages.times import (
-    _Reader,
+    _TimeReader,
     dates_in,
     durations_in,
     numbers_in,
@@ -227,13 +227,13 @@ def test_no_text_is_too_much(text: str, language: str) -> None:
 
 @pytest.mark.parametrize("text", ["from 8 to ", "last ", "since the beginning of ", "1.1. ", "в 7 часов ", "since "])
 def test_twice_as_long_is_twice_the_work(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    asked, says = [0], _Reader.says
+    asked, says = [0], _TimeReader.says
 
-    def counting(self: _Reader, name: str, at: int) -> tuple[str, int] | None:
+    def counting(self: _TimeReader, name: str, at: int) -> tuple[str, int] | None:
         asked[0] += 1
         return says(self, name, at)
 
-    monkeypatch.setattr(_Reader, "says", counting)
+    monkeypatch.setattr(_TimeReader, "says", counting)
     for language in ("en", "de", "ru"):
         work = []
         for times in (20, 40):

@@ -3,15 +3,15 @@
 import pytest
 
 from custom_components.home_agent.languages.data import data_of, language_codes
-from custom_components.home_agent.languages.phrases import Asked, Kind, asked_of, read_answer
+from custom_components.home_agent.languages.phrases import ReplyKind, SelfQuestion, asked_of, read_answer
 
 
 @pytest.mark.parametrize(
     ("language", "words"), [(code, words) for code in sorted(language_codes()) for words in data_of(code).undo.phrases]
 )
 def test_every_listed_utterance_is_understood(language: str, words: str) -> None:
-    assert asked_of(words, language) is Asked.UNDO
-    assert asked_of(f"{words.capitalize()}!", f"{language}-XX") is Asked.UNDO
+    assert asked_of(words, language) is SelfQuestion.UNDO
+    assert asked_of(f"{words.capitalize()}!", f"{language}-XX") is SelfQuestion.UNDO
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_every_listed_utterance_is_understood(language: str, words: str) -> None
     ],
 )
 def test_courtesies_and_punctuation_do_not_matter(language: str, words: str) -> None:
-    assert asked_of(words, language) is Asked.UNDO
+    assert asked_of(words, language) is SelfQuestion.UNDO
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_courtesies_and_punctuation_do_not_matter(language: str, words: str) -> 
     ],
 )
 def test_other_words_are_not(language: str, words: str) -> None:
-    assert asked_of(words, language) is not Asked.UNDO
+    assert asked_of(words, language) is not SelfQuestion.UNDO
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_other_words_are_not(language: str, words: str) -> None:
     [
         (code, words, asked)
         for code in sorted(language_codes())
-        for asked in (Asked.ABILITIES, Asked.LAST_ACTION)
+        for asked in (SelfQuestion.ABILITIES, SelfQuestion.LAST_ACTION)
         for words in getattr(data_of(code).asks, asked.value)
     ],
 )
-def test_every_question_about_the_agent_is_understood(language: str, words: str, asked: Asked) -> None:
+def test_every_question_about_the_agent_is_understood(language: str, words: str, asked: SelfQuestion) -> None:
     assert asked_of(words, language) is asked
     assert asked_of(f"{words.capitalize()}?", f"{language}-XX") is asked
     assert asked_of(f"{words} 7", language) is None
-    assert read_answer(words, language).kind is Kind.OTHER
+    assert read_answer(words, language).kind is ReplyKind.OTHER
 
 
 def test_languages_with_questions_about_the_agent() -> None:

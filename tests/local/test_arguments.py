@@ -15,9 +15,9 @@ from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, Hom
 from custom_components.home_agent.languages.vocabulary import Language, language_of
 from custom_components.home_agent.local.arguments import (
     Argument,
+    ArgumentKind,
     Extracted,
     Form,
-    Kind,
     arguments_of_fields,
     arguments_of_schema,
     extract,
@@ -63,18 +63,18 @@ def read(text: str, *arguments: Argument, language: str = "de", now: datetime = 
     return extract(text, arguments, HOME, LANGUAGES[language], now, state_of=STATES.get)
 
 
-CAMERA = Argument(name="camera", kind=Kind.ENTITY, domains=frozenset({"camera"}), required=True)
-AREA = Argument(name="area_id", kind=Kind.AREA)
-RANGE = Argument(name="period", kind=Kind.TIME_RANGE)
-ANY = Argument(name="thing", kind=Kind.ENTITY)
-LIGHT = Argument(name="light", kind=Kind.ENTITY, domains=frozenset({"light"}))
-FEEL = Argument(name="sensor", kind=Kind.ENTITY, domains=frozenset({"sensor"}), classes=frozenset({"humidity"}))
-PERCENT = Argument(name="volume", kind=Kind.NUMBER, unit="%", minimum=0, maximum=100, whole=True)
-DEGREES = Argument(name="temperature", kind=Kind.NUMBER, unit="°C")
-MINUTES = Argument(name="length", kind=Kind.NUMBER, unit="min")
-VMID = Argument(name="vmid", kind=Kind.IDENTIFIER, labels=("VM",), minimum=100)
-COUNT = Argument(name="count", kind=Kind.NUMBER, whole=True)
-MODE = Argument(name="mode", kind=Kind.OPTION, options={"eco": "eco", "very fast": "very_fast", "fast": "fast"})
+CAMERA = Argument(name="camera", kind=ArgumentKind.ENTITY, domains=frozenset({"camera"}), required=True)
+AREA = Argument(name="area_id", kind=ArgumentKind.AREA)
+RANGE = Argument(name="period", kind=ArgumentKind.TIME_RANGE)
+ANY = Argument(name="thing", kind=ArgumentKind.ENTITY)
+LIGHT = Argument(name="light", kind=ArgumentKind.ENTITY, domains=frozenset({"light"}))
+FEEL = Argument(name="sensor", kind=ArgumentKind.ENTITY, domains=frozenset({"sensor"}), classes=frozenset({"humidity"}))
+PERCENT = Argument(name="volume", kind=ArgumentKind.NUMBER, unit="%", minimum=0, maximum=100, whole=True)
+DEGREES = Argument(name="temperature", kind=ArgumentKind.NUMBER, unit="°C")
+MINUTES = Argument(name="length", kind=ArgumentKind.NUMBER, unit="min")
+VMID = Argument(name="vmid", kind=ArgumentKind.IDENTIFIER, labels=("VM",), minimum=100)
+COUNT = Argument(name="count", kind=ArgumentKind.NUMBER, whole=True)
+MODE = Argument(name="mode", kind=ArgumentKind.OPTION, options={"eco": "eco", "very fast": "very_fast", "fast": "fast"})
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ MODE = Argument(name="mode", kind=Kind.OPTION, options={"eco": "eco", "very fast
         ("de", "staubsauge im Wohnzimmer", AREA, "living", "staubsauge im"),
         ("en", "clean the kitchen", AREA, "kitchen", "clean the"),
         ("de", "Wohnzimmer oder Küche", AREA, None, None),
-        ("de", "sauge in Wohnzimmer und Küche", Argument(name="a", kind=Kind.AREA, several=True), ["living", "kitchen"], "sauge in und"),
-        ("de", "alles im Obergeschoss", Argument(name="floor", kind=Kind.FLOOR_NAME), "Obergeschoss", "alles im"),
+        ("de", "sauge in Wohnzimmer und Küche", Argument(name="a", kind=ArgumentKind.AREA, several=True), ["living", "kitchen"], "sauge in und"),
+        ("de", "alles im Obergeschoss", Argument(name="floor", kind=ArgumentKind.FLOOR_NAME), "Obergeschoss", "alles im"),
         ("en", "set the volume to 40 percent", PERCENT, 40, "set the volume to"),
         ("de", "Lautstärke vierzig Prozent bitte", PERCENT, 40, "Lautstärke bitte"),
         ("ru", "громкость сорок", replace(PERCENT, labels=("громкость",)), 40, "громкость"),
@@ -115,12 +115,12 @@ MODE = Argument(name="mode", kind=Kind.OPTION, options={"eco": "eco", "very fast
         ("en", "start 101 or 102", VMID, None, None),
         ("en", "go very fast", MODE, "very_fast", "go"),
         ("en", "go fast then eco", MODE, None, None),
-        ("de", "eine Stunde und 10 Minuten", Argument(name="d", kind=Kind.DURATION), timedelta(minutes=70), ""),
-        ("en", "at half past seven", Argument(name="t", kind=Kind.TIME, form=Form.JSON), "07:30:00", ""),
-        ("en", "at 7 or at 8", Argument(name="t", kind=Kind.TIME), None, None),
-        ("de", "übermorgen", Argument(name="t", kind=Kind.DATE), date(2026, 11, 20), ""),
-        ("de", "morgen um 7 Uhr", Argument(name="t", kind=Kind.DATETIME, form=Form.SELECTOR), "2026-11-19 07:00:00", ""),
-        ("en", "tell me a story", Argument(name="t", kind=Kind.TEXT), None, None),
+        ("de", "eine Stunde und 10 Minuten", Argument(name="d", kind=ArgumentKind.DURATION), timedelta(minutes=70), ""),
+        ("en", "at half past seven", Argument(name="t", kind=ArgumentKind.TIME, form=Form.JSON), "07:30:00", ""),
+        ("en", "at 7 or at 8", Argument(name="t", kind=ArgumentKind.TIME), None, None),
+        ("de", "übermorgen", Argument(name="t", kind=ArgumentKind.DATE), date(2026, 11, 20), ""),
+        ("de", "morgen um 7 Uhr", Argument(name="t", kind=ArgumentKind.DATETIME, form=Form.SELECTOR), "2026-11-19 07:00:00", ""),
+        ("en", "tell me a story", Argument(name="t", kind=ArgumentKind.TEXT), None, None),
     ],
 )  # fmt: skip
 def test_one_argument(language: str, text: str, argument: Argument, value: Any, rest: str | None) -> None:
@@ -136,7 +136,7 @@ def test_one_argument(language: str, text: str, argument: Argument, value: Any, 
     [
         ("das Deckenlicht", (LIGHT,), ("light",)),
         ("5 und 6", (COUNT,), ("count",)),
-        ("5", (COUNT, Argument(name="other", kind=Kind.NUMBER)), ("count", "other")),
+        ("5", (COUNT, Argument(name="other", kind=ArgumentKind.NUMBER)), ("count", "other")),
         ("gestern und heute", (RANGE,), ("period",)),
         ("Wohnzimmer oder Küche", (AREA,), ("area_id",)),
         ("eco fast", (MODE,), ("mode",)),
@@ -253,7 +253,7 @@ def test_fields_of_a_script_declare_arguments() -> None:
 def test_patterns_that_may_take_long_are_not_used(pattern: str) -> None:
     (argument,) = arguments_of_schema({"properties": {"x": {"type": "string", "pattern": pattern}}})
 
-    assert argument.kind is Kind.TEXT
+    assert argument.kind is ArgumentKind.TEXT
 
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=50)
@@ -267,7 +267,7 @@ def test_patterns_that_may_take_long_are_not_used(pattern: str) -> None:
 def test_what_is_said_comes_back(camera: str, percent: int, hour: int, vm: int, order: list[int]) -> None:
     parts = [ENTITIES[camera][0], f"{percent} %", f"um {hour}:15 Uhr", f"VM {vm}"]
     text = ", ".join(parts[place] for place in order)
-    clock = Argument(name="clock", kind=Kind.TIME)
+    clock = Argument(name="clock", kind=ArgumentKind.TIME)
 
     found = read(text, CAMERA, PERCENT, clock, VMID, now=datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -16,9 +16,9 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.home.snapshot import HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.vocabulary import language_of
-from custom_components.home_agent.local.route_index import MAX_NEAR, RouteIndex, RouteTarget, Utterance
+from custom_components.home_agent.local.route_index import MAX_NEAR, Route, RouteIndex, Utterance
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.tools.extensions.registry import async_register_extension
+from custom_components.home_agent.tools.extensions.extensions import async_register_extension
 from custom_components.home_agent.turn import events
 from tests.embedding_server import EmbeddingServer
 from tests.extensions import coachbyte
@@ -428,7 +428,7 @@ ENABLE = {
 def test_an_automation_is_run_or_enabled_as_is_said_in_each_language() -> None:
     """What the words come to; that it is done so is seen above, in one language."""
     home = HomeSnapshot({"automation.garden": HomeEntity("automation.garden", ("Garden",), None)}, {})
-    target = RouteTarget(
+    target = Route(
         id="automation.garden",
         tool="ha_control",
         said=["Garden"],
@@ -634,7 +634,7 @@ async def test_another_room_adds_routes_and_takes_them_back(
     hass: HomeAssistant, home: None, llm_server: LLMServer
 ) -> None:
     entry = await listen(hass, llm_server)
-    route = RouteTarget(
+    route = Route(
         id="guest",
         tool="printer_status",
         said=("ask the copy machine",),
@@ -799,7 +799,7 @@ async def test_five_thousand_scenes_are_compared_in_bounded_time() -> None:
     entities = {f"scene.s{number}": HomeEntity(f"scene.s{number}", (name,), None) for number, name in enumerate(said)}
     home = HomeSnapshot(entities)
     targets = [
-        RouteTarget(id=key, tool="ha_control", said=item.names, entity_id=key, is_named=True, call=lambda _v, _t: {})
+        Route(id=key, tool="ha_control", said=item.names, entity_id=key, is_named=True, call=lambda _v, _t: {})
         for key, item in entities.items()
     ]
     language = language_of("en", {})

@@ -14,7 +14,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
-from custom_components.home_agent.languages.routes import routes_of
+from custom_components.home_agent.languages.phrasings import phrasings_of
 from custom_components.home_agent.languages.vocabulary import language_of
 from custom_components.home_agent.local.things import Things
 from custom_components.home_agent.local.which import read_choice
@@ -212,7 +212,7 @@ def test_every_language_that_asks_understands_the_answer(
         {item: HomeEntity(item, (name,), "living") for item, name in zip(ids, names, strict=True)},
         {"living": HomeArea("living", ("Salon",))},
     )
-    known = Things(home, language_of(language, {}, language), routes_of(language), lambda _: None)
+    known = Things(home, language_of(language, {}, language), phrasings_of(language), lambda _: None)
     for answer, meant in answers.items():
         picked = read_choice(answer, known)
         assert picked is not None, answer

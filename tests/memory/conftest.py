@@ -7,7 +7,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.memory.memories import Memories, memories_of
-from custom_components.home_agent.memory.model import Draft, MemorySource, Scope
+from custom_components.home_agent.memory.record import Draft, MemorySource, Scope
 from tests.house import set_up
 
 HOUSE = Scope(owners=frozenset({None}), owner=None)

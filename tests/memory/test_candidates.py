@@ -5,7 +5,7 @@ import json
 import pytest
 
 from custom_components.home_agent.memory.extraction import MAX_CANDIDATES, MAX_REPLY, candidates_of
-from custom_components.home_agent.memory.model import MemorySource, MemoryType
+from custom_components.home_agent.memory.record import MemorySource, MemoryType
 
 TEA = {"type": "preference", "content": "Grandma drinks peppermint tea", "importance": 0.7}
 KEY = {"type": "fact", "content": "The spare key hangs behind the boiler", "importance": 0.8}

@@ -19,7 +19,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.memory.memories import ACCESS_DELAY, BATCH, FILE, MEMORIES, memories_of
-from custom_components.home_agent.memory.model import ALL
+from custom_components.home_agent.memory.record import ALL
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text, tool_call

@@ -9,7 +9,7 @@ from homeassistant.util import dt as dt_util
 import pytest
 
 from custom_components.home_agent.memory.memories import Memories, memories_of
-from custom_components.home_agent.memory.model import ALL, Memory, MemorySource, MemoryType, Scope
+from custom_components.home_agent.memory.record import ALL, Memory, MemorySource, MemoryType, Scope
 from custom_components.home_agent.support.errors import MemoriesError
 from tests.house import set_up
 

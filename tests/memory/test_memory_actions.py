@@ -13,7 +13,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import memories_of
-from custom_components.home_agent.memory.model import Memory, MemorySource, MemoryType
+from custom_components.home_agent.memory.record import Memory, MemorySource, MemoryType
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.support.errors import MemoriesError
 from tests.house import build_house, say, set_up

@@ -7,7 +7,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import memories_of
-from custom_components.home_agent.memory.model import MemoryType
+from custom_components.home_agent.memory.record import MemoryType
 from tests.house import part_of, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
 

@@ -8,7 +8,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.memory.memories import MEMORIES, memories_of
-from custom_components.home_agent.memory.model import ALL
+from custom_components.home_agent.memory.record import ALL
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support.const import DOMAIN
 from tests.embedding_server import EmbeddingServer

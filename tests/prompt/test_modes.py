@@ -14,7 +14,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.prompt import providers, states
 from custom_components.home_agent.prompt.providers import Block, ContextRequest, Item
-from custom_components.home_agent.search.model import Found, Query
+from custom_components.home_agent.search.model import FoundEntity, Query
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
 from scripts.benchmark.house import House
@@ -229,7 +229,7 @@ class Broken:
     def __init__(self, error: Exception | None) -> None:
         self.error = error
 
-    async def async_find(self, query: Query) -> list[Found]:
+    async def async_find(self, query: Query) -> list[FoundEntity]:
         if self.error:
             raise self.error
         await asyncio.Event().wait()

@@ -15,7 +15,7 @@ from custom_components.home_agent.home.snapshot import Home
 from custom_components.home_agent.prompt.budget import Budget
 from custom_components.home_agent.prompt.request import async_turn_part
 from custom_components.home_agent.prompt.states import StateContext, Views
-from custom_components.home_agent.settings.profile import ContextEntity, Mode, Profile
+from custom_components.home_agent.settings.profile import ContextEntity, ContextMode, Profile
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.transcript.transcript import Round, Transcript
 from custom_components.home_agent.turn.turn import Turn
@@ -41,7 +41,7 @@ class Conversation:
         *,
         budget: int = 10_000,
         forget: bool = False,
-        mode: Mode = Mode.DIRECT,
+        mode: ContextMode = ContextMode.DIRECT,
         found: Sequence[str] = (),
         map_is_full: bool = True,
         **fields: Any,
@@ -195,10 +195,10 @@ async def test_update_interval_holds_states_back(
 
 async def test_mode_off_tells_time_and_place_only(conversation: Conversation, add_entity: AddEntity) -> None:
     add_entity("light.desk")
-    assert "states" not in await conversation.tell(mode=Mode.OFF)
+    assert "states" not in await conversation.tell(mode=ContextMode.OFF)
 
 
-FOUND = Mode.RETRIEVED
+FOUND = ContextMode.RETRIEVED
 
 
 async def test_what_a_request_is_about_is_told_and_nothing_else(
@@ -288,11 +288,11 @@ async def test_both_tells_the_list_and_what_a_request_is_about(
     for entity_id in ("climate.hall", "light.desk", "light.wall"):
         add_entity(entity_id)
     profile = Profile(name="A", context_entities=(ContextEntity(pattern="climate.*"),))
-    told = await conversation.tell(mode=Mode.BOTH, found=["light.desk"], profile=profile)
+    told = await conversation.tell(mode=ContextMode.BOTH, found=["light.desk"], profile=profile)
     assert told["states"] == {"climate.hall": "on", "light.desk": "on"}
     hass.states.async_set("climate.hall", "off")
     hass.states.async_set("light.desk", "off")
-    assert (await conversation.tell(mode=Mode.BOTH, profile=profile))["states"] == {
+    assert (await conversation.tell(mode=ContextMode.BOTH, profile=profile))["states"] == {
         "climate.hall": "off",
         "light.desk": "off",
     }

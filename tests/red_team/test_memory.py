@@ -8,7 +8,7 @@ from homeassistant.util.json import JsonValueType
 import pytest
 
 from custom_components.home_agent.memory.memories import memories_of
-from custom_components.home_agent.memory.model import Draft, MemorySource
+from custom_components.home_agent.memory.record import Draft, MemorySource
 from tests.house import say, speech
 from tests.llm_server import text, tool_call
 

@@ -7,7 +7,7 @@ import pytest
 
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.search.entity_documents import EntityDocument
-from custom_components.home_agent.search.model import Found, Query
+from custom_components.home_agent.search.model import FoundEntity, Query
 from custom_components.home_agent.search.ranking import MAX_GROUP, Ranker, relevant
 
 UP, DOWN = ("First floor", "upstairs"), ("Ground floor", "downstairs")
@@ -335,7 +335,7 @@ def test_what_was_removed_is_not_found(ask: Ask, ranker: Ranker) -> None:
 
 
 def test_what_fits_about_as_well_as_the_best_is_told() -> None:
-    found = [Found(entity_id=f"light.l{rank}", score=score) for rank, score in enumerate([1.0] * 9 + [0.6] * 30)]
+    found = [FoundEntity(entity_id=f"light.l{rank}", score=score) for rank, score in enumerate([1.0] * 9 + [0.6] * 30)]
     assert len(relevant(found)) == 9
     assert len(relevant(found[8:])) == 6
     assert relevant([]) == []

@@ -2,11 +2,16 @@
 
 import pytest
 
-from custom_components.home_agent.settings.search import Match, RetrievalSettings, collection_names, is_collection_name
+from custom_components.home_agent.settings.search import (
+    DocumentMatch,
+    RetrievalSettings,
+    collection_names,
+    is_collection_name,
+)
 
 
-def match(distance: float, similarity: float | None) -> Match:
-    return Match(id="a", text="", metadata={}, distance=distance, similarity=similarity)
+def match(distance: float, similarity: float | None) -> DocumentMatch:
+    return DocumentMatch(id="a", text="", metadata={}, distance=distance, similarity=similarity)
 
 
 def test_nothing_stored_is_the_default() -> None:
@@ -43,7 +48,7 @@ def test_keys_are_in_no_text_of_the_settings() -> None:
         (match(100.1, None), False),
     ],
 )
-def test_what_is_near_is_said_by_the_space_of_the_collection(found: Match, near: bool) -> None:
+def test_what_is_near_is_said_by_the_space_of_the_collection(found: DocumentMatch, near: bool) -> None:
     settings = RetrievalSettings(embedding="endpoint", additional_l2_threshold=100.0)
     assert settings.is_near(found) is near
 

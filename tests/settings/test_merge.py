@@ -11,8 +11,8 @@ from custom_components.home_agent.settings.profile import (
     BUILT_IN,
     DEFAULTS,
     SETTINGS,
-    Origin,
     Part,
+    SettingOrigin,
     default_settings,
     in_parts,
     merged,
@@ -177,10 +177,10 @@ def test_every_setting_of_an_agent_is_of_whoever_set_it_last(defaults: Settings,
     for key, origin in came.items():
         if isinstance(origin, dict):  # of each of its keys: `test_origins_of_a_mapping_are_those_of_its_keys`
             continue
-        layer = {Origin.BUILT_IN: BUILT_IN, Origin.DEFAULTS: defaults, Origin.PROFILE: own}[origin]
+        layer = {SettingOrigin.BUILT_IN: BUILT_IN, SettingOrigin.DEFAULTS: defaults, SettingOrigin.PROFILE: own}[origin]
         assert layer[key] is not None
         assert holds[key] == layer[key]
-        assert (own.get(key) is not None) == (origin is Origin.PROFILE)
+        assert (own.get(key) is not None) == (origin is SettingOrigin.PROFILE)
 
 
 @given(SET)
@@ -201,11 +201,11 @@ def test_an_agent_that_sets_nothing_of_the_tools_has_those_of_the_defaults(defau
 def test_origins_of_a_mapping_are_those_of_its_keys() -> None:
     settings = {"prompts": {"a": "1", "b": "2"}}
     marked = origins(settings | {"tool_timeout": 9}, {"prompts": {"b": "3"}, "speech": "never", "streaming": None})
-    assert marked["prompts"] == {"a": Origin.DEFAULTS, "b": Origin.PROFILE}
+    assert marked["prompts"] == {"a": SettingOrigin.DEFAULTS, "b": SettingOrigin.PROFILE}
     assert (marked["tool_timeout"], marked["speech"], marked["streaming"]) == (
-        Origin.DEFAULTS,
-        Origin.PROFILE,
-        Origin.BUILT_IN,
+        SettingOrigin.DEFAULTS,
+        SettingOrigin.PROFILE,
+        SettingOrigin.BUILT_IN,
     )
 
 

@@ -13,7 +13,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.client.model import raw_estimate
 from custom_components.home_agent.memory.memories import memories_of
-from custom_components.home_agent.memory.model import Draft, Memory, MemorySource, MemoryType
+from custom_components.home_agent.memory.record import Draft, Memory, MemorySource, MemoryType
 from custom_components.home_agent.support.encoding import dump
 from custom_components.home_agent.turn.events import ACTION_EXECUTED, TOOL_EXECUTED
 from tests.house import build_house, say, set_up, speech

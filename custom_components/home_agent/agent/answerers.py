@@ -25,13 +25,13 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import chat_session, entity_registry as er, intent
 
 from ..client.endpoint import Endpoint, mask_for
-from ..languages.phrases import Asked, asked_of, is_order
+from ..languages.phrases import SelfQuestion, asked_of, is_order
 from ..local import sentences
 from ..local.learned import async_observe
 from ..policy import undo
 from ..policy.channels import async_put
 from ..policy.confirmed import async_answer_reply
-from ..settings.profile import AUTO, Mode, Profile
+from ..settings.profile import AUTO, ContextMode, Profile
 from ..speech import speakable_text
 from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import shown
@@ -41,8 +41,8 @@ from ..support.masking import Mask
 from ..transcript.summary import async_sum_up
 from ..transcript.transcript import History, begin_round, keep_round
 from ..turn import events
-from ..turn.turn import Answer, Origin, TurnRequest, async_open_turn, current_request, current_turn, running
-from .commands import Command, talk_of
+from ..turn.turn import Answer, AnswerOrigin, TurnRequest, async_open_turn, current_request, current_turn, running
+from .commands import SlashCommand, talk_of
 from .loop import LOOPED
 from .model_turn import ModelTurn
 from .router import OFF, async_route, async_worded
@@ -85,7 +85,7 @@ async def async_answer(
             transcript.taints |= turn.parent.record.taints
         turn.record.taints = transcript.taints
         if endpoint is None:
-            turn.record.context_mode = Mode.OFF.value
+            turn.record.context_mode = ContextMode.OFF.value
         elif transcript.mode is not None or profile.context_mode != AUTO:
             turn.record.context_mode = transcript.mode or profile.context_mode
         events.async_conversation_started(hass, turn)
@@ -117,7 +117,7 @@ async def async_answer(
 
 def _commanded(
     hass: HomeAssistant, runtime: RuntimeData, profile: Profile, user_input: ConversationInput, chat_log: ChatLog
-) -> tuple[ConversationInput, Command | None, Profile | None]:
+) -> tuple[ConversationInput, SlashCommand | None, Profile | None]:
     """Return what is said to this agent, the command that it answers here, and the other agent that the words go to.
 
     A command of this agent itself is taken off its words; that of an agent that is disabled is none.
@@ -154,7 +154,7 @@ async def _async_hand_on(
     runtime: RuntimeData,
     profile: Profile,
     to: Profile,
-    command: Command,
+    command: SlashCommand,
     user_input: ConversationInput,
     chat_log: ChatLog,
 ) -> ConversationResult:
@@ -247,7 +247,7 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
     except HomeAssistantError as err:
         events.async_error(hass, turn, err, events.component_of(err))
         text = await async_error_text(hass, turn.speaks, err)
-        answer = Answer(text=text, done=False, origin=Origin.NOTICE)
+        answer = Answer(text=text, done=False, origin=AnswerOrigin.NOTICE)
     finally:  # cancelled, too: the client is gone or speaks again, what was begun must not be answered later
         said.failed = failed
     turn.record.origin = answer.origin
@@ -290,7 +290,7 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
         events.async_history_saved(exchange.hass, turn, added, whole, persists=persists)
     record, runtime = turn.record, exchange.runtime
     if (
-        answer.origin is Origin.MODEL
+        answer.origin is AnswerOrigin.MODEL
         and record.understanding is not None
         and record.outcomes
         and exchange.reply is None
@@ -300,11 +300,11 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
                 exchange.hass, turn, runtime.means.phrases, runtime.policy, runtime.journal, runtime.home
             )
             exchange.hass.async_create_task(learn, "home_agent learn a phrase")
-    extractor = exchange.runtime.extractor if answer.origin is Origin.MODEL and exchange.reply is None else None
+    extractor = exchange.runtime.extractor if answer.origin is AnswerOrigin.MODEL and exchange.reply is None else None
     if endpoint and extractor is not None and record.request_id is None and record.fault is None:
         extractor.async_heard(turn, endpoint, answer.text, record.follow_up)
     history = transcript.history
-    if endpoint and answer.origin is Origin.MODEL and history.dropped and turn.profile.history_summary:
+    if endpoint and answer.origin is AnswerOrigin.MODEL and history.dropped and turn.profile.history_summary:
         mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote)
         transcript.summing_up = endpoint.async_work(_async_sum_up(history, endpoint, mask), "sum up")
 
@@ -338,7 +338,7 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
             hass, turn, runtime.policy.confirmations, command, partial(_async_say, exchange)
         )
     asked = asked_of(turn.text, turn.language) if answer is None else None
-    if asked is Asked.UNDO:
+    if asked is SelfQuestion.UNDO:
         answer = await undo.async_answer_undo(hass, runtime.policy, runtime.journal, turn, chat_log)
     elif asked is not None:
         answer = await sentences.async_answer_asked(hass, turn, exchange.user_input, chat_log, runtime.means, asked)

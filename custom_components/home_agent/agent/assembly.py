@@ -60,7 +60,7 @@ from ..support.storage import Report
 from ..tools.custom.provider import CustomTools
 from ..tools.delegation import DEPTH, Delegation
 from ..tools.documentation import Documentation
-from ..tools.extensions.registry import Extensions, Originals
+from ..tools.extensions.extensions import Extensions, Originals
 from ..tools.external import ExternalModels
 from ..tools.ha_apis import ApiTools
 from ..tools.mcp.provider import McpTools

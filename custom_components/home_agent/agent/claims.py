@@ -27,7 +27,7 @@ from ..languages.claims import (
     told_in,
     told_plainly,
 )
-from ..local.commands import Command, async_command
+from ..local.commands import SpokenCommand, async_command
 from ..policy.write import HAPPENED
 from ..support.localize import async_own_text
 from ..support.text import fold, likeness, runs
@@ -59,7 +59,7 @@ class ClaimCheck:
     home: Home
     asks_behind: bool = False
     """Whether a question stands behind the answer, which is judged without it."""
-    _command: Command | None = field(default=None, init=False)
+    _command: SpokenCommand | None = field(default=None, init=False)
     _asked: bool = field(default=False, init=False)
 
     async def async_untrue(self, answer: str) -> Untrue | None:
@@ -166,7 +166,7 @@ class ClaimCheck:
             return True
         return await self._async_recognised() is not None
 
-    async def _async_recognised(self) -> Command | None:
+    async def _async_recognised(self) -> SpokenCommand | None:
         """Return the command that Home Assistant's own sentences find in what was said."""
         if not self._asked:
             self._asked = True

@@ -42,7 +42,7 @@ def command_name(text: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SlashCommand:
     """A command that was said, and what stands behind it."""
 
     name: str
@@ -53,7 +53,7 @@ class Command:
     """Nobody said it: a rule of the owner's says who answers."""
 
 
-class SlashCommand(HomeAgentTool):
+class SlashCommandTool(HomeAgentTool):
     """Hands a request to an agent that wants a question before it is reached. Made for one request."""
 
     name = "slash_command"
@@ -64,7 +64,7 @@ class SlashCommand(HomeAgentTool):
     answers = True
     is_elsewhere = True
 
-    def __init__(self, command: Command, to: Profile, say: Say) -> None:
+    def __init__(self, command: SlashCommand, to: Profile, say: Say) -> None:
         """Take what is asked about, and how it is said to whom."""
         self._command = command
         self._to = to
@@ -98,17 +98,17 @@ class Commands:
         self.talks: dict[Talk, dict[str, str]] = {}
         """By where commands were said: the conversations that they began, by the profile's subentry id, newest last."""
 
-    def find(self, text: str) -> Command | None:
+    def find(self, text: str) -> SlashCommand | None:
         """Return the command with which a text begins, None where it begins with none."""
         said = text.strip()
         for name in self._longest_first if said.startswith("/") else ():
             if said[1 : len(name) + 1].casefold() == name and not said[len(name) + 1 :][:1].strip():
-                return Command(name, self._by_name.get(name), said[len(name) + 1 :].strip())
+                return SlashCommand(name, self._by_name.get(name), said[len(name) + 1 :].strip())
         return None
 
     def route(
         self, confirmations: Confirmations, user_input: ConversationInput, conversation_id: str, profile: Profile
-    ) -> Command | None:
+    ) -> SlashCommand | None:
         """Return whom a text goes to besides the agent that heard it, and which part of it; None: to nobody else.
 
         That is the agent of a command, one that was reached by a command before and waits for a yes, or the one that the owner's
@@ -124,11 +124,11 @@ class Commands:
                 target = next((item for item in registry.by_id.values() if item.subentry_id == profile_id), None)
                 if target is None:
                     return None
-                return Command("", target, user_input.text, by_rule=target is chosen)
+                return SlashCommand("", target, user_input.text, by_rule=target is chosen)
         if (command := self.find(user_input.text)) is not None:
             confirmations.is_answered((conversation_id, profile.subentry_id), talk[2], *heard)
         elif chosen is not profile:
-            command = Command("", chosen, user_input.text, by_rule=True)
+            command = SlashCommand("", chosen, user_input.text, by_rule=True)
         return command
 
     @callback
@@ -166,7 +166,7 @@ class Commands:
         return self._limited[key]
 
     async def async_answer(
-        self, hass: HomeAssistant, turn: Turn, confirmations: Confirmations, command: Command, say: Say
+        self, hass: HomeAssistant, turn: Turn, confirmations: Confirmations, command: SlashCommand, say: Say
     ) -> Answer:
         """Return what is said to a command itself: the list, an explanation, or the question before it goes on.
 
@@ -179,7 +179,7 @@ class Commands:
             placeholders = {"command": f"/{command.name}", "profile": profile.name}
             text = await async_text(hass, turn.speaks, "command_alone", **placeholders)
             return Answer(text=" ".join([text, *profile.description.split()]))
-        tool = SlashCommand(command, profile, say)
+        tool = SlashCommandTool(command, profile, say)
         plan = await tool.plan(hass, {}, turn)
         if not turn.answerable:
             raise NobodyConfirms(target=f"/{command.name}")

@@ -13,8 +13,8 @@ from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
-from ..client.model import PATIENCE, ChatRequest, Message, Reply, ToolSpec
-from ..client.stream import REPEATS, TOO_LONG
+from ..client.model import PATIENCE, ChatRequest, Message, ModelReply, ToolSpec
+from ..client.stream import REPEATS, TOO_LONG, Delta
 from ..policy.questions import async_states
 from ..speech import speakable
 from ..support.const import LOGGER
@@ -41,7 +41,6 @@ LOOPED = "answer_repeats"
 """What is said of an answer that was ended because it said the same over and over."""
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 
-type Delta = conversation.AssistantContentDeltaDict
 type BuildMessages = Callable[[bool], Awaitable[list[Message]]]
 """Returns the messages of the next request; true asks for a shorter version."""
 
@@ -197,7 +196,7 @@ class Agent:
     async def _deltas(self, request: ChatRequest, *, last_try: bool) -> AsyncGenerator[Delta]:
         """Yield the deltas of one answer, and a sentence of ours where the model's is missing or broken off."""
         acted = self.chat_log.unresponded_tool_results and not self.once and not self.only_words
-        reply, said, called = Reply(), False, False
+        reply, said, called = ModelReply(), False, False
         started = time.perf_counter()
         try:
             async for delta in self.endpoint.client.stream(request, reply):
@@ -234,7 +233,7 @@ class Agent:
             self.turn.record.fault = fault
             yield {"content": await self._notice(key, after=said)}
 
-    async def _async_broken_off(self, error: LLMError, reply: Reply, *, said: bool) -> Delta:
+    async def _async_broken_off(self, error: LLMError, reply: ModelReply, *, said: bool) -> Delta:
         """Return the end of an answer that broke."""
         if said:
             key = "answer_too_long" if isinstance(error, LLMEndlessError) else "answer_cut_off"

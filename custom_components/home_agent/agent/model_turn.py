@@ -21,7 +21,7 @@ from ..prompt.request import DEFAULT_ANSWER_TOKENS, RequestBuilder, Sources
 from ..support.const import DOMAIN
 from ..tools.registry import TurnAPI, llm_context_of, policed
 from ..transcript.transcript import Transcript
-from ..turn.turn import Answer, Origin, Turn
+from ..turn.turn import Answer, AnswerOrigin, Turn
 from .claims import ClaimCheck
 from .loop import Agent
 from .runtime import RuntimeData
@@ -60,7 +60,7 @@ class ModelTurn:
         self.chat_log.async_trace({"stats": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}})
         last = self.chat_log.content[-1]
         text = last.content or "" if isinstance(last, AssistantContent) else ""
-        return Answer(text=text, origin=Origin.MODEL, is_in_chat_log=True)
+        return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
 
     def _task(self) -> Agent:
         """Return the loop of a task: nobody reads along, nobody can be asked, and all there is stands in its chat log."""

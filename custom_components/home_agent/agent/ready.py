@@ -24,7 +24,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ..client.endpoint import Endpoint
-from ..client.model import ChatRequest, Reply
+from ..client.model import ChatRequest, ModelReply
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import async_load
 from ..prompt.request import Ready
@@ -51,7 +51,7 @@ NOTHING_SAID = "…"
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ExpectedSpeaker:
     """Who asks an agent: the next question will come like the last one."""
 
     turn: Turn
@@ -69,7 +69,7 @@ class Readiness:
     hass: HomeAssistant
     entry: ConfigEntry[Any]
     runtime: RuntimeData
-    _readers: dict[str, _Reader] = field(default_factory=dict)
+    _readers: dict[str, _ExpectedSpeaker] = field(default_factory=dict)
     """By profile."""
     _asked: dict[str, float] = field(default_factory=dict)
     """When an endpoint was last asked for one token, by its subentry id; at start it is asked besides."""
@@ -90,7 +90,7 @@ class Readiness:
             if endpoint is None or not endpoint.config.keeps_ready:
                 continue
             if (turn := await self._async_expected(profile)) is not None:
-                reader = self._readers[profile.subentry_id] = _Reader(turn)
+                reader = self._readers[profile.subentry_id] = _ExpectedSpeaker(turn)
                 self._begin(endpoint, self._async_read_everything(endpoint, reader))
                 return  # another agent would only take the place of this one
 
@@ -103,7 +103,7 @@ class Readiness:
             profile_id = turn.profile.subentry_id
             known = self._readers.get(profile_id)
             if known is None or known.turn is not turn:
-                self._readers[profile_id] = _Reader(
+                self._readers[profile_id] = _ExpectedSpeaker(
                     turn, known.due_since if known else None, known.read if known else None
                 )
         told: set[str] = set()
@@ -117,7 +117,7 @@ class Readiness:
         for reader in tuple(self._readers.values()):
             await self._async_renew(reader, now)
 
-    async def _async_renew(self, reader: _Reader, now: float) -> None:
+    async def _async_renew(self, reader: _ExpectedSpeaker, now: float) -> None:
         """Write the states down anew for one agent, where that is worth it, and let its model read them."""
         profile = reader.turn.profile
         endpoint = self.runtime.endpoint_of(profile)
@@ -163,7 +163,7 @@ class Readiness:
             endpoint.reading.cancel()
         endpoint.reading = endpoint.async_work(work, "keep the model ready")
 
-    async def _async_read_everything(self, endpoint: Endpoint, reader: _Reader) -> None:
+    async def _async_read_everything(self, endpoint: Endpoint, reader: _ExpectedSpeaker) -> None:
         """Let the model read all that stands before a first message."""
         if reader.turn.profile.routing in SPLITS:
             messages = await async_router_begins(self.runtime, reader.turn)
@@ -305,7 +305,7 @@ class Readiness:
 async def _async_read(endpoint: Endpoint, request: ChatRequest) -> bool:
     """Let an endpoint read a request; return whether it did. That it is away is no news: nobody asked it anything."""
     with suppress(LLMError, TimeoutError):
-        async with asyncio.timeout(READ_TIMEOUT), aclosing(endpoint.client.stream(request, Reply())) as deltas:
+        async with asyncio.timeout(READ_TIMEOUT), aclosing(endpoint.client.stream(request, ModelReply())) as deltas:
             async for _ in deltas:
                 pass
         return True

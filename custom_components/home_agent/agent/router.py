@@ -34,11 +34,12 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..client.endpoint import Endpoint
 from ..client.messages import ROUTED
-from ..client.model import ChatRequest, Message, Reply
+from ..client.model import ChatRequest, Message, ModelReply
+from ..client.stream import Delta
 from ..home.snapshot import HomeSnapshot
 from ..languages.claims import answers_with_less
 from ..languages.phrases import is_order
-from ..local.route_index import RouteTarget
+from ..local.route_index import Route
 from ..local.routes import SEMANTIC
 from ..policy.channels import async_put
 from ..policy.tool import HomeAgentTool
@@ -46,20 +47,20 @@ from ..prompt.providers import MemoryProvider, Providers
 from ..prompt.request import RequestBuilder, Sources
 from ..prompt.system_prompt import DATA, IN_LANGUAGE, TRUTH
 from ..search.user_documents import UserDocuments
-from ..settings.profile import Mode, Profile
+from ..settings.profile import ContextMode, Profile
 from ..support.const import LOGGER
 from ..support.errors import HomeAgentError, LLMError, where_of
 from ..support.localize import async_error_text, async_text
 from ..support.text import fold
 from ..tools.delegation import MAX_ANSWER, REQUEST, TARGET, DelegateToService, as_progress, own_conversation
-from ..tools.extensions.model import Extension
+from ..tools.extensions.extension import Extension
 from ..tools.registry import llm_context_of
 from ..tools.sanitize import cleaned
 from ..transcript.transcript import Instructions, Transcript, render_turn_part
 from ..turn import events
-from ..turn.turn import Answer, Asked, Origin, Routing, Turn, TurnRecord, Usage, Zone, running
+from ..turn.turn import Answer, AnswerOrigin, ModelUsage, Routing, Turn, TurnRecord, Usage, Zone, running
 from .claims import ClaimCheck
-from .loop import Agent, Delta
+from .loop import Agent
 from .model_turn import ModelTurn
 from .runtime import Exchange, RuntimeData
 
@@ -279,13 +280,13 @@ async def async_worded(exchange: Exchange, answer: Answer) -> Answer:
         return answer
 
 
-def agents_as_routes(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[RouteTarget]:
+def agents_as_routes(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
     """Yield the agents to which a request may be handed that have a description of what they are for."""
     for tool in tools:
         for target in tool.targets if isinstance(tool, DelegateToService) else ():
             described = [line.strip() for line in re.split(r"[\n.;]+", target.description) if line.strip()]
             if described:
-                yield RouteTarget(
+                yield Route(
                     id=f"agent.{target.id}",
                     tool=tool.name,
                     said=described,
@@ -311,7 +312,7 @@ async def _async_split(exchange: Exchange) -> Answer | None:
     if not extensions:
         return None
     runtime.sources.asked[turn.profile.subentry_id] = turn
-    routed = RoutedTurn(
+    routed = SplitTurn(
         hass=exchange.hass,
         runtime=runtime,
         endpoint=endpoint,
@@ -350,7 +351,7 @@ def _told_little(profile: Profile, prompt: str) -> Profile:
         profile,
         use_default_prompt=False,
         custom_prompt=prompt,
-        context_mode=Mode.OFF.value,
+        context_mode=ContextMode.OFF.value,
         context_entities=(),
         system_documents=(),
         history_summary=False,
@@ -358,7 +359,7 @@ def _told_little(profile: Profile, prompt: str) -> Profile:
 
 
 @dataclass(slots=True, kw_only=True)
-class RoutedTurn:
+class SplitTurn:
     """One turn that is answered in parts."""
 
     hass: HomeAssistant
@@ -395,10 +396,10 @@ class RoutedTurn:
         if any(one.came is Came.ANSWERED for one in returns):
             self.answer = await self._async_synthesized(returns)
         elif all(one.came is Came.ASKS for one in returns):
-            self.answer = Answer(needs_confirmation=True, origin=Origin.MODEL)
+            self.answer = Answer(needs_confirmation=True, origin=AnswerOrigin.MODEL)
         else:
             waits = self.turn.record.request_id is not None
-            self.answer = Answer(text=await self._async_told(returns), done=waits, origin=Origin.NOTICE)
+            self.answer = Answer(text=await self._async_told(returns), done=waits, origin=AnswerOrigin.NOTICE)
 
     async def _async_segments(self) -> list[Segment]:
         """Return how the router splits the message; nothing where it cannot, or takes too long."""
@@ -410,7 +411,7 @@ class RoutedTurn:
         # what it is told is no news: its record is its own, but for where its words came from
         profile = replace(_told_little(turn.profile, prompt), history_summary=turn.profile.history_summary)
         asking = replace(turn, profile=profile, record=TurnRecord(taints=turn.record.taints))
-        told = self.transcript.as_told_to(ROUTER, (), Mode.OFF)
+        told = self.transcript.as_told_to(ROUTER, (), ContextMode.OFF)
         told.instructions = Instructions(owner=turn.owner, text=prompt)
         requests = await self._async_requests(asking, told)
         messages = await requests.async_messages(False)
@@ -421,7 +422,7 @@ class RoutedTurn:
             cache_key=f"{turn.profile.subentry_id}{ROUTER}",
             retries=False,
         )
-        reply, started, asked = Reply(), time.perf_counter(), self._routing.router
+        reply, started, asked = ModelReply(), time.perf_counter(), self._routing.router
         asked.requests = 1
         try:
             async with (
@@ -472,7 +473,7 @@ class RoutedTurn:
 
     async def _async_answered(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
         """Fill in what an extension returns. Raises `LLMError` when its model could not be asked, `TimeoutError`."""
-        extension, asked = self.extensions[made.segment.extension], Asked()
+        extension, asked = self.extensions[made.segment.extension], ModelUsage()
         self._routing.domains[extension.name] = asked
         profile, endpoint, tools = self._means(extension)
         with own_conversation(self.hass, self.turn, heard) as log:
@@ -532,7 +533,7 @@ class RoutedTurn:
         """Return the conversation as an extension is told it, with its instructions; the same bytes each time."""
         is_profile = bool(extension.profile_id)
         names = [tool.name for tool in tools]
-        told = self.transcript.as_told_to(f"/{extension.name}", names, None if is_profile else Mode.OFF)
+        told = self.transcript.as_told_to(f"/{extension.name}", names, None if is_profile else ContextMode.OFF)
         if is_profile:  # its own instructions come first
             told.added[turn.owner] = f"{extension.prompt}\n\n{ANSWER_PART}"
         else:
@@ -569,7 +570,7 @@ class RoutedTurn:
         """Return the one answer that is made of what came back; where no model makes one, each return is told."""
         turn, record, endpoint = self.turn, self.turn.record, self.endpoint
         asking = replace(turn, profile=_told_little(turn.profile, SYNTHESIZE))
-        told = self.transcript.as_told_to(SYNTHESIZER, (), Mode.OFF)
+        told = self.transcript.as_told_to(SYNTHESIZER, (), ContextMode.OFF)
         for one in told.rounds[:-1]:  # what was returned then is in the answers
             one.notes.clear()
         if turn.extra_system_prompt:
@@ -603,7 +604,7 @@ class RoutedTurn:
             LOGGER.info("The answer of %s could not be put together: %s", turn.profile.name, type(err).__name__)
             events.async_error(self.hass, turn, err, events.component_of(err))
             record.fault = None
-            return Answer(text=await self._async_told(returns), origin=Origin.MODEL)
+            return Answer(text=await self._async_told(returns), origin=AnswerOrigin.MODEL)
         finally:
             asked.requests, now = record.requests, record.usage
             asked.usage = Usage(
@@ -613,7 +614,7 @@ class RoutedTurn:
             )
         last = self.chat_log.content[-1]
         text = last.content or "" if isinstance(last, AssistantContent) else ""
-        return Answer(text=text, origin=Origin.MODEL, is_in_chat_log=True)
+        return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
 
     async def _async_direct(self, segment: Segment) -> Answer:
         """Let the only extension speak to the user itself; its words go on as they come."""
@@ -656,12 +657,12 @@ class RoutedTurn:
             self._note([made], place)
         if made.came in SENTENCES:
             if not text:
-                return Answer(text=await self._async_failures([made], ""), done=False, origin=Origin.NOTICE)
+                return Answer(text=await self._async_failures([made], ""), done=False, origin=AnswerOrigin.NOTICE)
             own = made.turn.record.fault if made.turn is not None else None
             self.turn.record.fault = TimeoutError() if own is None and made.came is Came.LATE else own
         if self.turn.record.request_id is not None:  # it has said the question already
             await async_put(self.hass, self.runtime.policy, self.turn)
-        return Answer(text=text, origin=Origin.MODEL, is_in_chat_log=True)
+        return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
 
     async def _async_besides(self, returns: Sequence[Return], words: str) -> str:
         """Return what has to stand behind the synthesizer's words: the returns where they broke off, failures, the question."""

@@ -13,7 +13,7 @@ from ..home.snapshot import Home
 from ..local.sentences import Means
 from ..memory.extraction import Extractor
 from ..memory.memories import Memories
-from ..policy.confirmation import Reply
+from ..policy.confirmation import ConfirmationReply
 from ..policy.journal import ActionJournal
 from ..policy.policy import Policy, Throttle
 from ..prompt.request import Sources
@@ -26,13 +26,13 @@ from ..settings.profile import Profile
 from ..settings.search import ENDPOINT, RetrievalSettings
 from ..support.const import LLM_DEFAULT, LLM_NONE
 from ..tools.custom.provider import CustomTools
-from ..tools.extensions.registry import Extensions
+from ..tools.extensions.extensions import Extensions
 from ..tools.mcp.provider import McpTools
 from ..tools.registry import Tools
 from ..transcript.conversations import Conversations
 from ..transcript.transcript import Transcript, Transcripts
 from ..turn.turn import Turn
-from .commands import Command, Commands
+from .commands import Commands, SlashCommand
 from .registry import Registry
 
 type HomeAgentConfigEntry = ConfigEntry[RuntimeData]
@@ -116,7 +116,7 @@ class Exchange:
     user_input: ConversationInput
     """As Home Assistant hands it over, without a PIN."""
     chat_log: ChatLog
-    command: Command | None = None
+    command: SlashCommand | None = None
     """Set where the words are one that is answered here."""
-    reply: Reply | None = None
+    reply: ConfirmationReply | None = None
     """Set where the words answer a pending confirmation."""

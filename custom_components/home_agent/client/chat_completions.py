@@ -20,7 +20,7 @@ from .connection import Connection, read
 from .discovery import async_context_window
 from .error_map import ErrorMap, error_fields, wait_before_retry
 from .messages import in_strict_order, with_schema_in_words, with_what_came
-from .model import CameWith, ChatRequest, Reply, TokenEstimator, raw_estimate
+from .model import CameWith, ChatRequest, ModelReply, TokenEstimator, raw_estimate
 from .stream import ChunkParser, DeltaStream, Ending
 
 RETRY_DELAY = 1.0  # seconds (D-9)
@@ -151,7 +151,7 @@ class ChatCompletionsClient:
         except TimeoutError:
             return None
 
-    async def stream(self, request: ChatRequest, reply: Reply) -> AsyncGenerator[AssistantContentDeltaDict]:
+    async def stream(self, request: ChatRequest, reply: ModelReply) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield deltas: `{"role": "assistant"}` first, then `content`, `thinking_content` and `tool_calls`; fills `reply`.
 
         Each tool call is yielded once, whole, as `llm.ToolInput`; arguments that do not parse are `BrokenArguments`. With
@@ -179,7 +179,7 @@ class ChatCompletionsClient:
             await asyncio.sleep(wait)
 
     async def _attempt(
-        self, request: ChatRequest, reply: Reply, patience: float
+        self, request: ChatRequest, reply: ModelReply, patience: float
     ) -> AsyncGenerator[AssistantContentDeltaDict]:
         """Yield the deltas of one response; when it breaks, what had arrived whole, and then the error."""
         response = await self._open(request, reply, patience)
@@ -208,7 +208,7 @@ class ChatCompletionsClient:
         if reply.usage and reply.estimated_tokens:
             self.estimator.calibrate(reply.estimated_tokens, reply.usage.input_tokens)
 
-    async def _open(self, request: ChatRequest, reply: Reply, patience: float) -> AsyncStream[object]:
+    async def _open(self, request: ChatRequest, reply: ModelReply, patience: float) -> AsyncStream[object]:
         """Send the request; a refused parameter is learned and the request made anew at once."""
         has_files = any(isinstance(message.get("content"), list) for message in request.messages)
         while True:

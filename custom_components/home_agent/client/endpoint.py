@@ -33,7 +33,7 @@ from ..support.storage import Report, StoredFile
 from ..turn.turn import TurnRecord, Usage
 from .chat_completions import ChatCompletionsClient
 from .error_map import is_window
-from .model import Reply
+from .model import ModelReply
 
 WINDOW_HOLDS = timedelta(days=1)
 """How long what was learned of a window counts: whoever runs the server may start it with another one."""
@@ -179,7 +179,7 @@ class Endpoint:
         return lambda: self._listeners.remove(listener)
 
     @callback
-    def async_succeeded(self, reply: Reply, duration_ms: int, record: TurnRecord | None = None) -> None:
+    def async_succeeded(self, reply: ModelReply, duration_ms: int, record: TurnRecord | None = None) -> None:
         """Take note of a request that was answered; `record` is of the turn that it was made in.
 
         None: of no turn. Its tokens count, but nobody waited for it.
@@ -247,7 +247,7 @@ class Endpoint:
     def async_was_too_long(self, limit: int | None, estimated: int | None) -> None:
         """Take note that a request was too long: the model runs with another window than anybody said.
 
-        `limit` is what it said with its refusal, `estimated` how long the request was (`Reply.estimated_tokens`).
+        `limit` is what it said with its refusal, `estimated` how long the request was (`ModelReply.estimated_tokens`).
         """
         self._asks_window_at = None
         refused = limit or round((estimated or 0) * self.client.estimator.factor)

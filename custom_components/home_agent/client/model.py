@@ -73,7 +73,7 @@ class TokenEstimator:
         return int(raw_estimate(text.encode("utf-8", "replace")) * self.factor + 0.999)
 
     def calibrate(self, estimated: int, actual: int) -> None:
-        """Learn from a request's `raw_estimate` (`Reply.estimated_tokens`) and what the endpoint counted."""
+        """Learn from a request's `raw_estimate` (`ModelReply.estimated_tokens`) and what the endpoint counted."""
         if estimated < _MIN_MEASURE or actual < _MIN_MEASURE:
             return
         if not _LEAST * estimated <= actual <= _MOST * estimated:
@@ -115,7 +115,7 @@ class CameWith:
 
 
 @dataclass(slots=True)
-class Reply:
+class ModelReply:
     """What is learned about a request besides its deltas; filled while the stream flows."""
 
     usage: Usage | None = None

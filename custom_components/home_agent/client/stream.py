@@ -18,7 +18,7 @@ import orjson
 
 from ..turn.turn import Usage
 from .error_map import ErrorMap
-from .model import BrokenArguments, CameWith, Reply
+from .model import BrokenArguments, CameWith, ModelReply
 
 MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens to a twentieth of it
 MAX_ARGUMENTS = 100_000  # characters of all its tool calls
@@ -155,7 +155,7 @@ class ThinkingSplitter:
 
 
 TOO_LONG, REPEATS = "length", "repeats"
-"""Why an answer was ended: `Reply.finish_reason`, the first as servers say it."""
+"""Why an answer was ended: `ModelReply.finish_reason`, the first as servers say it."""
 LOOK_EVERY = 200  # characters between two looks at an answer
 NEARLY = 0.05  # of the longest text that is left; from there on the next end of a sentence will do
 NEARLY_TOKENS = 40  # the same, at least; of a very short a third of it
@@ -343,10 +343,10 @@ def arguments_from_text(text: str) -> dict[str, Any]:
 
 
 class DeltaStream:
-    """Turns the chunks of one answer into deltas and fills its `Reply`."""
+    """Turns the chunks of one answer into deltas and fills its `ModelReply`."""
 
     def __init__(
-        self, reply: Reply, errors: ErrorMap, ending: Ending | None = None, *, begins_inside_thinking: bool = False
+        self, reply: ModelReply, errors: ErrorMap, ending: Ending | None = None, *, begins_inside_thinking: bool = False
     ) -> None:
         """Start with nothing received; `ending` says where the answer ends at the latest, None: nowhere."""
         self._ending = ending or Ending(None, len)

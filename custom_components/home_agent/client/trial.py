@@ -10,7 +10,7 @@ from homeassistant.core import HomeAssistant
 from ..settings.endpoint import EndpointConfig
 from ..support.errors import LLMError, LLMTimeoutError
 from .chat_completions import ChatCompletionsClient
-from .model import BrokenArguments, ChatRequest, Reply, ToolSpec
+from .model import BrokenArguments, ChatRequest, ModelReply, ToolSpec
 
 PATIENCE = 90.0  # seconds for both questions; who tries a model waits for it
 SLOW_START = 3.0  # seconds until the first word
@@ -83,7 +83,7 @@ async def async_try_model(hass: HomeAssistant, config: EndpointConfig) -> Trial:
 
 async def _speak(client: ChatCompletionsClient, trial: Trial) -> None:
     """Measure one answer."""
-    reply, text, pieces = Reply(), "", 0
+    reply, text, pieces = ModelReply(), "", 0
     began = time.perf_counter()
     started = began
     async with aclosing(client.stream(_SPEAK, reply)) as deltas:
@@ -103,7 +103,7 @@ async def _speak(client: ChatCompletionsClient, trial: Trial) -> None:
 
 async def _calls(client: ChatCompletionsClient) -> bool:
     """Return whether the model calls the tool that it is offered, with arguments that can be read."""
-    async with aclosing(client.stream(_CALL, Reply())) as deltas:
+    async with aclosing(client.stream(_CALL, ModelReply())) as deltas:
         async for delta in deltas:
             for call in delta.get("tool_calls") or ():
                 if call.tool_name == _TOOL["function"]["name"] and not isinstance(call.tool_args, BrokenArguments):

@@ -25,7 +25,7 @@ import probatio
 type Fields = dict[str, Selector[Any] | Callable[[HomeAssistant], Selector[Any]]]
 """Selectors by key; one whose choices depend on the home is made when the form is shown."""
 
-type Finding = tuple[str, dict[str, str]]
+type FormError = tuple[str, dict[str, str]]
 """What is wrong with an input: an error key and the placeholders of its sentence."""
 
 SWITCH = BooleanSelector()

@@ -18,16 +18,16 @@ from homeassistant.helpers.selector import (
 )
 from homeassistant.helpers.translation import async_get_translations
 
-from ..settings.profile import BUILT_IN, SETTINGS, Origin, Part
+from ..settings.profile import BUILT_IN, SETTINGS, Part, SettingOrigin
 from ..support.const import DOMAIN
 from .forms import Fields, is_empty
 
 FOLLOWS_BUILT_IN = "built_in_defaults"
 """The list of fields on a page of the default settings."""
 _ORIGINS = {
-    Origin.BUILT_IN: "origin_built_in",
-    Origin.DEFAULTS: "origin_defaults",
-    Origin.PROFILE: "origin_profile",
+    SettingOrigin.BUILT_IN: "origin_built_in",
+    SettingOrigin.DEFAULTS: "origin_defaults",
+    SettingOrigin.PROFILE: "origin_profile",
 }
 """What each is called in the texts."""
 MAX_TEXT = 60  # characters of a value in the list
@@ -142,14 +142,14 @@ class FollowLists:
         return cls(hass, texts, f"component.{DOMAIN}.{category}.step.{step}.")
 
     def choice(
-        self, section: str, fields: Fields, layers: Layers, origins: Mapping[str, Any], whose: Origin
+        self, section: str, fields: Fields, layers: Layers, origins: Mapping[str, Any], whose: SettingOrigin
     ) -> SelectSelector:
         """Return the list of the fields of a section; `origins` are those of the inherited values, `whose` is what is own."""
         labels: dict[str, str] = {}
         for key in followable(fields):
             field, origin = fields[key], origins[key]
             if isinstance(origin, Mapping):  # of a mapping, where any of it comes from
-                origin = Origin.DEFAULTS if Origin.DEFAULTS in origin.values() else Origin.BUILT_IN
+                origin = SettingOrigin.DEFAULTS if SettingOrigin.DEFAULTS in origin.values() else SettingOrigin.BUILT_IN
             selector = field if isinstance(field, Selector) else field(self._hass)
             names = {"name": self._label(section, key), "origin": self._text(_ORIGINS[origin])}
             default = self._value(key, selector, layers.defaults[key])

@@ -37,8 +37,8 @@ from ..tools.mcp.provider import (
 )
 from ..tools.mcp.sdk import RemoteTool, async_list_tools
 from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
-from .endpoint import ADVANCED, CONF_USE_ANYWAY
 from .forms import ADDRESS, SECRET, STORED, SWITCH, TEXT, Fields, SubentryForms, dropdown, is_empty, lifted, markers
+from .model_server import ADVANCED, CONF_USE_ANYWAY
 
 ERRORS: dict[type[McpError], str] = {  # first match: a class stands above its parent
     McpAddressError: "cannot_connect",

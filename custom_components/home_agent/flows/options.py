@@ -31,7 +31,7 @@ from ..policy.confirmation import TIMEOUT
 from ..policy.policy import THROTTLE_TURNS
 from ..policy.write import DEFAULT_SECONDS
 from ..settings.memory import CONF_MEMORY, EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, HOME, USER, MemorySettings
-from ..settings.profile import LISTS, Origin, Section, default_settings, in_parts, origins
+from ..settings.profile import LISTS, FormSection, SettingOrigin, default_settings, in_parts, origins
 from ..settings.search import CONF_RETRIEVAL, RetrievalSettings, is_collection_name
 from ..support.const import (
     CONF_AGENT_RULES,
@@ -59,11 +59,11 @@ from ..support.const import (
 )
 from ..tools.delegation import DEPTH
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
-from . import search
+from . import retrieval
 from .check import CHECK, HomeCheck
-from .endpoint import CONF_USE_ANYWAY
-from .forms import SECRET, STORED, SWITCH, TEXT, Fields, Finding, dropdown, is_empty, lifted, markers, number, shown
+from .forms import SECRET, STORED, SWITCH, TEXT, Fields, FormError, dropdown, is_empty, lifted, markers, number, shown
 from .inheritance import FOLLOWS_BUILT_IN, FollowLists, followed, following
+from .model_server import CONF_USE_ANYWAY
 from .profile import (
     async_check_settings,
     async_default_instructions,
@@ -298,7 +298,7 @@ _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: 
 """Switches and their defaults."""
 
 
-def _check_rules(rows: Iterable[Mapping[str, Any]], agents: Collection[str]) -> Finding | None:
+def _check_rules(rows: Iterable[Mapping[str, Any]], agents: Collection[str]) -> FormError | None:
     """Return which rule can never hold, or always does."""
     for number_of_row, row in enumerate(rows, 1):
         if row.get(AGENT) not in agents:
@@ -373,34 +373,34 @@ class HomeAgentOptionsFlow(HomeCheck):
     async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for the prompt."""
         return await self._async_defaults_form(
-            "prompt", section_fields(Section.PROMPT) | fields_of("prompt_additions"), user_input
+            "prompt", section_fields(FormSection.PROMPT) | fields_of("prompt_additions"), user_input
         )
 
     async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what is sent to the model."""
-        fields = section_fields(Section.CONTEXT) | section_fields(Section.EXPOSURE)
+        fields = section_fields(FormSection.CONTEXT) | section_fields(FormSection.EXPOSURE)
         return await self._async_defaults_form("context", fields, user_input)
 
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask how much of a conversation is remembered."""
-        return await self._async_defaults_form("history", section_fields(Section.HISTORY), user_input)
+        return await self._async_defaults_form("history", section_fields(FormSection.HISTORY), user_input)
 
     async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask where documents are kept and who makes vectors, and try it."""
         stored = self._retrieval if self._retrieval is not None else self.config_entry.options.get(CONF_RETRIEVAL, {})
         key, placeholders = "", dict[str, str]()
         if user_input is not None:
-            stored = self._retrieval = search.taken(stored, user_input)
+            stored = self._retrieval = retrieval.taken(stored, user_input)
             connect = not user_input.get(CONF_USE_ANYWAY)
             memories = MemorySettings.from_options(self.config_entry.options).collection
-            if not (finding := await search.async_check(self.hass, stored, memories=memories, connect=connect)):
+            if not (finding := await retrieval.async_check(self.hass, stored, memories=memories, connect=connect)):
                 others = {name: value for name, value in self.config_entry.options.items() if name != CONF_RETRIEVAL}
                 self._retrieval = None
                 return await self._async_store(others | ({CONF_RETRIEVAL: stored} if stored else {}))
             key, placeholders = finding
         return self.async_show_form(
             step_id="retrieval",
-            data_schema=search.retrieval_schema(self.hass, stored, may_skip_check=key == search.FAILED),
+            data_schema=retrieval.retrieval_schema(self.hass, stored, may_skip_check=key == retrieval.FAILED),
             errors={"base": key} if key else {},
             description_placeholders=placeholders,
         )
@@ -454,7 +454,7 @@ class HomeAgentOptionsFlow(HomeCheck):
         )
         return await self._async_defaults_form(
             "tools",
-            fields_of("native_tools") | section_fields(Section.TOOLS) | shared,
+            fields_of("native_tools") | section_fields(FormSection.TOOLS) | shared,
             user_input,
             {CONF_EXTENSIONS_OFF: extension_choice},
         )
@@ -538,7 +538,7 @@ class HomeAgentOptionsFlow(HomeCheck):
         """Return the fields of a page of defaults with the list of those that are as they were built in, and their values."""
         layers = layers_of(self.hass, {}, defaults, self._instructions)
         lists = await FollowLists.async_load(self.hass, "options", step_id)
-        choice = lists.choice("", fields, layers, origins({}, {}), Origin.DEFAULTS)
+        choice = lists.choice("", fields, layers, origins({}, {}), SettingOrigin.DEFAULTS)
         values = split(self.hass, layers.shown) | {FOLLOWS_BUILT_IN: sorted(following(defaults, fields))}
         return fields | {FOLLOWS_BUILT_IN: choice}, values
 

@@ -49,9 +49,9 @@ from ..settings.profile import (
     BUILT_IN,
     LISTS,
     SETTINGS,
-    Origin,
-    Section,
+    FormSection,
     Setting,
+    SettingOrigin,
     default_settings,
     merged,
     origins,
@@ -79,7 +79,7 @@ from .forms import (
     SWITCH,
     TEXT,
     Fields,
-    Finding,
+    FormError,
     PromptSelector,
     SubentryForms,
     dropdown,
@@ -293,19 +293,19 @@ def fields_of(*keys: str) -> Fields:
     return fields
 
 
-def section_fields(section: Section) -> Fields:
+def section_fields(section: FormSection) -> Fields:
     """Return the fields of the settings of a section."""
     return fields_of(*(key for key, setting in SETTINGS.items() if setting.section is section))
 
 
-def _section(section: Section) -> Fields:
+def _section(section: FormSection) -> Fields:
     """Return the fields of a section with the list of those that follow the defaults, which is filled in when it is shown."""
     fields = section_fields(section)
     return fields | ({follow_field(section): follow_choice({})} if followable(fields) else {})
 
 
-BASICS = _section(Section.BASICS)
-SECTIONS: dict[str, Fields] = {section.value: _section(section) for section in Section if section}
+BASICS = _section(FormSection.BASICS)
+SECTIONS: dict[str, Fields] = {section.value: _section(section) for section in FormSection if section}
 """The fields of a profile by section of its form."""
 FOLLOW_LISTS = {
     follow_field(name): tuple(fields) for name, fields in {"": BASICS, **SECTIONS}.items() if followable(fields)
@@ -412,7 +412,7 @@ def _context_entity(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"entity_id": row["entity_id"].strip().lower(), **({"attributes": attributes} if attributes else {})}
 
 
-async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
+async def async_check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> FormError | None:
     """Return what is wrong with a profile's settings; a prompt that would make Home Assistant stand still is tried beside it, a time zone looked up."""
     for key in ("custom_prompt", "prompt_additions"):
         if await async_is_slow(hass, with_named(settings[key], settings["prompts"]), _SAMPLE | SAMPLE_VALUES):
@@ -430,7 +430,7 @@ async def _async_is_zone(name: str) -> bool:
         return False
 
 
-def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding | None:
+def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> FormError | None:
     """Return what is wrong with a profile's settings as they would apply."""
     for row in settings.get("context_entities") or ():
         if not _ENTITY_PATTERN.fullmatch(row["entity_id"]):
@@ -452,7 +452,7 @@ def check_settings(hass: HomeAssistant, settings: Mapping[str, Any]) -> Finding 
     return None
 
 
-def _check_names(settings: Mapping[str, Any]) -> Finding | None:
+def _check_names(settings: Mapping[str, Any]) -> FormError | None:
     """Return which command, named text or document can have no such name."""
     for name in settings[SLASH_COMMANDS]:
         if command_name(name) is None:
@@ -466,7 +466,7 @@ def _check_names(settings: Mapping[str, Any]) -> Finding | None:
     return None
 
 
-def check_lists(settings: Mapping[str, Any]) -> Finding | None:
+def check_lists(settings: Mapping[str, Any]) -> FormError | None:
     """Return which item of the lists can name nothing."""
     for name in (name for key in LISTS for name in settings.get(key) or ()):
         if not _LISTED.fullmatch(name):
@@ -663,7 +663,7 @@ class ProfileFlow(SubentryForms):
         for key, fields in {"": BASICS, **SECTIONS}.items():
             if (follows := follow_field(key)) in fields:
                 settings[follows] = sorted(following(own, fields))
-                fields = fields | {follows: lists.choice(key, fields, layers, came, Origin.PROFILE)}
+                fields = fields | {follows: lists.choice(key, fields, layers, came, SettingOrigin.PROFILE)}
             inner = markers(self.hass, fields, settings)
             schema |= {probatio.Optional(key): section(probatio.Schema(inner), {"collapsed": True})} if key else inner
         schema[probatio.Optional(AS_YAML)] = SWITCH

@@ -63,7 +63,7 @@ _INDEXES: WeakKeyDictionary[Home, _Index] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTargets:
     """The entities that one text of the model stands for."""
 
     text: str
@@ -96,7 +96,7 @@ class Targets:
     plain_only: bool = True
     """Whether places and wildcards without a domain mean plain domains only: nothing that locks, opens or arms."""
 
-    async def async_find(self, text: str) -> Found:
+    async def async_find(self, text: str) -> FoundTargets:
         """Return what `text` stands for; raises `ToolRefusal` with near names when that is nothing."""
         text = text.strip()
         if text.casefold() in _EVERYTHING:
@@ -107,9 +107,9 @@ class Targets:
             return await self._async_wildcard(text.casefold())
         entity_id = text.casefold()
         if valid_entity_id(entity_id) and is_exposed(self.hass, entity_id, self.user):
-            return Found(text, (entity_id,))
+            return FoundTargets(text, (entity_id,))
         if found := await self._async_chosen(text, await self._async_named(text)):
-            return Found(text, found)
+            return FoundTargets(text, found)
         if (found_in_place := await self._async_place(text)) is not None:
             return found_in_place
         raise await self._async_unknown(text)
@@ -147,12 +147,12 @@ class Targets:
             return False
         return self.user is None or self.user.permissions.check_entity(entity_id, POLICY_READ)
 
-    async def _async_everything(self) -> Found:
+    async def _async_everything(self) -> FoundTargets:
         if self.able is not None:
             raise ToolRefusal("Name what is to be controlled: an entity, a domain (light.*), or an area.")
-        return Found("*", await self._async_live((await self.home.async_get()).entities), broad=True)
+        return FoundTargets("*", await self._async_live((await self.home.async_get()).entities), broad=True)
 
-    async def _async_wildcard(self, pattern: str) -> Found:
+    async def _async_wildcard(self, pattern: str) -> FoundTargets:
         entities = (await self.home.async_get()).entities
         matches = re.compile(fnmatch.translate(pattern if "." in pattern else f"*.{pattern}")).match
         found = [entity_id async for entity_id in in_slices(entities) if matches(entity_id)]
@@ -161,7 +161,7 @@ class Targets:
         live = await self._async_live(found)
         if not live:
             raise await self._async_unknown(pattern)
-        return Found(pattern, live, broad=True)
+        return FoundTargets(pattern, live, broad=True)
 
     async def _async_named(self, text: str) -> list[str]:
         """Return the entities of this name; `light.ceiling` that is no id counts as the light named ceiling."""
@@ -184,7 +184,7 @@ class Targets:
             raise ToolRefusal(f"Several entities are called '{text}': {', '.join(sorted(here))}. Use one of these ids.")
         return tuple(here)
 
-    async def _async_place(self, text: str) -> Found | None:
+    async def _async_place(self, text: str) -> FoundTargets | None:
         """Return what is in an area or on a floor; `light.kitchen` that is no id counts as the lights there."""
         domain = ""
         place = text
@@ -198,7 +198,7 @@ class Targets:
         inside = [entity_id for area_id in area_ids for entity_id in by_area.get(area_id, ())]
         found = [one for one in inside if split_entity_id(one)[0] == domain] if domain else self._plain(inside)
         live = await self._async_live(found)
-        return Found(text, live, broad=True) if live else None
+        return FoundTargets(text, live, broad=True) if live else None
 
     async def _async_domain(self, text: str) -> bool:
         """Return whether the text is a domain of the home."""

@@ -85,7 +85,7 @@ class TaughtName:
         )
 
 
-type Key = tuple[str, str]
+type NameKey = tuple[str, str]
 """A thing and the words of a name."""
 
 
@@ -96,7 +96,7 @@ class TaughtNames:
         """Start empty; `async_load` reads what there was."""
         self._hass = hass
         self._file: StoredFile | None = None
-        self._rows: dict[Key, TaughtName] = {}
+        self._rows: dict[NameKey, TaughtName] = {}
 
     async def async_load(self, report: Report) -> None:
         """Read the file, the first time and when it could not be used before. Never raises."""
@@ -193,7 +193,7 @@ class TaughtNames:
         return {"names": [row.as_dict() for row in list(self._rows.values())]}
 
 
-def _key(target: str, name: str) -> Key:
+def _key(target: str, name: str) -> NameKey:
     return target, phrase(name)
 
 

@@ -67,12 +67,12 @@ def sentence_words(code: str) -> SentenceWords | None:
     data = get_intents(code)
     if not data:
         return None
-    reader = _Reader(data)
+    reader = _IntentWordsReader(data)
     reader.read()
     return reader.result()
 
 
-class _Reader:
+class _IntentWordsReader:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
         self._rules: Mapping[str, str] = data.get("expansion_rules") or {}

@@ -33,7 +33,7 @@ _MOST_JOINED = 2  # words between two numbers that say nothing: "and the"
 _LONGEST_WORD = 80  # characters of a number in one word
 
 
-class Kind(Enum):
+class ReplyKind(Enum):
     """What an answer is."""
 
     YES = "yes"
@@ -45,10 +45,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SpokenReply:
     """What was answered."""
 
-    kind: Kind
+    kind: ReplyKind
     digits: str = ""
     """Every digit in it, spoken or written; only where a PIN was asked for."""
 
@@ -63,7 +63,7 @@ class Digits:
     """In our digits."""
 
 
-def read_answer(text: str, language: str, *, with_pin: bool = False, about: str = "", name: str = "") -> Answer:
+def read_answer(text: str, language: str, *, with_pin: bool = False, about: str = "", name: str = "") -> SpokenReply:
     """Return what an answer says. With a PIN asked for, digits alone are a yes: the PIN decides.
 
     `about` is what is asked (`unlock`, `open`, `disarm`) and `name` of what: a yes may repeat them, when it is one thing alone.
@@ -77,14 +77,14 @@ def read_answer(text: str, language: str, *, with_pin: bool = False, about: str 
         words = [word for word, value in zip(words, values, strict=True) if not value and word not in beside]
     kinds = _kinds(words, language, about, name) if len(text) <= MAX_TEXT else None
     asks_back = _ASKS.search(text) or (base_of(language) == "el" and _GREEK_ASKS.search(text))
-    kind = Kind.OTHER
-    if kinds is not None and Kind.NO in kinds:
-        kind = Kind.NO
-    elif kinds is not None and (digits or (Kind.YES in kinds and Kind.ASKS not in kinds and not asks_back)):
-        kind = Kind.YES
-    elif (asks_back and not words) or (kinds and not {Kind.ASKS, Kind.YES}.isdisjoint(kinds)):
-        kind = Kind.ASKS
-    return Answer(kind=kind, digits=digits)
+    kind = ReplyKind.OTHER
+    if kinds is not None and ReplyKind.NO in kinds:
+        kind = ReplyKind.NO
+    elif kinds is not None and (digits or (ReplyKind.YES in kinds and ReplyKind.ASKS not in kinds and not asks_back)):
+        kind = ReplyKind.YES
+    elif (asks_back and not words) or (kinds and not {ReplyKind.ASKS, ReplyKind.YES}.isdisjoint(kinds)):
+        kind = ReplyKind.ASKS
+    return SpokenReply(kind=kind, digits=digits)
 
 
 def is_remark(text: str, language: str) -> bool:
@@ -220,7 +220,7 @@ def asks_to_remove(text: str, language: str) -> bool:
     return any(f" {' '.join(words)} " in said for words in _split(phrases))
 
 
-class Asked(Enum):
+class SelfQuestion(Enum):
     """What a whole sentence asks of the agent itself."""
 
     UNDO = "undo"
@@ -229,7 +229,7 @@ class Asked(Enum):
     LAST_ACTION = "last_action"
 
 
-def asked_of(text: str, language: str) -> Asked | None:
+def asked_of(text: str, language: str) -> SelfQuestion | None:
     """Return what the whole text asks of the agent itself, courtesies aside; None: something else, or nothing."""
     if len(text) > MAX_UNDO:
         return None
@@ -276,7 +276,7 @@ def is_reserved(name: str, language: str) -> bool:
     A name of several words is one where each of them is.
     """
     said = runs(name)
-    if asked_of(name, language) is not None or read_answer(name, language).kind is not Kind.OTHER:
+    if asked_of(name, language) is not None or read_answer(name, language).kind is not ReplyKind.OTHER:
         return True
     for code in dict.fromkeys((code_of(language), ENGLISH)):
         data, numbers = data_of(code), number_words(code)
@@ -342,14 +342,14 @@ def is_question(text: str, language: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Phrases:
+class _PhraseWords:
     """The phrases of a language as their words."""
 
-    answers: dict[tuple[str, ...], Kind]
+    answers: dict[tuple[str, ...], ReplyKind]
     confirms: Mapping[str, frozenset[tuple[str, ...]]]
     """What a yes may repeat, by what is asked."""
     longest: int
-    asked: Mapping[tuple[str, ...], Asked]
+    asked: Mapping[tuple[str, ...], SelfQuestion]
     asked_signs: frozenset[str]
     """One word of each: a text without any of them asks for something else."""
     asides: Sequence[tuple[str, ...]]
@@ -370,29 +370,29 @@ class _Phrases:
 
 
 @cache
-def _phrases_of(code: str) -> _Phrases:
+def _phrases_of(code: str) -> _PhraseWords:
     """Return the phrases of a language; where one is in several tables, the refusal counts."""
     own, english = data_of(code), data_of(ENGLISH)
     data = own if own.yes else english
-    answers: dict[tuple[str, ...], Kind] = {}
+    answers: dict[tuple[str, ...], ReplyKind] = {}
     for kind, listed in (
-        (Kind.ASKS, (*english.asks_back, *own.asks_back)),
-        (Kind.OTHER, data.courtesies),
-        (Kind.YES, (*english.yes_everywhere, *data.yes)),
-        (Kind.NO, (*english.no, *data.no)),
+        (ReplyKind.ASKS, (*english.asks_back, *own.asks_back)),
+        (ReplyKind.OTHER, data.courtesies),
+        (ReplyKind.YES, (*english.yes_everywhere, *data.yes)),
+        (ReplyKind.NO, (*english.no, *data.no)),
     ):
         answers |= dict.fromkeys(_split(listed), kind)
     confirms = {about: frozenset(_split(listed)) for about, listed in data.confirms.items()}
-    asked: dict[tuple[str, ...], Asked] = {}
+    asked: dict[tuple[str, ...], SelfQuestion] = {}
     for what, listed in (
-        (Asked.ABILITIES, own.asks.abilities),
-        (Asked.LAST_ACTION, own.asks.last_action),
-        (Asked.UNDO, own.undo.phrases),
+        (SelfQuestion.ABILITIES, own.asks.abilities),
+        (SelfQuestion.LAST_ACTION, own.asks.last_action),
+        (SelfQuestion.UNDO, own.undo.phrases),
     ):
         asked |= dict.fromkeys(_split(listed), what)
     asks = own.questions or QuestionWords()
     kinds = {word for listed in (*own.verbs.values(), *own.synonyms.values()) for word in listed}
-    return _Phrases(
+    return _PhraseWords(
         answers=answers,
         confirms=confirms,
         longest=max(map(len, (*answers, *(words for listed in confirms.values() for words in listed)))),
@@ -409,7 +409,7 @@ def _phrases_of(code: str) -> _Phrases:
     )
 
 
-def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Kind] | None:
+def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[ReplyKind] | None:
     """Return which kinds of phrases make up the words, in whichever way; None when some belong to none.
 
     "Yes, do it" is "yes" and "do it", although "yes do" is a phrase as well. To a question about one thing, a yes that goes on
@@ -419,20 +419,20 @@ def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Ki
     repeated = {*phrases.confirms.get(about, ()), *([tuple(_words(name))] if name else ())}
     longest = max(phrases.longest, *map(len, repeated)) if repeated else phrases.longest
 
-    def kind_of(begin: int, end: int) -> Kind | None:
+    def kind_of(begin: int, end: int) -> ReplyKind | None:
         said = tuple(words[begin:end])
-        return phrases.answers.get(said) or (Kind.OTHER if said in repeated else None)
+        return phrases.answers.get(said) or (ReplyKind.OTHER if said in repeated else None)
 
-    found: list[set[Kind] | None] = [set(), *([None] * len(words))]
+    found: list[set[ReplyKind] | None] = [set(), *([None] * len(words))]
     """By number of words from the first on."""
-    said: set[Kind] = set()
+    said: set[ReplyKind] = set()
     for position, kinds in enumerate(found):
         for end in range(position + 1, min(position + longest, len(words)) + 1):
             if (kind := kind_of(position, end)) is not None:
-                said |= {kind} if position or kind is Kind.YES else set()
+                said |= {kind} if position or kind is ReplyKind.YES else set()
                 if kinds is not None:
                     found[end] = {*(found[end] or ()), *kinds, kind}
-    return {Kind.NO} if found[-1] is None and about and {Kind.YES, Kind.NO} <= said else found[-1]
+    return {ReplyKind.NO} if found[-1] is None and about and {ReplyKind.YES, ReplyKind.NO} <= said else found[-1]
 
 
 def _split(phrases: Iterable[str]) -> Iterator[tuple[str, ...]]:

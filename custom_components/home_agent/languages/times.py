@@ -13,7 +13,7 @@ import re
 from ..support.text import MAX_TEXT, fold, normalized
 from .data import ENGLISH, TimeWords, code_of, data_of, number_words
 
-type Reading[T] = tuple[T, int] | None
+type ReadAt[T] = tuple[T, int] | None
 """What stands at a place of a text, and the place behind it."""
 
 DAYS = ("day_before_yesterday", "yesterday", "today", "tomorrow", "day_after_tomorrow")
@@ -97,57 +97,57 @@ def spans_in(text: str, language: str, now: datetime, *, ahead: bool = False) ->
     Days are from midnight to midnight, weeks begin on Monday. What rolls ("the last two hours") and what is said with "since" ends now.
     A weekday or a month by itself is the last one; with `ahead` the next one.
     """
-    return _Reader(words_of(text), language, now, ahead=ahead).spans()
+    return _TimeReader(words_of(text), language, now, ahead=ahead).spans()
 
 
 def durations_in(text: str, language: str) -> list[Named[timedelta]]:
     """Return how long something lasts that a text names: "an hour and a half", "90 Sekunden". Months and years are no such."""
-    return _Reader(words_of(text), language, _SOME_DAY).durations()
+    return _TimeReader(words_of(text), language, _SOME_DAY).durations()
 
 
 def times_in(text: str, language: str) -> list[Named[time]]:
     """Return the times of day that a text names. Without "pm" or a part of the day a time is what a clock of 24 hours shows."""
-    return _Reader(words_of(text), language, _SOME_DAY).times()
+    return _TimeReader(words_of(text), language, _SOME_DAY).times()
 
 
 def dates_in(text: str, language: str, now: datetime, *, ahead: bool = True) -> list[Named[date]]:
     """Return the days that a text names: "tomorrow", "am 3. Mai", "2026-05-03". One without a year is the next, or the last."""
-    return _Reader(words_of(text), language, now, ahead=ahead).dates()
+    return _TimeReader(words_of(text), language, now, ahead=ahead).dates()
 
 
 def numbers_in(words: Sequence[Word], language: str) -> list[Named[float]]:
     """Return the numbers among the words of a text, in digits or spelled out up to some thousands, also below zero."""
-    return _Reader(words, language, _SOME_DAY).numbers()
+    return _TimeReader(words, language, _SOME_DAY).numbers()
 
 
 def unit_at(words: Sequence[Word], place: int, language: str) -> bool:
     """Return whether a unit of time stands at a place among the words of a text."""
-    return _Reader(words, language, _SOME_DAY).says("units", place) is not None
+    return _TimeReader(words, language, _SOME_DAY).says("units", place) is not None
 
 
 _SOME_DAY = datetime(2000, 1, 3)
 
 
-type _Phrases = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
+type _TimePhrases = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _TimeWords:
     """The words of a language as they are looked up."""
 
-    lists: Mapping[str, _Phrases]
+    lists: Mapping[str, _TimePhrases]
     numbers: Mapping[str, int]
     fractions: Mapping[str, float]
     thousands: str
 
 
 @cache
-def _known(code: str) -> _Words:
+def _known(code: str) -> _TimeWords:
     own = data_of(code).times
     if own is None:
         code, own = ENGLISH, data_of(ENGLISH).times
     assert own is not None  # the schema wants them of English
-    lists: dict[str, _Phrases] = {}
+    lists: dict[str, _TimePhrases] = {}
     for name in TimeWords.__slots__:
         if name in ("numbers", "fractions", "thousands"):
             continue
@@ -165,10 +165,10 @@ def _known(code: str) -> _Words:
     }
     numbers = {word: number for word, number in number_words(code).items() if number >= 0}
     hundreds = {word: 100 for word, number in number_words(code).items() if number < 0}
-    return _Words(lists, {**hundreds, **numbers, **more}, fractions, own.thousands)
+    return _TimeWords(lists, {**hundreds, **numbers, **more}, fractions, own.thousands)
 
 
-class _Reader:
+class _TimeReader:
     """Reads the words of one text."""
 
     def __init__(self, words: Sequence[Word], language: str, now: datetime, *, ahead: bool = False) -> None:
@@ -201,7 +201,7 @@ class _Reader:
         """Return all numbers."""
         return [Named(value, first, behind) for value, first, behind in self._each(self._signed, lead=False)]
 
-    def says(self, name: str, at: int) -> Reading[str]:
+    def says(self, name: str, at: int) -> ReadAt[str]:
         """Return the key of the longest phrase of a list that stands at a place."""
         if at >= len(self._words):
             return None
@@ -213,7 +213,7 @@ class _Reader:
                 return key, end
         return None
 
-    def _each[T](self, read: Callable[[int], Reading[T]], *, lead: bool = True) -> Iterator[tuple[T, int, int]]:
+    def _each[T](self, read: Callable[[int], ReadAt[T]], *, lead: bool = True) -> Iterator[tuple[T, int, int]]:
         at = done = 0
         while at < len(self._words):
             if (vague := self.says("unclear", at)) is not None:
@@ -232,7 +232,7 @@ class _Reader:
 
     # Numbers
 
-    def _number(self, at: int) -> Reading[float]:
+    def _number(self, at: int) -> ReadAt[float]:
         """Return the number at a place: digits, or words for one up to some thousands."""
         if at >= len(self._words):
             return None
@@ -256,7 +256,7 @@ class _Reader:
             return part_of, at + 1
         return best
 
-    def _signed(self, at: int) -> Reading[float]:
+    def _signed(self, at: int) -> ReadAt[float]:
         if (minus := self.says("minus", at)) is not None and (found := self._number(minus[1])) is not None:
             return -found[0], found[1]
         if (
@@ -269,7 +269,7 @@ class _Reader:
             return -found[0], found[1]
         return self._number(at)
 
-    def _count(self, at: int) -> Reading[tuple[float, str]]:
+    def _count(self, at: int) -> ReadAt[tuple[float, str]]:
         """Return how many of which unit: "24 h", "an hour", "half an hour", "two and a half hours"."""
         if (half := self._half(at)) is not None and (unit := self._unit_behind(half[1])) is not None:
             return (half[0], unit[0]), unit[1]
@@ -293,18 +293,18 @@ class _Reader:
             number, behind = number + 0.5, more[1]
         return (number, unit[0]), behind
 
-    def _half(self, at: int) -> Reading[float]:
+    def _half(self, at: int) -> ReadAt[float]:
         """Return a half, or one and a half, that a unit follows."""
         if at < len(self._words) and (part := self._language.fractions.get(self._words[at].text)) is not None:
             return part, at + 1
         return None
 
-    def _unit_behind(self, at: int) -> Reading[str]:
+    def _unit_behind(self, at: int) -> ReadAt[str]:
         if (one := self.says("one", at)) is not None:
             at = one[1]
         return self.says("units", at)
 
-    def _duration(self, at: int) -> Reading[timedelta]:
+    def _duration(self, at: int) -> ReadAt[timedelta]:
         """Return a duration of one unit or several, each smaller than the one before: "1 h 30 min"."""
         total, last, behind = 0.0, len(UNITS), at
         while (found := self._count(behind)) is not None:
@@ -318,7 +318,7 @@ class _Reader:
 
     # Times and days
 
-    def _clock_time(self, at: int, *, told: bool = False, is_bound: bool = False) -> Reading[time]:
+    def _clock_time(self, at: int, *, told: bool = False, is_bound: bool = False) -> ReadAt[time]:
         """Return the time of day at a place; `told` where a word in front of it says that it is one.
 
         It `is_bound` where it may begin or end a span: "from 8 to 10" is not eight minutes to ten.
@@ -372,7 +372,7 @@ class _Reader:
             return hour[0], int(minutes[0]), hour[1]
         return (hour[0] - 1) % (2 * _HALF_DAY), _MINUTES - int(minutes[0]), hour[1]
 
-    def _hour(self, at: int) -> Reading[int]:
+    def _hour(self, at: int) -> ReadAt[int]:
         found = self._number(at) or self._ordinal_word(at)
         if found is None or not found[0].is_integer() or not 0 <= found[0] < 2 * _HALF_DAY:
             return None
@@ -381,12 +381,12 @@ class _Reader:
         word = self.says("clock", found[1])
         return int(found[0]), word[1] if word else found[1]
 
-    def _time_alone(self, at: int) -> Reading[time]:
+    def _time_alone(self, at: int) -> ReadAt[time]:
         if (told := self.says("at", at)) is not None:
             return self._clock_time(told[1], told=True)
         return self._clock_time(at)
 
-    def _date(self, at: int) -> Reading[date]:
+    def _date(self, at: int) -> ReadAt[date]:
         """Return a single day."""
         if (day := self.says("days", at)) is not None:
             return self._today + timedelta(days=DAYS.index(day[0]) - _TODAY), day[1]
@@ -408,7 +408,7 @@ class _Reader:
             return self._today
         return self._today + timedelta(days=(differ % 7 or 7) if ahead else -(-differ % 7 or 7))
 
-    def _written_date(self, at: int) -> Reading[date]:
+    def _written_date(self, at: int) -> ReadAt[date]:
         """Return a day with its month: "3 May", "May 3rd", "3.5.", "3.5.2026", "2026-05-03"."""
         words = self._words
         if at >= len(words):
@@ -437,14 +437,14 @@ class _Reader:
             return False  # a decimal, or the other way round
         return bool(match[3]) or (at > 0 and self.says("on", at - 1) is not None)
 
-    def _ordinal(self, at: int) -> Reading[int]:
+    def _ordinal(self, at: int) -> ReadAt[int]:
         found = self._ordinal_word(at) or self._number(at)
         if found is None or not found[0].is_integer() or not 1 <= found[0] <= 31:
             return None
         ending = self.says("ordinal_endings", found[1])
         return int(found[0]), ending[1] if ending else found[1]
 
-    def _ordinal_word(self, at: int) -> Reading[float]:
+    def _ordinal_word(self, at: int) -> ReadAt[float]:
         found = self.says("ordinals", at)
         return (float(found[0]), found[1]) if found is not None and found[0].isdigit() else None
 
@@ -452,13 +452,13 @@ class _Reader:
         found = self.says("of", at)
         return found[1] if found else at
 
-    def _with_year(self, day: int, month: str, behind: int) -> Reading[date]:
+    def _with_year(self, day: int, month: str, behind: int) -> ReadAt[date]:
         year = None
         if behind < len(self._words) and re.fullmatch(r"(?:19|20)\d\d", self._words[behind].text):
             year, behind = int(self._words[behind].text), behind + 1
         return self._day(day, MONTHS.index(month) + 1, year, behind)
 
-    def _day(self, day: int, month: int, year: int | None, behind: int) -> Reading[date]:
+    def _day(self, day: int, month: int, year: int | None, behind: int) -> ReadAt[date]:
         try:
             if year is not None:
                 return date(year, month, day), behind
@@ -528,7 +528,7 @@ class _Reader:
                 return None
         return self._at(first), self._at(behind)
 
-    def _span(self, at: int) -> Reading[tuple[datetime, datetime]]:
+    def _span(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return the span that begins at a place."""
         day = self._date(at)
         place = day[1] if day is not None else at
@@ -541,7 +541,7 @@ class _Reader:
             return None  # a moment
         return self._named(at)
 
-    def _beginning(self, at: int, name: str, day: date | None) -> Reading[tuple[datetime, datetime]]:
+    def _beginning(self, at: int, name: str, day: date | None) -> ReadAt[tuple[datetime, datetime]]:
         """Return what is said behind "since" or "from": "since yesterday", "from 8 to 10"; the day may stand in front."""
         at = self._skip("articles", at)
         first = self._point(at, day)
@@ -580,7 +580,7 @@ class _Reader:
     def _has_day(self, at: int, behind: int) -> bool:
         return any(self.says(name, place) is not None for place in range(at, behind) for name in ("days", "weekdays"))
 
-    def _day_behind(self, at: int) -> Reading[date]:
+    def _day_behind(self, at: int) -> ReadAt[date]:
         at = self._skip("lead", at)
         return self._date(at)
 
@@ -588,7 +588,7 @@ class _Reader:
         found = self.says(name, at)
         return found[1] if found else at
 
-    def _long(self, at: int) -> Reading[tuple[datetime, datetime, bool]]:
+    def _long(self, at: int) -> ReadAt[tuple[datetime, datetime, bool]]:
         """Return the moment from which on it is as long as is said: "seit zwei Stunden", "since two days ago"."""
         if (count := self._count(at)) is None:
             return None
@@ -598,7 +598,7 @@ class _Reader:
             behind = ago[1]
         return ((start, self._now, False), behind) if start is not None else None
 
-    def _point(self, at: int, on: date | None) -> Reading[tuple[datetime, datetime, bool]]:
+    def _point(self, at: int, on: date | None) -> ReadAt[tuple[datetime, datetime, bool]]:
         """Return what a span may begin or end with, and whether it is a time of day alone; `on` is the day of such a one."""
         if (begin := self.says("begin", at)) is not None:
             place = self._skip("articles", begin[1])
@@ -629,7 +629,7 @@ class _Reader:
             return self._long(at)
         return None
 
-    def _named(self, at: int) -> Reading[tuple[datetime, datetime]]:
+    def _named(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return a span that has a name or a length: "yesterday evening", "this week", "the last two hours"."""
         if (fixed := self.says("nights", at)) is not None:
             return self._part(self._today + timedelta(days=DAYS.index(fixed[0]) - _TODAY), "night"), fixed[1]
@@ -647,7 +647,7 @@ class _Reader:
                 return found
         return self._ago(at) or self._alone(at)
 
-    def _relative(self, at: int, name: str, offset: int) -> Reading[tuple[datetime, datetime]]:
+    def _relative(self, at: int, name: str, offset: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return what stands behind "last", "past", "this" or "next"."""
         if name in ("past", "last") and (count := self._count(at)) is not None:
             (number, of), behind = count
@@ -668,7 +668,7 @@ class _Reader:
         found = self._calendar(unit[0], offset)
         return (found, unit[1]) if found is not None else None
 
-    def _ago(self, at: int) -> Reading[tuple[datetime, datetime]]:
+    def _ago(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return the day, week or month so long ago; hours ago are a moment, and no span."""
         before = self.says("ago_before", at)
         count = self._count(before[1] if before else at)
@@ -684,7 +684,7 @@ class _Reader:
             return None
         return (found, after[1] if after else behind) if found is not None else None
 
-    def _alone(self, at: int) -> Reading[tuple[datetime, datetime]]:
+    def _alone(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return a part of the day or a month by itself: the last one, unless it is this one."""
         if (part := self.says("parts", at)) is not None and self.says("days", at) is None:
             fronts = ("lead", "articles", "since") if at else ()
@@ -698,7 +698,7 @@ class _Reader:
             return self._month_named(month[0], ahead=self._ahead), month[1]
         return None
 
-    def _weekday_part(self, at: int) -> Reading[tuple[datetime, datetime]]:
+    def _weekday_part(self, at: int) -> ReadAt[tuple[datetime, datetime]]:
         """Return the part of a weekday that is one word with it: "Montagabend"."""
         if at >= len(self._words):
             return None

@@ -10,8 +10,8 @@ from homeassistant.util import dt as dt_util
 
 from ..home.exposure import is_exposed, may_know
 from ..languages.data import ENGLISH
-from ..languages.phrases import Asked
-from ..policy.journal import Action, ActionJournal
+from ..languages.phrases import SelfQuestion
+from ..policy.journal import ActionJournal, JournalEntry
 from ..policy.questions import async_done
 from ..policy.undo import seen_by
 from ..support.localize import async_has_text, async_own_text, async_text
@@ -23,9 +23,9 @@ MAX_KINDS = 8  # of one sentence
 MAX_WORDS = 80  # characters of what was said
 
 
-async def async_answer_about(sentence: Sentence, asked: Asked, journal: ActionJournal) -> Answer:
+async def async_answer_about(sentence: Sentence, asked: SelfQuestion, journal: ActionJournal) -> Answer:
     """Return the answer to a question about the agent itself; it tells nothing that the user may not know."""
-    if asked is Asked.ABILITIES:
+    if asked is SelfQuestion.ABILITIES:
         return Answer(text=await _async_abilities(sentence))
     return Answer(text=await _async_last_action(sentence.hass, sentence.turn, journal))
 
@@ -64,7 +64,7 @@ async def _async_last_action(hass: HomeAssistant, turn: Turn, journal: ActionJou
     return text
 
 
-async def _async_words(hass: HomeAssistant, turn: Turn, action: Action) -> str:
+async def _async_words(hass: HomeAssistant, turn: Turn, action: JournalEntry) -> str:
     """Return what an action did, as far as the user may know; where that is nothing, what they said."""
     effects = [
         replace(effect, entity_ids=known)

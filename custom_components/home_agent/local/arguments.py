@@ -52,7 +52,7 @@ _CHUNK = re.compile(r"\S+")
 _AROUND = ".,;:!?\"'()[]«»„“”"
 
 
-class Kind(StrEnum):
+class ArgumentKind(StrEnum):
     """What an argument is."""
 
     ENTITY = "entity"
@@ -91,7 +91,7 @@ class Argument:
     """A declared argument."""
 
     name: str
-    kind: Kind
+    kind: ArgumentKind
     required: bool = False
     several: bool = False
     """Whether its value is a list."""
@@ -180,34 +180,42 @@ def _of_schema(name: str, row: Mapping[str, Any], *, required: bool) -> Argument
     each: Mapping[str, Any] = items if several and isinstance(items, Mapping) else row
     labels = (str(row["title"]),) if row.get("title") else ()
     words = set(name.casefold().split("_"))
-    known: dict[str, Any] = {"kind": Kind.TEXT}
+    known: dict[str, Any] = {"kind": ArgumentKind.TEXT}
     kind, format_ = each.get("type"), each.get("format")
     if isinstance(listed := each.get("enum"), (list, tuple)):
-        known = {"kind": Kind.OPTION, "options": {_spoken(value): value for value in listed if value is not None}}
+        known = {
+            "kind": ArgumentKind.OPTION,
+            "options": {_spoken(value): value for value in listed if value is not None},
+        }
     elif kind in ("number", "integer"):
         is_id = kind == "integer" and not words.isdisjoint({"id", "ids", "number", "no"}) and "unit" not in each
         known = {
-            "kind": Kind.IDENTIFIER if is_id else Kind.NUMBER, "whole": kind == "integer", "unit": str(each.get("unit") or ""),
+            "kind": ArgumentKind.IDENTIFIER if is_id else ArgumentKind.NUMBER, "whole": kind == "integer", "unit": str(each.get("unit") or ""),
             "minimum": _bound(each, "minimum"), "maximum": _bound(each, "maximum"),
         }  # fmt: skip
     elif kind == "string":
-        formats = {"date-time": Kind.DATETIME, "date": Kind.DATE, "time": Kind.TIME, "duration": Kind.DURATION}
+        formats = {
+            "date-time": ArgumentKind.DATETIME,
+            "date": ArgumentKind.DATE,
+            "time": ArgumentKind.TIME,
+            "duration": ArgumentKind.DURATION,
+        }
         if format_ in formats:
             known = {"kind": formats[format_]}
         elif format_ == "entity_id" or "entity" in words:
-            known = {"kind": Kind.ENTITY}
+            known = {"kind": ArgumentKind.ENTITY}
         elif "camera" in words:
-            known = {"kind": Kind.ENTITY, "domains": frozenset({"camera"})}
+            known = {"kind": ArgumentKind.ENTITY, "domains": frozenset({"camera"})}
         elif words == {"area", "id"}:
-            known = {"kind": Kind.AREA}
+            known = {"kind": ArgumentKind.AREA}
         elif words in ({"area"}, {"room"}, {"area", "name"}, {"room", "name"}):
-            known = {"kind": Kind.AREA_NAME}
+            known = {"kind": ArgumentKind.AREA_NAME}
         elif words in ({"floor"}, {"floor", "name"}):
-            known = {"kind": Kind.FLOOR_NAME}
+            known = {"kind": ArgumentKind.FLOOR_NAME}
         elif (pattern := _safe(each.get("pattern"))) is not None:
-            known = {"kind": Kind.IDENTIFIER, "pattern": pattern}
+            known = {"kind": ArgumentKind.IDENTIFIER, "pattern": pattern}
     elif kind == "object" and isinstance(parts := each.get("properties"), Mapping) and set(parts) == {"start", "end"}:
-        known = {"kind": Kind.TIME_RANGE}
+        known = {"kind": ArgumentKind.TIME_RANGE}
     return Argument(name=name, required=required, several=several, labels=labels, form=Form.JSON, **known)
 
 
@@ -218,26 +226,30 @@ def _of_selector(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
             return {"several": several, **_entities(options)}
         case "area":
             plain = not {"entity", "device"} & options.keys()
-            return {"kind": Kind.AREA if plain else Kind.TEXT, "several": several}
+            return {"kind": ArgumentKind.AREA if plain else ArgumentKind.TEXT, "several": several}
         case "number":
             return {
-                "kind": Kind.NUMBER, "unit": str(options.get("unit_of_measurement") or ""),
+                "kind": ArgumentKind.NUMBER, "unit": str(options.get("unit_of_measurement") or ""),
                 "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
                 "whole": isinstance(step := options.get("step", 1), (int, float)) and float(step).is_integer(),
             }  # fmt: skip
         case "color_temp" if options.get("unit") == "kelvin":
             return {
-                "kind": Kind.NUMBER, "unit": "K", "whole": True, "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
+                "kind": ArgumentKind.NUMBER, "unit": "K", "whole": True, "minimum": _bound(options, "min"), "maximum": _bound(options, "max"),
             }  # fmt: skip
         case "select":
             listed = options.get("options") or ()
             rows = [(row.get("label"), row.get("value")) if isinstance(row, Mapping) else (row, row) for row in listed]
-            return {"kind": Kind.OPTION, "several": several, "options": {_spoken(said): value for said, value in rows}}
+            return {
+                "kind": ArgumentKind.OPTION,
+                "several": several,
+                "options": {_spoken(said): value for said, value in rows},
+            }
         case "time" | "date" | "datetime" | "duration":
-            return {"kind": Kind(kind)}
+            return {"kind": ArgumentKind(kind)}
         case "text":
-            return {"kind": Kind.TEXT, "free": not several}
-    return {"kind": Kind.TEXT}
+            return {"kind": ArgumentKind.TEXT, "free": not several}
+    return {"kind": ArgumentKind.TEXT}
 
 
 def _entities(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,10 +259,10 @@ def _entities(options: Mapping[str, Any]) -> dict[str, Any]:
     direct = {key: value for key, value in options.items() if key not in ("multiple", "filter", "reorder")}
     filters += [direct] if direct else []
     if len(filters) > 1 or any(set(row) - {"domain", "device_class"} for row in filters):
-        return {"kind": Kind.TEXT}
+        return {"kind": ArgumentKind.TEXT}
     row = filters[0] if filters else {}
     return {
-        "kind": Kind.ENTITY, "domains": frozenset(_listed(row.get("domain"))),
+        "kind": ArgumentKind.ENTITY, "domains": frozenset(_listed(row.get("domain"))),
         "classes": frozenset(_listed(row.get("device_class"))),
     }  # fmt: skip
 
@@ -273,15 +285,15 @@ def _spoken(value: object) -> str:
 
 def _paired(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
     """Return the arguments with the two ends of a span of time known as such; one that has no end lasts until now."""
-    moments = [one for one in arguments if one.kind in (Kind.DATETIME, Kind.DATE)]
+    moments = [one for one in arguments if one.kind in (ArgumentKind.DATETIME, ArgumentKind.DATE)]
     starts = [one for one in moments if not _STARTS.isdisjoint(one.name.casefold().split("_"))]
     ends = [one for one in moments if not _ENDS.isdisjoint(one.name.casefold().split("_"))]
     if len(starts) != 1 or len(ends) > 1 or starts == ends:
         return tuple(arguments)
-    kinds = {starts[0].name: Kind.RANGE_START} | {one.name: Kind.RANGE_END for one in ends}
+    kinds = {starts[0].name: ArgumentKind.RANGE_START} | {one.name: ArgumentKind.RANGE_END for one in ends}
     return tuple(
         Argument(
-            name=one.name, kind=kinds[one.name], required=one.required, labels=one.labels, form=one.form, whole=one.kind is Kind.DATE,
+            name=one.name, kind=kinds[one.name], required=one.required, labels=one.labels, form=one.form, whole=one.kind is ArgumentKind.DATE,
         )
         if one.name in kinds
         else one
@@ -348,37 +360,37 @@ class _Text:
 
     def extract(self, arguments: Sequence[Argument]) -> Extracted:
         """Return the values: things and places first, then times, what is listed, and what numbers are left."""
-        order = list(Kind)
+        order = list(ArgumentKind)
         for argument in sorted(arguments, key=lambda one: order.index(one.kind)):
             match argument.kind:
-                case Kind.ENTITY:
+                case ArgumentKind.ENTITY:
                     self._entity(argument)
-                case Kind.AREA | Kind.AREA_NAME | Kind.FLOOR_NAME:
+                case ArgumentKind.AREA | ArgumentKind.AREA_NAME | ArgumentKind.FLOOR_NAME:
                     self._place(argument)
-        spans = {Kind.TIME_RANGE, Kind.RANGE_START, Kind.RANGE_END}
+        spans = {ArgumentKind.TIME_RANGE, ArgumentKind.RANGE_START, ArgumentKind.RANGE_END}
         self._range([one for one in arguments if one.kind in spans])
         for argument in arguments:
             match argument.kind:
-                case Kind.DATETIME:
+                case ArgumentKind.DATETIME:
                     self._moment(argument)
-                case Kind.DATE:
+                case ArgumentKind.DATE:
                     days = dates_in(self._text, self._language.base, self._now, ahead=argument.ahead)
                     self._one(argument, [_renamed(one, _date(one.value)) for one in days], argument.form)
-                case Kind.TIME:
+                case ArgumentKind.TIME:
                     times = times_in(self._text, self._language.base)
                     self._one(argument, [_renamed(one, _time(one.value)) for one in times], argument.form)
-                case Kind.DURATION:
+                case ArgumentKind.DURATION:
                     lasting = durations_in(self._text, self._language.base)
                     self._one(argument, [_renamed(one, _duration(one.value)) for one in lasting], argument.form)
-                case Kind.OPTION:
+                case ArgumentKind.OPTION:
                     self._option(argument)
-                case Kind.IDENTIFIER if argument.pattern is not None:
+                case ArgumentKind.IDENTIFIER if argument.pattern is not None:
                     self._identifier(argument, argument.pattern)
         self._numbers(
             [
                 one
                 for one in arguments
-                if one.kind is Kind.NUMBER or (one.kind is Kind.IDENTIFIER and one.pattern is None)
+                if one.kind is ArgumentKind.NUMBER or (one.kind is ArgumentKind.IDENTIFIER and one.pattern is None)
             ]
         )
         return Extracted(
@@ -527,7 +539,7 @@ class _Text:
 
     def _place(self, argument: Argument) -> None:
         """Find the areas or floors of an argument; those whose name only stands in that of a thing are not meant."""
-        wanted = "floor" if argument.kind is Kind.FLOOR_NAME else "area"
+        wanted = "floor" if argument.kind is ArgumentKind.FLOOR_NAME else "area"
         within = {
             place
             for at, behind, items in self._longest(self._names, self._home.entities)
@@ -539,7 +551,7 @@ class _Text:
         for _, _, areas, _ in said:
             if wanted == "floor":
                 names = {self._home.areas[area].floor_names[0] for area in areas}
-            elif argument.kind is Kind.AREA_NAME:
+            elif argument.kind is ArgumentKind.AREA_NAME:
                 names = {self._home.areas[area].names[0] for area in areas}
             else:
                 names = set(areas)
@@ -576,9 +588,9 @@ class _Text:
         last = span.end
         for argument in arguments:
             match argument.kind:
-                case Kind.RANGE_START:
+                case ArgumentKind.RANGE_START:
                     value: Any = span.start.date() if argument.whole else span.start
-                case Kind.RANGE_END:  # a day is in the span as a whole
+                case ArgumentKind.RANGE_END:  # a day is in the span as a whole
                     value = (last - timedelta(microseconds=1)).date() if argument.whole else last
                 case _:
                     value = {"start": span.start, "end": last}
@@ -660,7 +672,7 @@ class _Text:
         """Give each argument the number that is its own; none where two could be."""
         open_ = {one.name: one for one in arguments}
         for argument in arguments:
-            if argument.kind is Kind.NUMBER and (unit := self._time_unit(argument)):
+            if argument.kind is ArgumentKind.NUMBER and (unit := self._time_unit(argument)):
                 lasting = durations_in(self._text, self._language.base)
                 values = [_renamed(one, one.value.total_seconds() / SECONDS[unit]) for one in lasting]
                 self._one(argument, [_renamed(one, _plain(one.value)) for one in values if _fits(argument, one.value)])
@@ -723,7 +735,7 @@ class _Text:
         own = argument.unit.casefold()
         wanted = "°" if own.startswith("°") else "k" if own in ("k", "kelvin") else own
         labelled = self._labelled(argument, number)
-        if argument.kind is Kind.IDENTIFIER:
+        if argument.kind is ArgumentKind.IDENTIFIER:
             return None if behind or not self._words[number.first].is_number else 2 + 2 * labelled
         if own and (behind == wanted or word == own):
             return 3 + 2 * labelled
@@ -758,7 +770,7 @@ _SIGNS: Mapping[str, Sequence[str]] = {"%": ("%",), "°": ("°", "℃", "℉")}
 
 
 def _fits(argument: Argument, value: float) -> bool:
-    if (argument.whole or argument.kind is Kind.IDENTIFIER) and not value.is_integer():
+    if (argument.whole or argument.kind is ArgumentKind.IDENTIFIER) and not value.is_integer():
         return False
     return (argument.minimum is None or value >= argument.minimum) and (
         argument.maximum is None or value <= argument.maximum

@@ -23,7 +23,7 @@ from homeassistant.helpers import intent
 from ..home.actions import is_open, members
 from ..home.exposure import may_know
 from ..home.snapshot import HomeSnapshot
-from ..languages.routes import routes_of
+from ..languages.phrasings import phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.intents import Mismatch, Recognised, is_able, plan_of
 from ..support.bounds import in_slices
@@ -167,7 +167,7 @@ class Brain:
 
     def read(self, home: HomeSnapshot, language: Language) -> Things:
         """Return the words of a home as it is now."""
-        return Things(home, language, routes_of(language.code), self._hass.states.get, celsius=self._is_celsius)
+        return Things(home, language, phrasings_of(language.code), self._hass.states.get, celsius=self._is_celsius)
 
     @property
     def _is_celsius(self) -> bool:

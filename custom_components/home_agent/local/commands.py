@@ -19,7 +19,7 @@ MAX_PARTS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class SpokenCommand:
     """A part of what was said that Home Assistant would do something for."""
 
     intent: str
@@ -27,7 +27,7 @@ class Command:
     """The home is already as it was asked to be: nothing is left to do."""
 
 
-async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -> Command | None:
+async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -> SpokenCommand | None:
     """Return the first command among the parts of a text, one that is not fulfilled before one that is; None without any.
 
     The first part is the whole text, or empty; a part that is only a name is no command, although the whole text would be one.
@@ -35,7 +35,7 @@ async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -
     agent = get_agent_manager(hass).default_agent
     if agent is None:
         return None
-    done: Command | None = None
+    done: SpokenCommand | None = None
     for part in filter(None, parts[:MAX_PARTS]):
         said = ConversationInput(
             text=part,
@@ -53,7 +53,7 @@ async def async_command(hass: HomeAssistant, turn: Turn, parts: Sequence[str]) -
             continue
         slots = {entity.name: entity.value for entity in result.entities_list}
         recognised = Recognised(name=result.intent.name, slots=slots)
-        command = Command(intent=result.intent.name, fulfilled=_is_fulfilled(hass, turn, recognised))
+        command = SpokenCommand(intent=result.intent.name, fulfilled=_is_fulfilled(hass, turn, recognised))
         if not command.fulfilled:
             return command
         done = command

@@ -17,7 +17,7 @@ from homeassistant.helpers.template import Template, TemplateState
 
 from ..home.exposure import may_know
 from ..languages.phrases import is_altered, is_question, is_remark
-from ..languages.routes import COMMANDS, Route, routes_of
+from ..languages.phrasings import COMMANDS, Phrasing, phrasings_of
 from ..policy.confirmation import NeedsConfirmation
 from ..policy.intents import QUESTIONS, Recognised, async_handle, mismatch_of, nothing_there
 from ..support.bounds import in_slices
@@ -149,7 +149,7 @@ def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
     if entity is None:
         return False
     words = _words(sentence.turn.text)
-    routes = routes_of(sentence.language.code)
+    routes = phrasings_of(sentence.language.code)
     meant = [route for route in routes.routes if route.intent == frame.intent and entity.domain in route.domains]
     for name in dict.fromkeys(_words(name) for name in entity.names):
         if sum(any(_words(one) == name for one in other.names) for other in entities.values()) > 1:
@@ -163,7 +163,7 @@ def _is_named(sentence: Sentence, frames: Sequence[Frame]) -> bool:
     return False
 
 
-def _says(route: Route, words: set[str], harmless: frozenset[str]) -> bool:
+def _says(route: Phrasing, words: set[str], harmless: frozenset[str]) -> bool:
     """Return whether some words say what a route is for, and nothing else."""
     if route.values or not route.needed:
         return False

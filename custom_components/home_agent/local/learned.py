@@ -33,7 +33,7 @@ from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..languages.data import code_of, data_of
 from ..languages.phrases import (
     MASK as MASKED_DIGITS,
-    Kind,
+    ReplyKind,
     asked_of,
     is_altered,
     is_asking,
@@ -44,7 +44,7 @@ from ..languages.phrases import (
     read_answer,
 )
 from ..policy.confirmation import Call
-from ..policy.journal import Action, ActionJournal
+from ..policy.journal import ActionJournal, JournalEntry
 from ..policy.policy import Policy, Verdict
 from ..policy.questions import async_done, async_not_followed, async_result
 from ..policy.write import KINDS, EffectTool, async_plan_of
@@ -115,9 +115,9 @@ class Slot(StrEnum):
     THING = "thing"
 
 
-type Key = tuple[str, str, str]
+type PhraseKey = tuple[str, str, str]
 """A language, the words, and the area of the asking device, which may be what was meant."""
-type Heard = tuple[Key, tuple[str, ...]]
+type HeardPhrase = tuple[PhraseKey, tuple[str, ...]]
 """A phrase as it was said once: where it has a slot, with what stood there."""
 type Effects = tuple[ServiceCall, ...]
 
@@ -151,7 +151,7 @@ class LearnedPhrase:
     """When it was said last."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> PhraseKey:
         """What it is found by."""
         return self.language, self.words, self.area_id
 
@@ -223,8 +223,8 @@ class LearnedPhrases:
         """Start empty; `async_open` reads what there was."""
         self._hass = hass
         self._file: StoredFile | None = None
-        self._rows: dict[Key, LearnedPhrase] = {}
-        self._recent: dict[Heard, _Recent] = {}
+        self._rows: dict[PhraseKey, LearnedPhrase] = {}
+        self._recent: dict[HeardPhrase, _Recent] = {}
         self.after = 0
         """How often the same has to be done before it is proposed; 0: nothing is learned, nor used."""
         self.in_use = False
@@ -345,7 +345,7 @@ class LearnedPhrases:
             self._unhear(row.key)
         self._changed()
 
-    def _unhear(self, key: Key) -> None:
+    def _unhear(self, key: PhraseKey) -> None:
         """Forget when a phrase was said, whatever stood in its slot."""
         self._recent = {heard: recent for heard, recent in self._recent.items() if heard[0] != key}
 
@@ -355,7 +355,7 @@ class LearnedPhrases:
         self._rows[row.key] = row
         self._changed()
 
-    def _is_repeated(self, key: Key, turn: Turn) -> bool:
+    def _is_repeated(self, key: PhraseKey, turn: Turn) -> bool:
         """Return whether a phrase was said by the same just before, of the same; note that it was said now.
 
         Whoever names another room goes on, and does not say it again.
@@ -369,14 +369,14 @@ class LearnedPhrases:
         return before is not None and before.speaker == speaker and now - before.when <= AGAIN
 
     @callback
-    def _note_undone(self, action: Action) -> None:
+    def _note_undone(self, action: JournalEntry) -> None:
         """Count against the phrase whose turn was taken back."""
         for heard, recent in [*self._recent.items()]:
             if recent.turn_id == action.turn_id and dt_util.utcnow() - recent.when <= REGRET:
                 self._recent[heard] = replace(recent, turn_id="")  # several actions of one turn count once
                 self._count_against(heard[0])
 
-    def _count_against(self, key: Key) -> None:
+    def _count_against(self, key: PhraseKey) -> None:
         """Drop what nobody has approved yet; what was approved loses trust, and is taken out of use when none is left."""
         if (row := self._rows.get(key)) is None:
             return
@@ -494,14 +494,14 @@ def _may_teach(turn: Turn) -> bool:
     return is_known and is_own and is_plain and is_clean and turn.remembers and not turn.within
 
 
-def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[Action]:
+def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[JournalEntry]:
     """Return what the journal has of a turn, oldest first; nothing unless all that the model called is in it.
 
     Of what it looked up first nobody knows whether it would have done the same without.
     """
     begin = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms + 1)
 
-    def is_of_turn(action: Action) -> bool:
+    def is_of_turn(action: JournalEntry) -> bool:
         is_same = action.turn_id == turn.context.id and action.conversation_id == turn.conversation_id
         return is_same and action.when >= begin
 
@@ -511,7 +511,7 @@ def _actions_of(turn: Turn, journal: ActionJournal) -> Sequence[Action]:
     return actions if is_all and 0 < len(actions) <= MAX_CALLS else ()
 
 
-def _may_be_learned(turn: Turn, actions: Sequence[Action], effects: Effects) -> bool:
+def _may_be_learned(turn: Turn, actions: Sequence[JournalEntry], effects: Effects) -> bool:
     """Return whether actions would be the same again: calls of few entities, without texts, toggles and secrets."""
     targets = {item for effect in effects for item in effect.entity_ids}
     known = turn.record.understanding
@@ -527,7 +527,7 @@ def _may_be_learned(turn: Turn, actions: Sequence[Action], effects: Effects) -> 
     )
 
 
-def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[Action]) -> Iterator[bool]:
+def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[JournalEntry]) -> Iterator[bool]:
     """Yield of each entity of each action whether the home shows that it is, or is about to be, what was asked for."""
     for action in actions:
         for effect in action.effects:
@@ -556,7 +556,7 @@ def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) ->
         and bool(data_of(code_of(language)).alters.anywhere)  # else nobody knows how a sentence is turned round
         and not is_asking(text, language)
         and not is_altered(text, language, names, asks=False)
-        and read_answer(text, language).kind is Kind.OTHER
+        and read_answer(text, language).kind is ReplyKind.OTHER
         and asked_of(text, language) is None
         and not is_reserved(text, language)
         and not is_thanks(text, language)

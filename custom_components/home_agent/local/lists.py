@@ -24,7 +24,7 @@ from .brain import Brain
 from .coverage import as_said
 from .fuzzy import Frame, async_carry_out, async_tell
 from .intent_policy import IntentPolicy, Sentence
-from .reading import Reading
+from .reading import SentenceReading
 from .refusals import error_response
 from .things import Things, words_of
 from .understanding import Said, parts_of
@@ -85,7 +85,7 @@ def understand_list(
     return _Listing(text, things, state_of, area_id=area_id).read()
 
 
-class _Listing(Reading):
+class _Listing(SentenceReading):
     """A question about what stands on a list, read against the home."""
 
     def read(self) -> str:

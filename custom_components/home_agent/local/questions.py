@@ -19,7 +19,7 @@ from ..turn.turn import Understanding
 from .brain import Brain
 from .fuzzy import Frame, async_tell
 from .intent_policy import IntentPolicy, Sentence
-from .reading import Reading
+from .reading import SentenceReading
 from .things import Things, tokens_of
 from .understanding import IN_A_ROOM, Said
 
@@ -59,7 +59,7 @@ _DETECTED = frozenset(
 _MEASURES: Mapping[str, str] = {"temperature": "temperature", "humidity": "humidity", "battery": "battery"}
 
 
-class Mode(StrEnum):
+class QuestionMode(StrEnum):
     """What a question asks; the values are the names of Home Assistant's answers."""
 
     ANY = "any"
@@ -74,7 +74,7 @@ class Mode(StrEnum):
 class Question:
     """A question that was understood, with what the home says."""
 
-    mode: Mode
+    mode: QuestionMode
     state: str
     """What is asked for: `on`, `open`; empty for a value."""
     matched: tuple[str, ...]
@@ -95,7 +95,7 @@ def understand_question(
     return _Asking(text, things, state_of, area_id=area_id, before=targets).read()
 
 
-class _Asking(Reading):
+class _Asking(SentenceReading):
     """One question, read against the home."""
 
     def read(self) -> Question | None:
@@ -168,23 +168,23 @@ class _Asking(Reading):
         """Return the answer about the things that the rest of the words name."""
         whole = {"anything", "everything"} & set(quantities)
         kinds = [at for at in rest if at in self.kinds]
-        if kind in (Mode.WHICH, Mode.HOW_MANY) and kinds and not self._follows(kinds[0], kind):
+        if kind in (QuestionMode.WHICH, QuestionMode.HOW_MANY) and kinds and not self._follows(kinds[0], kind):
             return None  # "what is on TV"
-        is_whole = bool(whole) or (kind == Mode.WHICH and not kinds)
+        is_whole = bool(whole) or (kind == QuestionMode.WHICH and not kinds)
         asked = self._things(state, rest, is_whole=is_whole)
         if asked is None or not (asked[0] or asked[1]):
             return None
         found, unknown = asked
         named = not is_whole and (not kinds or any(at not in kinds and at not in self.in_places for at in rest))
         mode = self._mode(kind, state, quantities, alone=len(found) + len(unknown) == 1, named=named)
-        if mode is None or (named and mode is not Mode.ONE):
+        if mode is None or (named and mode is not QuestionMode.ONE):
             return None
         so = tuple(item for item in found if self._is_so(item, state))
         others = tuple(item for item in found if item not in so)
-        if unknown and not (mode is Mode.ANY and so) and not (mode is Mode.ALL and others):
+        if unknown and not (mode is QuestionMode.ANY and so) and not (mode is QuestionMode.ALL and others):
             return None  # what does not tell might decide it
-        if mode is Mode.ONE and (so or others)[0].startswith("binary_sensor."):
-            mode = Mode.ANY
+        if mode is QuestionMode.ONE and (so or others)[0].startswith("binary_sensor."):
+            mode = QuestionMode.ANY
         return Question(mode=mode, state=state, matched=so, unmatched=others)
 
     def _follows(self, at: int, kind: str) -> bool:
@@ -193,18 +193,20 @@ class _Asking(Reading):
         assert words is not None
         return all(self._says_nothing(place) for place in range(self._begins(words.begins[kind]), at))
 
-    def _mode(self, kind: str, state: str, quantities: Collection[str], *, alone: bool, named: bool) -> Mode | None:
-        if kind in (Mode.WHICH, Mode.HOW_MANY):
-            return Mode(kind)
+    def _mode(
+        self, kind: str, state: str, quantities: Collection[str], *, alone: bool, named: bool
+    ) -> QuestionMode | None:
+        if kind in (QuestionMode.WHICH, QuestionMode.HOW_MANY):
+            return QuestionMode(kind)
         if {"all", "everything"} & set(quantities):
-            return Mode.ALL
+            return QuestionMode.ALL
         if {"any", "anything"} & set(quantities):
-            return Mode.ANY
+            return QuestionMode.ANY
         if named or (alone and self._has_article()):
-            return Mode.ONE if alone else None
+            return QuestionMode.ONE if alone else None
         if self._has_article():
-            return Mode.ALL if state in _RESTING or self._is_plural([*self.kinds]) else Mode.ANY
-        return Mode.ALL if state in _RESTING and not self._is_plural([*self.kinds]) else Mode.ANY
+            return QuestionMode.ALL if state in _RESTING or self._is_plural([*self.kinds]) else QuestionMode.ANY
+        return QuestionMode.ALL if state in _RESTING and not self._is_plural([*self.kinds]) else QuestionMode.ANY
 
     def _has_article(self) -> bool:
         """Return whether an article stands in front of a kind: "the windows" are all of them."""
@@ -292,7 +294,7 @@ class _Asking(Reading):
         if not states or (not so and any(state.state in _NO_STATE for state in states.values())):
             return None
         return Question(
-            mode=Mode.ANY, state="on", matched=so, unmatched=tuple(item for item in states if item not in so)
+            mode=QuestionMode.ANY, state="on", matched=so, unmatched=tuple(item for item in states if item not in so)
         )
 
     def _value(self, kind: str, used: set[int]) -> Question | None:
@@ -327,7 +329,7 @@ class _Asking(Reading):
         current = self._state_of(entity_id)
         if current is None or current.state in _NO_STATE:
             return None
-        return Question(mode=Mode.VALUE, state="", matched=(entity_id,), unmatched=())
+        return Question(mode=QuestionMode.VALUE, state="", matched=(entity_id,), unmatched=())
 
     def _class_of(self, number: int) -> object:
         state = self._state_of(self.things.things[number].entity.entity_id)
@@ -348,7 +350,7 @@ async def async_answer_question(
     response.async_set_states(list(_present(map(get, asked.matched))), list(_present(map(get, asked.unmatched))))
     slots: dict[str, str] = {"state": asked.state} if asked.state else {}
     words = dict(slots)
-    if asked.mode in (Mode.ONE, Mode.VALUE):
+    if asked.mode in (QuestionMode.ONE, QuestionMode.VALUE):
         slots["name"] = (asked.matched or asked.unmatched)[0]
         words["name"] = next(_present(map(get, [slots["name"]]))).name
     earlier = permission.recognised, permission.refusal, permission.left_out

@@ -26,7 +26,7 @@ _CELSIUS_WORDS = frozenset({"c", "celsius", "℃"})
 _ASKS = re.compile(r"[?？]\s*$")
 
 
-class Reading:
+class SentenceReading:
     """One sentence, read against the home."""
 
     def __init__(

@@ -48,7 +48,7 @@ _DUPLICATE_TARGETS = "duplicate_targets"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
+class NearestSentence:
     """What comes closest to a sentence that was not recognised."""
 
     result: RecognizeResult | None
@@ -63,21 +63,21 @@ class Nearest:
         return self.result is not None and bool((self.result.intent_metadata or {}).get(METADATA_CUSTOM_SENTENCE))
 
 
-async def async_nearest(sentence: Sentence) -> Nearest:
+async def async_nearest(sentence: Sentence) -> NearestSentence:
     """Return what comes closest; a name that is not exposed is looked for as if it did not exist."""
     # Home Assistant remembers per text that the strict search found nothing, and then does not search further.
     text = f"{sentence.user_input.text} "
     result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
     if result is None:
-        return Nearest(result=None)
+        return NearestSentence(result=None)
     if (name := _name_in(result)) and (known := _known(sentence, name)):
-        return Nearest(result=result, known=known)
+        return NearestSentence(result=result, known=known)
     if result.unmatched_entities or "name" not in result.entities:
-        return Nearest(result=result)
+        return NearestSentence(result=result)
     hidden = result.entities["name"].text_clean
     text = re.sub(re.escape(hidden), _nonsense(hidden), text, flags=re.IGNORECASE)
     result = await sentence.agent.async_recognize_intent(replace(sentence.user_input, text=text))
-    return Nearest(result=result if result and result.unmatched_entities else None, hidden=hidden)
+    return NearestSentence(result=result if result and result.unmatched_entities else None, hidden=hidden)
 
 
 def _name_in(result: RecognizeResult) -> str:
@@ -100,7 +100,7 @@ def _known(sentence: Sentence, name: str) -> str:
 
 
 async def async_explain(
-    sentence: Sentence, nearest: Nearest, coverage: Coverage, left_out: LeftOut | None
+    sentence: Sentence, nearest: NearestSentence, coverage: Coverage, left_out: LeftOut | None
 ) -> intent.IntentResponse:
     """Return why a sentence was not recognised, and what would help; `left_out` is what only a part of it was about."""
     turn = sentence.turn
@@ -288,7 +288,7 @@ async def _async_say(sentence: Sentence, key: str, wording: Wording, **placehold
     return await async_text(hass, language, key, **placeholders)
 
 
-async def _async_unknown(sentence: Sentence, nearest: Nearest) -> tuple[str, str] | None:
+async def _async_unknown(sentence: Sentence, nearest: NearestSentence) -> tuple[str, str] | None:
     """Return the name that the home does not know, and whether it is an area's, a floor's or a device's.
 
     None where it is hardly a name: the recogniser fills its sentences with whatever was said. Where two parts fit nothing, it

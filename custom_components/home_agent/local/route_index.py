@@ -20,7 +20,7 @@ from homeassistant.util import dt as dt_util
 from ..home.domains.script import TRIGGER
 from ..home.snapshot import HomeSnapshot, stems_of
 from ..languages.data import data_of
-from ..languages.routes import Route, routes_of
+from ..languages.phrasings import Phrasing, phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.tool import HomeAgentTool
 from ..support.text import fold, words
@@ -52,7 +52,7 @@ def no_arguments() -> Sequence[Argument]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RouteTarget:
+class Route:
     """Something that a sentence can mean as a whole."""
 
     id: str
@@ -108,7 +108,7 @@ class Utterance:
 class Fit:
     """How well a sentence fits a target."""
 
-    target: RouteTarget
+    target: Route
     best: float = 0.0
     action: float = 0.0
     phrase: _Phrase | None = None
@@ -134,7 +134,7 @@ class RouteIndex:
 
     def __init__(
         self,
-        targets: Sequence[RouteTarget],
+        targets: Sequence[Route],
         language: Language,
         home: HomeSnapshot,
         tools: Sequence[HomeAgentTool] = (),
@@ -145,9 +145,9 @@ class RouteIndex:
         self.targets, self.language, self.home = targets, language, home
         self.tools = {tool.name: tool for tool in tools}
         self.lexicon: Lexicon = Lexicon()
-        known = routes_of(language.code)
+        known = phrasings_of(language.code)
         self._harmless, self._polite = known.harmless, known.polite
-        self._on: dict[str, list[Route]] = {}
+        self._on: dict[str, list[Phrasing]] = {}
         """Ways to say that something is to be turned on, by its domain."""
         for route in known.routes:
             if route.intent == _TURN_ON and not route.values and not route.slots:
@@ -167,7 +167,7 @@ class RouteIndex:
         self.building: asyncio.Task[None] | None = None
         self.failed_at: float | None = None
 
-    def _read(self, number: int, target: RouteTarget) -> None:
+    def _read(self, number: int, target: Route) -> None:
         listed = [(text, True) for text in target.said] + [(text, False) for text in target.described]
         declared = target.declared() if target.call is not None else ()
         if target.skips_home or declared:
@@ -219,7 +219,7 @@ class RouteIndex:
                 found[number] = max(found.get(number, 0.0), how_much)
         return found
 
-    def turning_on(self, target: RouteTarget, spoken: Sequence[str]) -> set[str]:
+    def turning_on(self, target: Route, spoken: Sequence[str]) -> set[str]:
         """Return the words of a sentence that say to turn on what is named, with what may be said besides; empty: none do.
 
         Of what needs a verb also those that say to run it.
@@ -272,7 +272,7 @@ class RouteIndex:
             beside=frozenset(beside),
         )
 
-    def _split(self, target: RouteTarget, declared: Sequence[Argument], text: str) -> tuple[str, dict[str, str]]:
+    def _split(self, target: Route, declared: Sequence[Argument], text: str) -> tuple[str, dict[str, str]]:
         """Return a sentence up to the name in it, and by its argument what is said behind: words that somebody is to hear.
 
         That is so where the target needs one text and nothing else; else, and where nothing is said behind, all stays.
@@ -378,7 +378,7 @@ class RouteIndex:
         return sorted(fits, key=lambda fit: -fit.best)
 
 
-def _told_by(routes: Iterable[Route], spoken: Sequence[str]) -> set[str]:
+def _told_by(routes: Iterable[Phrasing], spoken: Sequence[str]) -> set[str]:
     """Return the words of the first of these routes of which all that is needed was said."""
     said = set(spoken)
     found: set[str] = set()

@@ -31,7 +31,7 @@ from ..home.exposure import is_exposed
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import data_of
 from ..languages.phrases import is_altered
-from ..languages.routes import routes_of
+from ..languages.phrasings import phrasings_of
 from ..languages.vocabulary import Language
 from ..policy.policy import Policy
 from ..policy.questions import async_not_followed
@@ -47,7 +47,7 @@ from ..support.localize import async_error_text, async_text
 from ..support.text import fold, words
 from ..turn.turn import Answer, RouteChoice, Turn, Understanding, Zone, async_zone
 from .arguments import Argument, arguments_of_fields, arguments_of_schema
-from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, RouteIndex, RouteTarget, Utterance, no_arguments
+from .route_index import MAX_COMMANDS, MAX_NEAR, MAX_PHRASES, Fit, Route, RouteIndex, Utterance, no_arguments
 
 MAX_ROUTES = 6000
 MAX_VECTORS = 4000  # phrases that are embedded; the rest is compared by words alone
@@ -62,7 +62,7 @@ _CONTROL = "ha_control"
 SEMANTIC = frozenset({"semantic", "semantic_then_router"})
 """Values of the setting `routing` of profiles whose messages are compared with the routes before the model."""
 
-type Source = Callable[[Profile, HomeSnapshot, Sequence[HomeAgentTool]], Iterable[RouteTarget]]
+type RouteSource = Callable[[Profile, HomeSnapshot, Sequence[HomeAgentTool]], Iterable[Route]]
 """Returns routes for a profile, given the exposed home and the tools that the profile has. Called when one of them changes."""
 
 
@@ -73,11 +73,11 @@ class Exemplified(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Match:
+class RouteMatch:
     """What a sentence means among the routes."""
 
     choice: RouteChoice
-    target: RouteTarget | None = None
+    target: Route | None = None
     """Set where it can run."""
     arguments: dict[str, Any] = field(default_factory=dict)
     """Those of its tool."""
@@ -104,7 +104,7 @@ class RouteRegistry:
         """Take who returns the tools of a turn's profile. Reads nothing yet."""
         self._hass, self._entry, self._policy, self._embedder, self._offered = hass, entry, policy, embedder, offered
         self.examples = examples
-        self._sources: list[Source] = [self._of_home, _of_tools]
+        self._sources: list[RouteSource] = [self._of_home, _of_tools]
         self._kept: dict[tuple[str, str], tuple[HomeSnapshot, Sequence[HomeAgentTool], RouteIndex]] = {}
         """By subentry id of the profile and language, with what it was made from."""
         self._lacking: dict[tuple[str, str | None], tuple[float, int, str]] = {}
@@ -113,7 +113,7 @@ class RouteRegistry:
         """By conversation and user: when a route with values ran, and what was said without them."""
 
     @callback
-    def async_offer(self, source: Source) -> CALLBACK_TYPE:
+    def async_offer(self, source: RouteSource) -> CALLBACK_TYPE:
         """Add routes of another room; they are asked for once now, and again when the home or the tools change.
 
         Returns how to take them back. Of two routes with one id the first counts.
@@ -138,7 +138,7 @@ class RouteRegistry:
 
     async def async_match(
         self, turn: Turn, language: Language, home: HomeSnapshot, *, owned_only: bool = False, heard: int = 0
-    ) -> Match | None:
+    ) -> RouteMatch | None:
         """Return what a sentence means among the routes of its profile; None: there are none, or they are not ready.
 
         With `owned_only` only tools with examples count, and words alone. `heard` is how many messages the conversation has, where a
@@ -203,7 +203,7 @@ class RouteRegistry:
                 return f"{before} {said[len(phrase) :].strip()}"
         return ""
 
-    async def async_answer(self, turn: Turn, chat_log: ChatLog, match: Match) -> Answer | None:
+    async def async_answer(self, turn: Turn, chat_log: ChatLog, match: RouteMatch) -> Answer | None:
         """Run what a match surely means as the model's call would run, and return what came of it; None: nothing is sure.
 
         The call and its result stand in the chat log as one that code has made. Never raises: an error is told.
@@ -244,7 +244,7 @@ class RouteRegistry:
             self._kept[key] = home, tools, kept[2]
             return kept[2]
         names = {tool.name for tool in tools}
-        targets: dict[str, RouteTarget] = {}
+        targets: dict[str, Route] = {}
         for source in self._sources:
             for target in source(turn.profile, home, tools):
                 if target.tool in names and len(targets) < MAX_ROUTES:
@@ -262,12 +262,12 @@ class RouteRegistry:
             del self._kept[next(iter(self._kept))]
         return index
 
-    def _of_home(self, _profile: Profile, home: HomeSnapshot, _tools: Sequence[HomeAgentTool]) -> Iterator[RouteTarget]:
+    def _of_home(self, _profile: Profile, home: HomeSnapshot, _tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
         """Yield the scripts, scenes and automations that are exposed."""
         for entity in home.entities.values():
             if entity.domain in ("script", "scene", "automation"):
                 fields = partial(script_fields, self._hass, entity.entity_id)
-                yield RouteTarget(
+                yield Route(
                     id=entity.entity_id,
                     tool=_CONTROL,
                     said=entity.names,
@@ -341,7 +341,7 @@ class RouteRegistry:
         by: str,
         *,
         owned_only: bool,
-    ) -> Match:
+    ) -> RouteMatch:
         """Return what the targets come to that the user may know of: the guards of C-16 and C-17."""
         profile, tools = turn.profile, index.tools
         known = [
@@ -351,7 +351,7 @@ class RouteRegistry:
             and (not fit.target.entity_id or is_exposed(self._hass, fit.target.entity_id, turn.user))
         ]
         if not known:
-            return Match(choice=RouteChoice(zone=Zone.LOW, by=by, declined="score"))
+            return RouteMatch(choice=RouteChoice(zone=Zone.LOW, by=by, declined="score"))
         first, second = _best_two(known, profile.routing_high)
         choice = RouteChoice(
             zone=Zone.HIGH,
@@ -363,15 +363,15 @@ class RouteRegistry:
             by=by,
         )
         if _below(first.best, profile.routing_low):
-            return Match(choice=replace(choice, zone=Zone.LOW, declined="score"))
+            return RouteMatch(choice=replace(choice, zone=Zone.LOW, declined="score"))
         near = dict.fromkeys((first.target.tool, *(fit.target.tool for fit in known), *tools))
         names = tuple(islice(near, 2))
         reason = _too_far(choice, profile) or self._guarded(said.text, index, first, by) or self._unavailable(first)
         arguments = None if reason else _arguments(index, first, said.text)
         if arguments is None:
             declined = replace(choice, zone=Zone.MEDIUM, declined=reason or "arguments")
-            return Match(choice=declined, tools=names)
-        return Match(
+            return RouteMatch(choice=declined, tools=names)
+        return RouteMatch(
             choice=choice,
             target=first.target,
             arguments=arguments,
@@ -475,7 +475,7 @@ def _commands(code: str) -> tuple[str, ...]:
     """Return words by which a command to things of a home is known, of our data or of the sentences that are installed."""
     if orders := data_of(code).orders:
         return tuple(orders)
-    known = routes_of(code)
+    known = phrasings_of(code)
     empty = known.prepositions | known.harmless
     said = (phrase for route in known.routes for group in route.needed for phrase in sorted(group))
     told = dict.fromkeys(" ".join(word for word in phrase if word not in empty) for phrase in said)
@@ -514,14 +514,14 @@ def _turning_on(entity_id: str) -> Callable[[Mapping[str, Any], str], dict[str, 
     return call
 
 
-def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[RouteTarget]:
+def _of_tools(_profile: Profile, _home: HomeSnapshot, tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
     """Yield the tools: those with examples may run, the others are what a model may need instead (C-15)."""
     for tool in tools:
         schema: Mapping[str, Any] = tool.wire_parameters
         described = [line for line in re.split(r"\n|(?<=[.!?])\s+", tool.description or "") if line.strip()]
         declared = arguments_of_schema(schema) if tool.examples else ()
         has_examples = bool(tool.examples)
-        yield RouteTarget(
+        yield Route(
             id=tool.name,
             tool=tool.name,
             said=tool.examples or ((tool.example,) if tool.example else ()),

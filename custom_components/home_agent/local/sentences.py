@@ -21,7 +21,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..home.snapshot import Home
 from ..languages.data import data_of
-from ..languages.phrases import Asked, Kind, is_altered, is_asking, is_question, is_thanks, read_answer
+from ..languages.phrases import ReplyKind, SelfQuestion, is_altered, is_asking, is_question, is_thanks, read_answer
 from ..languages.vocabulary import Languages
 from ..policy.confirmation import Call, NeedsConfirmation
 from ..policy.intents import CHANGES_NOTHING, Recognised, async_handle, mismatch_of, nothing_there
@@ -211,7 +211,7 @@ def _remember(hass: HomeAssistant, key: DelayedCommand) -> None:
 
 
 async def async_answer_asked(
-    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means, asked: Asked
+    hass: HomeAssistant, turn: Turn, user_input: ConversationInput, chat_log: ChatLog, means: Means, asked: SelfQuestion
 ) -> Answer:
     """Return the answer to what is asked of the agent itself."""
     sentence = await _async_sentence(hass, turn, user_input, chat_log, means)
@@ -365,7 +365,7 @@ async def _async_last_resort(
     stage = Stage.NO_MODEL if explains else Stage.NO_ANSWER
     if (told := await _async_asked(sentence, permission, means.brain, stage)) is not None:
         return told
-    if explains and read_answer(sentence.turn.text, sentence.turn.language).kind in (Kind.YES, Kind.NO):
+    if explains and read_answer(sentence.turn.text, sentence.turn.language).kind in (ReplyKind.YES, ReplyKind.NO):
         response = intent.IntentResponse(language=sentence.turn.language)
         response.async_set_speech(await async_text(sentence.hass, sentence.turn.language, "confirm_nothing"))
         return response

@@ -13,7 +13,7 @@ from homeassistant.core import State
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..languages.data import ENGLISH, LanguageData, data_of, number_words
 from ..languages.inflection import keys_of
-from ..languages.routes import Routes
+from ..languages.phrasings import Phrasings
 from ..languages.vocabulary import Kinds, Language
 from ..support.text import fold, normalized
 from .spelling import LONG, is_slip, meant_of
@@ -60,7 +60,7 @@ class Things:
         self,
         home: HomeSnapshot,
         language: Language,
-        routes: Routes,
+        routes: Phrasings,
         state_of: Callable[[str], State | None],
         *,
         celsius: bool = True,

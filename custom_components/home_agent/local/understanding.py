@@ -16,9 +16,9 @@ from homeassistant.core import State
 
 from ..languages.data import FollowUpWords
 from ..languages.phrases import is_order
-from ..languages.routes import Route
+from ..languages.phrasings import Phrasing
 from ..support.text import MAX_TEXT, fold
-from .reading import MAX_WORDS, Reading
+from .reading import MAX_WORDS, SentenceReading
 from .spelling import differs_by_one, is_slip
 from .things import CELSIUS, Thing, Things, Token, Words, sure_kinds, tokens_of, words_of
 
@@ -176,11 +176,11 @@ def understand(
             return several
     if rest := _goes_on(text, things.data.follow_ups):
         alone, again = read(rest, targets), None
-        new = Reading(rest, things, state_of)
+        new = SentenceReading(rest, things, state_of)
         begins = new.words[:1] or [""]
         says_what = bool(alone.wishes) and begins[0] not in things.routes.harmless  # "the lock" is no verb
         if before is not None and not says_what:
-            again = _going_on(new, before, read, Reading(before.text, things, state_of))
+            again = _going_on(new, before, read, SentenceReading(before.text, things, state_of))
         return again or (replace(alone, text=rest) if alone.wishes else whole)
     return whole
 
@@ -327,7 +327,7 @@ def _goes_on(text: str, words: FollowUpWords) -> str:
 
 
 def _going_on(
-    new: Reading, before: Said, read: Callable[[str, Collection[str]], Understood], said: Reading
+    new: SentenceReading, before: Said, read: Callable[[str, Collection[str]], Understood], said: SentenceReading
 ) -> Understood | None:
     """Return the wish of a sentence that goes on with something else or another value, None where it is not certain.
 
@@ -358,7 +358,7 @@ def _going_on(
     return None
 
 
-class Commanding(Reading):
+class Commanding(SentenceReading):
     """One command, read against the home."""
 
     def understand(self) -> Understood:
@@ -409,7 +409,7 @@ class Commanding(Reading):
         if all(at in self.in_places for at in rest) and not self.kinds:
             return self._names({n for n in meant if self._is_here(n)})
         domains = frozenset(self.things.things[n].entity.domain for n in meant)
-        found = self._meant(Route(intent=wish.intent, domains=domains, needed=(), beside=frozenset()), rest, set())
+        found = self._meant(Phrasing(intent=wish.intent, domains=domains, needed=(), beside=frozenset()), rest, set())
         named = meant.intersection(found.targets)
         if named:
             one = replace(wish, targets=self._names(named), score=found.score)
@@ -510,7 +510,7 @@ class Commanding(Reading):
             for word in unknown
         )
 
-    def _rest(self, route: Route, used: set[int], told: set[int]) -> list[int]:
+    def _rest(self, route: Phrasing, used: set[int], told: set[int]) -> list[int]:
         """Return the places of the words that the things have to explain."""
         rest = [
             at
@@ -525,7 +525,7 @@ class Commanding(Reading):
         """Return whether a word says with the one before which room it is: "kids room", whatever phrase has "room"."""
         return self.words[at] in self.language.any_room and at > 0 and not self._says_nothing(at - 1)
 
-    def _is_kind_of(self, at: int, route: Route) -> bool:
+    def _is_kind_of(self, at: int, route: Phrasing) -> bool:
         """Return whether a word names the things that a route is for: "lights" are several, whatever phrase has the word."""
         if not self._ends_plural(self.words[at], self.things.data.plurals):
             return False  # "switch", "light" and "lock" are also what one does
@@ -543,14 +543,14 @@ class Commanding(Reading):
             return Understood(reason="unsure", intents=intents, score=score)
         return Understood(wishes=(replace(first, score=score),), intents=intents, score=score)
 
-    def _likely(self) -> Iterator[Route]:
+    def _likely(self) -> Iterator[Phrasing]:
         routes = self.routes
         numbers = dict.fromkeys(routes.without)
         for word in dict.fromkeys(self.words):
             numbers |= dict.fromkeys(routes.by_word.get(word, ()))
         return (routes.routes[number] for number in numbers)
 
-    def _ways(self, route: Route) -> Iterator[tuple[set[int], set[int], dict[str, Any]]]:
+    def _ways(self, route: Phrasing) -> Iterator[tuple[set[int], set[int], dict[str, Any]]]:
         """Yield how a route may be said by the sentence: which words it uses, which of those it needs, and its values."""
         words = self.words
         told: set[int] = set()
@@ -637,7 +637,7 @@ class Commanding(Reading):
             self.words[at - 1] in self.routes.harmless and bool(self._explained[after]) and after not in self.in_places
         )
 
-    def _meant(self, route: Route, rest: Sequence[int], told: set[int]) -> _Found:
+    def _meant(self, route: Phrasing, rest: Sequence[int], told: set[int]) -> _Found:
         """Return the things that are meant: those that explain every word that is left."""
         found = self._explaining(route, rest)
         if rest and not found:
@@ -669,7 +669,7 @@ class Commanding(Reading):
         )
         return self._chosen(route, fitting)
 
-    def _explaining(self, route: Route, rest: Iterable[int]) -> set[int]:
+    def _explaining(self, route: Phrasing, rest: Iterable[int]) -> set[int]:
         """Return the things a route is for that explain every word that is left, of these those in the place that was said."""
         found = self.things.in_domains(route.domains)
         for at in rest:
@@ -677,7 +677,7 @@ class Commanding(Reading):
         here = {n for n in found if self._is_here(n)} if self.place_spans else set[int]()
         return here or found
 
-    def _referred_to(self, route: Route, told: set[int], found: set[int]) -> _Found | None:
+    def _referred_to(self, route: Phrasing, told: set[int], found: set[int]) -> _Found | None:
         """Return what is meant where nothing names it: what the sentence before was about; None where others may be meant."""
         if self.everything == self.both:
             if self._before and (self._says_it or self.both or found & self._before):
@@ -736,7 +736,7 @@ class Commanding(Reading):
         unsaid = {word for word in thing.names[0] if self.things.keys(word).isdisjoint(said)}
         return not any(map(self._tells_apart, unsaid))
 
-    def _chosen(self, route: Route, fitting: _Fitting) -> _Found:
+    def _chosen(self, route: Phrasing, fitting: _Fitting) -> _Found:
         """Return those of the fitting things that are meant, or that it is not clear."""
         if fitting.only_place:
             if self._is_any_of_a_place(route, fitting):
@@ -751,13 +751,13 @@ class Commanding(Reading):
             return _Found(tuple(group), _PART if fitting.rest else _GROUP)
         return self._all(group) if self._are_all_meant(route, fitting) else self._one_of(route, fitting)
 
-    def _is_any_of_a_place(self, route: Route, fitting: _Fitting) -> bool:
+    def _is_any_of_a_place(self, route: Phrasing, fitting: _Fitting) -> bool:
         """Return whether anything in a place may be meant: "turn the bedroom up", "the bedroom to 21": its light, its heating, its blinds?"""
         is_vague = (bool(route.change) or _LIGHT not in route.domains) and not fitting.told - self._vague
         is_vague |= route.intent == _LIGHT_SET and self._has_bare_number(fitting.told)
         return fitting.everything or is_vague or route.intent in _SHARED_VALUE
 
-    def _lit_in_a_place(self, route: Route, fitting: _Fitting) -> _Fitting:
+    def _lit_in_a_place(self, route: Phrasing, fitting: _Fitting) -> _Fitting:
         """Return the lights of a place where it is switched as a whole: "turn off the kitchen"; without lights, what is called so."""
         if route.intent not in _SWITCHING and route.intent != _LIGHT_SET:
             return fitting
@@ -777,7 +777,7 @@ class Commanding(Reading):
         named = [n for n in named if n in fitting.written or not is_group]
         return self._near([n for n in named if n in fitting.kindly] or named)
 
-    def _are_all_meant(self, route: Route, fitting: _Fitting) -> bool:
+    def _are_all_meant(self, route: Phrasing, fitting: _Fitting) -> bool:
         """Return whether all of some things are meant: several of a kind, or the lights of a room."""
         placed, everything = fitting.placed, fitting.everything
         if fitting.kinds and (everything or (fitting.plural and (placed or self._is_locking(route)))):
@@ -788,7 +788,7 @@ class Commanding(Reading):
     def _are_lights(self, numbers: Iterable[int]) -> bool:
         return {self.things.things[n].entity.domain for n in numbers} == {_LIGHT}
 
-    def _is_locking(self, route: Route) -> bool:
+    def _is_locking(self, route: Phrasing) -> bool:
         """Return whether a route keeps out: "lock the doors" is said of the home, whatever is around who speaks."""
         return route.intent == "HassTurnOn" and route.domains == {"lock"}
 
@@ -799,7 +799,7 @@ class Commanding(Reading):
         here = alike & things.by_area.get(self.area_id or "", set())
         return here if number in alike and number not in here else set()
 
-    def _one_of(self, route: Route, fitting: _Fitting) -> _Found:
+    def _one_of(self, route: Phrasing, fitting: _Fitting) -> _Found:
         """Return which of a kind is meant without saying: what is where it was asked, or what plays."""
         group, kinds = fitting.group, fitting.kinds
         if not fitting.placed and self.area_id:
@@ -827,13 +827,13 @@ class Commanding(Reading):
             return numbers
         return [n for n in numbers if self.things.things[n].entity.area_id == self.area_id] or numbers
 
-    def _is_active(self, route: Route, number: int) -> bool:
+    def _is_active(self, route: Phrasing, number: int) -> bool:
         state = self._state(number)
         if route.intent == "HassMediaUnpause":
             return state == "paused"
         return route.intent in _PLAYING and state == "playing"
 
-    def _wish(self, route: Route, slots: dict[str, Any], found: _Found, told: set[int]) -> Wish | None:
+    def _wish(self, route: Phrasing, slots: dict[str, Any], found: _Found, told: set[int]) -> Wish | None:
         if self.both and len(found.targets) != _BOTH:
             return None
         said = tuple(f"{self.tokens[at].word}{self.tokens[at].unit}" for at in sorted(told))

@@ -12,7 +12,7 @@ from homeassistant.helpers import intent
 
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import ENGLISH, ChoiceWords, data_of
-from ..languages.phrases import Kind, is_asking, read_answer
+from ..languages.phrases import ReplyKind, is_asking, read_answer
 from ..policy.confirmation import NobodyConfirms
 from ..policy.intents import Recognised, plan_of
 from ..policy.policy import Policy
@@ -24,7 +24,7 @@ from ..turn.turn import Turn, Understanding
 from .brain import Brain, async_answer_by_brain, frames_of
 from .coverage import Coverage
 from .intent_policy import IntentPolicy, Sentence
-from .reading import Reading
+from .reading import SentenceReading
 from .things import TELLING, Things, words_of
 from .understanding import Understood, Wish, parts_of
 
@@ -137,7 +137,7 @@ def read_choice(text: str, things: Things, *, done: Collection[str] = ()) -> Pic
     return found
 
 
-class _Choosing(Reading):
+class _Choosing(SentenceReading):
     """An answer to the question which one is meant, read against the things that were asked about."""
 
     def read(self) -> Picked | None:
@@ -161,7 +161,7 @@ class _Choosing(Reading):
     def _said_as_a_whole(self, words: ChoiceWords, left: tuple[str, ...]) -> Picked | None:
         """Return what an answer means that names nothing: none, all, a place in the row, the other one."""
         said, numbers = (tuple(self.words), left), range(len(self.things.things))
-        if self._is_one_of(words.none, said) or read_answer(self.text, self.language.code).kind is Kind.NO:
+        if self._is_one_of(words.none, said) or read_answer(self.text, self.language.code).kind is ReplyKind.NO:
             return self._picked(())
         if self._is_one_of(words.all, said) or (
             len(numbers) == FEWEST and self._is_one_of(self.things.data.follow_ups.both, said)

@@ -23,7 +23,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.model import ChatRequest, Message, Reply
+from ..client.model import ChatRequest, Message, ModelReply
 from ..home.snapshot import Home
 from ..settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, MemorySettings
 from ..support.const import LOGGER
@@ -35,7 +35,7 @@ from ..turn import events
 from ..turn.turn import Owner, Turn
 from .filters import async_shown_by_home, meaningful_words, rejected_because
 from .memories import Memories
-from .model import TAINTED, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
+from .record import TAINTED, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
 
 QUIET = 20.0  # seconds without a word to any model, after which the model is asked
 APART = 30.0  # seconds from one request to the next
@@ -194,7 +194,7 @@ def _labels(value: Any) -> list[str]:
 
 
 @dataclass(slots=True, kw_only=True)
-class Heard:
+class HeardTurn:
     """What one speaker said in a conversation, of which something may be remembered."""
 
     turn: Turn
@@ -220,7 +220,7 @@ class Extractor:
     """By subentry id."""
     transcripts: Transcripts
     home: Home
-    _waiting: dict[tuple[str, Owner], Heard] = field(default_factory=dict)
+    _waiting: dict[tuple[str, Owner], HeardTurn] = field(default_factory=dict)
     """By conversation id and who speaks in it, oldest first: what one says is never remembered as another's."""
     _task: asyncio.Task[None] | None = None
     _timer: CALLBACK_TYPE | None = None
@@ -259,7 +259,7 @@ class Extractor:
         before = self._waiting.pop(key := (turn.conversation_id, turn.owner), None)
         exchanges = [*(before.exchanges if before else ()), (turn.text, answer)][-EXCHANGES:]
         asks = ask if endpoint is answered_by else None
-        self._waiting[key] = Heard(turn=turn, ask=asks, endpoint=endpoint, exchanges=exchanges)
+        self._waiting[key] = HeardTurn(turn=turn, ask=asks, endpoint=endpoint, exchanges=exchanges)
         while len(self._waiting) > QUEUE:
             del self._waiting[next(iter(self._waiting))]
         self._heard_at = _now()
@@ -306,7 +306,7 @@ class Extractor:
         # as what a model reads ahead, it is cancelled by the next question to the same model
         self._task = endpoint.reading = endpoint.async_work(self._async_extract(heard), "extract memories")
 
-    async def _async_extract(self, heard: Heard) -> None:
+    async def _async_extract(self, heard: HeardTurn) -> None:
         """Ask, and keep what is worth it. Cancelled by a question, the conversation waits for its next time."""
         figures = Figures()
         try:
@@ -331,17 +331,17 @@ class Extractor:
         finally:
             self._wait(QUIET)
 
-    def _tell(self, heard: Heard, figures: Figures) -> None:
+    def _tell(self, heard: HeardTurn, figures: Figures) -> None:
         events.async_memory_extracted(self.hass, heard.turn, figures.as_event())
 
-    async def _async_ask(self, heard: Heard, figures: Figures) -> None:
+    async def _async_ask(self, heard: HeardTurn, figures: Figures) -> None:
         turn, endpoint = heard.turn, heard.endpoint
         if (scope := await self._async_scope(turn)) is None:
             return
         text = "\n".join(said for said, _ in heard.exchanges)
         known = await self.memories.async_around(text, scope, limit=KNOWN, language=turn.language)
         request = await self._async_request(heard, known)
-        began, reply = time.perf_counter(), Reply()
+        began, reply = time.perf_counter(), ModelReply()
         async with asyncio.timeout(TIMEOUT), aclosing(endpoint.client.stream(request, reply)) as deltas:
             said = "".join([delta.get("content") or "" async for delta in deltas])
         if reply.usage is not None:
@@ -356,7 +356,7 @@ class Extractor:
             return None
         return self.memories.scope_of(turn)
 
-    async def _async_request(self, heard: Heard, known: Sequence[Memory]) -> ChatRequest:
+    async def _async_request(self, heard: HeardTurn, known: Sequence[Memory]) -> ChatRequest:
         """Return the request: the conversation's own with one message more, or one of its own.
 
         Where somebody else has spoken in it since, the conversation would go on with what they said.
@@ -385,7 +385,7 @@ class Extractor:
         return ChatRequest(messages=messages, max_text=MAX_TEXT)
 
     async def _async_keep(
-        self, heard: Heard, scope: Scope, candidates: Sequence[Draft], known: Sequence[Memory], figures: Figures
+        self, heard: HeardTurn, scope: Scope, candidates: Sequence[Draft], known: Sequence[Memory], figures: Figures
     ) -> None:
         """Store what is worth it, and count what is not."""
         turn = heard.turn

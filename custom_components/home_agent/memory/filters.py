@@ -21,7 +21,7 @@ from ..languages.phrases import MASK
 from ..settings.memory import MemorySettings
 from ..support.masking import HIDDEN
 from ..support.text import is_unspaced, runs
-from .model import MAX_CONTENT, Draft
+from .record import MAX_CONTENT, Draft
 
 MEANINGFUL = 2  # characters; longer words count
 _SPACED = re.compile(r"\s+")
@@ -42,7 +42,7 @@ _EDGES = " .!?;:,–—-\"'«»„“”"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Words:
+class _FilterPatterns:
     """The patterns of a language."""
 
     low_value: re.Pattern[str]
@@ -97,7 +97,7 @@ def rejected_because(draft: Draft, settings: MemorySettings, language: str) -> s
     return "too_few_words" if meaningful_words(text) < settings.min_words and not is_dated else None
 
 
-def _by_words(text: str, words: _Words, *, is_dated: bool) -> str | None:
+def _by_words(text: str, words: _FilterPatterns, *, is_dated: bool) -> str | None:
     """Return which of the patterns of a language a text is caught by."""
     said = text.strip(_EDGES)
     if words.instructions.search(text):
@@ -123,7 +123,7 @@ def _by_words(text: str, words: _Words, *, is_dated: bool) -> str | None:
     return "vague" if words.vague.search(text) else None
 
 
-def _is_secret(text: str, words: _Words | None) -> bool:
+def _is_secret(text: str, words: _FilterPatterns | None) -> bool:
     """Return whether a text says a password, a code or a key; that there is one, or where it is written down, is none."""
     mixed = [word for run in text.split() if _is_mixed(word := run.strip(_EDGES))]
     if any(len(word) >= _LONG and sum(map(str.isdigit, word)) >= _DIGITS_OF_LONG for word in mixed):
@@ -169,7 +169,7 @@ def plain(text: str) -> str:
 
 
 @cache
-def _words_of(code: str) -> _Words | None:
+def _words_of(code: str) -> _FilterPatterns | None:
     words: MemoryWords = data_of(code).memory
     if not words.states:
         return None
@@ -177,7 +177,7 @@ def _words_of(code: str) -> _Words | None:
     def anywhere(patterns: Sequence[str]) -> re.Pattern[str]:
         return re.compile("|".join(f"(?:{filled(item, words.parts)})" for item in patterns) or "(?!)")
 
-    return _Words(
+    return _FilterPatterns(
         low_value=anywhere(words.low_value),
         questions=anywhere(words.questions),
         talk=anywhere(words.talk),

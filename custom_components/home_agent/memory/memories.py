@@ -40,13 +40,13 @@ from ..support.storage import Report, StoredFile
 from ..support.text import fold, likeness, words
 from ..turn import events
 from ..turn.turn import Turn
-from .model import (
+from .record import (
     ALL,
     MAX_CONTENT,
     TAINTED,
     Added,
     Draft,
-    Found,
+    FoundMemory,
     Memory,
     MemorySource,
     MemoryType,
@@ -304,7 +304,7 @@ class Memories:
         previous: str = "",
         counts_as_used: bool = True,
         is_sparing: bool = False,
-    ) -> list[Found]:
+    ) -> list[FoundMemory]:
         """Return what answers a text, best first, at most `limit` and at least as important as `min_importance`.
 
         Both are the owner's settings by default. A short text that finds nothing is read together with what was said before
@@ -345,7 +345,7 @@ class Memories:
 
     async def _async_near(
         self, text: str, scope: Scope, language: str, least: float, most: int, is_sparing: bool
-    ) -> list[Found]:
+    ) -> list[FoundMemory]:
         """Return what is near a text, best first, at most so many."""
         scores = await self._async_scores(text, language, limit=NEAREST_BY_WORDS)
         now, used, owners = dt_util.utcnow(), self._used, scope.owners
@@ -361,7 +361,7 @@ class Memories:
         if is_sparing and len(best) > most > 0 and scores[best[most]] >= scores[best[most - 1]]:
             nearer, few = sum(scores[key] > scores[best[most]] for key in best), ceil(most * _OF_EQUALS)
             most = few if nearer < few else most
-        return [Found(memory=used[key], score=scores[key]) for key in best[:most]]
+        return [FoundMemory(memory=used[key], score=scores[key]) for key in best[:most]]
 
     async def _async_scores(
         self, text: str, language: str, least: float = LEAST, limit: int | None = None

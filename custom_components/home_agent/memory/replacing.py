@@ -17,7 +17,7 @@ from ..languages.data import ENGLISH, code_of, data_of, number_words
 from ..languages.inflection import stems_of
 from ..support.text import fold, is_unspaced, likeness, normalized, runs
 from .filters import plain
-from .model import Draft, Memory
+from .record import Draft, Memory
 
 _ALIKE = 0.8  # from which likeness on two words are forms of one
 _BOTH = 2  # words that two memories have in common when they are about the same

@@ -20,7 +20,7 @@ from ..languages.data import data_of
 from ..support import issues
 from ..support.const import DOMAIN, LOGGER
 from ..support.localize import async_has_text, async_text
-from ..turn.turn import Origin, Turn, current_turn
+from ..turn.turn import AnswerOrigin, Turn, current_turn
 from .confirmation import Confirmation, Resolution
 from .confirmed import async_answer_elsewhere
 from .policy import Policy
@@ -137,7 +137,7 @@ async def _async_phone_answered(
         return
     pin = str(event.data.get("reply_text") or "")
     answer = await async_answer_elsewhere(hass, policy, confirmation, user, yes=yes, pin=pin)
-    if answer is not None and (answer.done or not yes) and answer.origin is not Origin.MODEL:
+    if answer is not None and (answer.done or not yes) and answer.origin is not AnswerOrigin.MODEL:
         return  # what another agent has answered was waited for
     text = await _async_wrong_pin(hass, policy, confirmation, pin) if answer is None else answer.text
     again = confirmation if policy.confirmations.get(request_id) is not None else None

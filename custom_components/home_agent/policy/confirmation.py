@@ -16,7 +16,7 @@ from homeassistant.helpers.event import async_call_later
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..languages.phrases import Answer, Kind, mask_digits, read_answer
+from ..languages.phrases import ReplyKind, SpokenReply, mask_digits, read_answer
 from ..support.bounds import without_surplus
 from ..support.const import LOGGER
 from ..support.errors import ToolError
@@ -38,7 +38,7 @@ NOBODY = "This needs a confirmation, and nobody here can confirm. Nothing was do
 _ABOUT = {UNLOCK: "unlock", OPEN_DOOR: "open", OPEN_VALVE: "open", DISARM: "disarm"}
 """What people call what is asked."""
 
-type Place = tuple[str, str]
+type ConversationPlace = tuple[str, str]
 """Conversation id and profile."""
 
 
@@ -130,7 +130,7 @@ class Confirmation:
     stop_timer: CALLBACK_TYPE | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ConversationPlace:
         """Where it was asked."""
         return (self.turn.conversation_id, self.turn.profile.subentry_id)
 
@@ -156,15 +156,15 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ConfirmationReply:
     """Words that answer a confirmation of their conversation."""
 
     confirmation: Confirmation
-    answer: Answer
+    answer: SpokenReply
     expired: bool = False
 
 
-type Listener = Callable[[Confirmation, Resolution], None]
+type ResolutionListener = Callable[[Confirmation, Resolution], None]
 
 
 class Confirmations:
@@ -176,11 +176,11 @@ class Confirmations:
         self._timeout = timeout
         self.pins = Pins(pins)
         self.waiting: dict[str, Confirmation] = {}
-        self.late: dict[Place, tuple[Confirmation, datetime]] = {}
-        self._listeners: list[Listener] = []
+        self.late: dict[ConversationPlace, tuple[Confirmation, datetime]] = {}
+        self._listeners: list[ResolutionListener] = []
 
     @callback
-    def async_listen(self, listener: Listener) -> None:
+    def async_listen(self, listener: ResolutionListener) -> None:
         """Have a listener told of every question that ends."""
         self._listeners.append(listener)
 
@@ -221,7 +221,7 @@ class Confirmations:
         """Return all open questions that were put, oldest first."""
         return [item for item in [*self.waiting.values()] if self._is_open(item)]
 
-    def at(self, place: Place) -> Confirmation | None:
+    def at(self, place: ConversationPlace) -> Confirmation | None:
         """Return the open question of a conversation."""
         return next((item for item in [*self.waiting.values()] if item.place == place and self._is_open(item)), None)
 
@@ -292,7 +292,7 @@ class Confirmations:
         self.late.clear()
 
     @callback
-    def read(self, turn: Turn) -> tuple[Turn, Reply | None]:
+    def read(self, turn: Turn) -> tuple[Turn, ConfirmationReply | None]:
         """Return the turn without digits that could be a PIN, whether one was asked for or not, and the answer in its words.
 
         None when they are words of their own; those of whoever was asked cancel the question.
@@ -302,7 +302,7 @@ class Confirmations:
             text = self.pins.conceal(text, turn.language)
         return turn if text == turn.text else replace(turn, text=text), reply
 
-    def _reply_in(self, turn: Turn) -> tuple[str, Reply | None]:
+    def _reply_in(self, turn: Turn) -> tuple[str, ConfirmationReply | None]:
         """Return the text without digits that were said to a question, and the reply if it is one."""
         place, text = (turn.conversation_id, turn.profile.subentry_id), turn.text
         now = dt_util.utcnow()
@@ -314,11 +314,11 @@ class Confirmations:
         with_pin = bool(self.pin_for(confirmation))
         about, name = self._one_thing(confirmation)
         answer = read_answer(text, turn.language, with_pin=with_pin, about=about, name=name)
-        asks_back = answer.kind is Kind.ASKS
-        is_other = answer.kind is Kind.OTHER or (asks_back and (late is not None or not confirmation.is_of(turn)))
+        asks_back = answer.kind is ReplyKind.ASKS
+        is_other = answer.kind is ReplyKind.OTHER or (asks_back and (late is not None or not confirmation.is_of(turn)))
         if late is not None and late.is_gone:
             self.late.pop(place, None)
-            if answer.kind is not Kind.YES or answer.digits:
+            if answer.kind is not ReplyKind.YES or answer.digits:
                 return text, None
         if late is not None and late.told_late and len(answer.digits) < MIN_DIGITS:
             return text, None
@@ -329,13 +329,13 @@ class Confirmations:
             if not with_pin:  # one that was to come with a PIN is remembered for its digits
                 self.late.pop(place, None)
         if not is_other:
-            return text, Reply(confirmation=confirmation, answer=answer, expired=late is not None)
-        if late is None and answer.kind is Kind.OTHER and confirmation.is_of(turn):
+            return text, ConfirmationReply(confirmation=confirmation, answer=answer, expired=late is not None)
+        if late is None and answer.kind is ReplyKind.OTHER and confirmation.is_of(turn):
             self.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
         return text, None
 
     @callback
-    def is_answered(self, place: Place, asked: tuple[str | None, ...], text: str, language: str) -> bool:
+    def is_answered(self, place: ConversationPlace, asked: tuple[str | None, ...], text: str, language: str) -> bool:
         """Return whether words that were said elsewhere answer the question of a conversation.
 
         Only those of whoever was asked do; if they are words of their own, the question is dropped.
@@ -347,10 +347,10 @@ class Confirmations:
         about, name = self._one_thing(confirmation)
         kind = read_answer(text, language, with_pin=bool(self.pin_for(confirmation)), about=about, name=name).kind
         if waiting is None:
-            return kind is Kind.YES
-        if kind is Kind.OTHER:
+            return kind is ReplyKind.YES
+        if kind is ReplyKind.OTHER:
             self.end(waiting, Resolution.CANCELLED, waiting.turn.context.user_id)
-        return kind is not Kind.OTHER
+        return kind is not ReplyKind.OTHER
 
     def without_pin(self, text: str, language: str) -> str:
         """Return what was said without the digits that could be a PIN, by their number and not by their value."""

@@ -15,16 +15,16 @@ from homeassistant.util.json import JsonObjectType
 
 from ..client.messages import add_calls, add_result
 from ..home.exposure import async_check_permission
-from ..languages.phrases import Kind, read_answer
+from ..languages.phrases import ReplyKind, read_answer
 from ..support.localize import async_error_text, async_text
-from ..turn.turn import Answer, Origin, Turn, Usage, running
-from .confirmation import Call, Confirmation, Reply, Resolution
+from ..turn.turn import Answer, AnswerOrigin, Turn, Usage, running
+from .confirmation import Call, Confirmation, ConfirmationReply, Resolution
 from .policy import Policy
 from .questions import async_result, async_why
 
 
 async def async_answer_reply(
-    hass: HomeAssistant, policy: Policy, turn: Turn, chat_log: ChatLog, reply: Reply
+    hass: HomeAssistant, policy: Policy, turn: Turn, chat_log: ChatLog, reply: ConfirmationReply
 ) -> Answer:
     """Do what a reply in the conversation says, and return what is said to it; no model is asked."""
     confirmation, confirmations = reply.confirmation, policy.confirmations
@@ -33,14 +33,14 @@ async def async_answer_reply(
         return Answer(text=await say("confirm_nothing" if confirmation.is_gone else "confirm_expired"), done=False)
     if not confirmation.is_of(turn):
         return Answer(text=await say("confirm_not_yours"), done=False)
-    if reply.answer.kind is Kind.ASKS:
+    if reply.answer.kind is ReplyKind.ASKS:
         if confirmation.explained:
             confirmations.end(confirmation, Resolution.CANCELLED, turn.context.user_id)
             return Answer(text=await say("confirm_dropped"))
         confirmation.explained = True
         why = await async_why(hass, turn.speaks, confirmation.calls)
         return Answer(text=await say("confirm_explained", why=why, question=confirmation.question))
-    if reply.answer.kind is Kind.NO:
+    if reply.answer.kind is ReplyKind.NO:
         confirmations.end(confirmation, Resolution.REJECTED, turn.context.user_id)
         return Answer(text=await say("confirm_rejected"))
     if confirmations.pin_for(confirmation):
@@ -143,7 +143,7 @@ async def _async_run(
     if turn.record.request_id is not None:  # whoever got the request needs a yes of their own
         return Answer(needs_confirmation=True)
     if len(answers) == len(calls):
-        return Answer(text="\n\n".join(answers), origin=Origin.MODEL)
+        return Answer(text="\n\n".join(answers), origin=AnswerOrigin.MODEL)
     key = "confirm_failed" if not done else "confirm_partly" if len(done) < len(calls) else "confirm_done"
     said = [*dict.fromkeys(not_run)]
     if len(not_run) < len(calls) or done:

@@ -35,7 +35,7 @@ from .write import WriteRecord, effect_from_dict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class JournalEntry:
     """One entry: who wrote, when, what, from which words, through which profile, and what became of it."""
 
     id: str
@@ -151,7 +151,7 @@ class Action:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Action:
+    def from_dict(cls, data: Mapping[str, Any]) -> JournalEntry:
         """Return the entry. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is not one."""
         return cls(
             id=str(data["id"]),
@@ -210,7 +210,7 @@ SAVE_DELAY = 1
 MAX_WORDS = 500  # characters
 MAX_TOLD = 50  # entities and actions of one event
 
-type Sees = Callable[[Action], bool]
+type Sees = Callable[[JournalEntry], bool]
 """Whether somebody may know of an action."""
 
 
@@ -223,10 +223,10 @@ class ActionJournal:
         self._new_file = partial(StoredFile, hass, file_of(entry_id), self._data, report, delay=SAVE_DELAY)
         self._file = self._new_file()
         self._loaded = False
-        self._actions: dict[str, Action] = {}
+        self._actions: dict[str, JournalEntry] = {}
         self._followed: dict[str, Following] = {}
         """By action id, what is still watched."""
-        self._listeners: list[Callable[[Action], None]] = []
+        self._listeners: list[Callable[[JournalEntry], None]] = []
         self.revision = 0
         """Grows with each change."""
 
@@ -242,7 +242,7 @@ class ActionJournal:
                 if not earlier.is_written:
                     await self._file.async_write()
                 return
-        found = await self._file.async_load_items("actions", Action.from_dict)
+        found = await self._file.async_load_items("actions", JournalEntry.from_dict)
         self._actions = {action.id: action for action in found} | self._actions
         self._loaded = True
         self._prune()
@@ -267,7 +267,7 @@ class ActionJournal:
         kept = dict.fromkeys(known[:MAX_ENTITIES])
         now = {entity_id: state for entity_id in kept if (state := self._hass.states.get(entity_id)) is not None}
         codes = (effect.data for effect in plan.effects)
-        action = Action(
+        action = JournalEntry(
             id=ulid_now(),
             when=dt_util.utcnow(),
             user_id=turn.context.user_id,
@@ -366,7 +366,7 @@ class ActionJournal:
         )
 
     @callback
-    def async_mark_tried(self, action: Action, restored: Iterable[str], *, complete: bool) -> None:
+    def async_mark_tried(self, action: JournalEntry, restored: Iterable[str], *, complete: bool) -> None:
         """Note which entities of an action are as they were; `complete`: nothing else of it is left to take back."""
         if (known := self._actions.get(action.id)) is None:
             return
@@ -381,12 +381,12 @@ class ActionJournal:
             listener(self._actions[action.id])
 
     @callback
-    def async_listen(self, listener: Callable[[Action], None]) -> CALLBACK_TYPE:
+    def async_listen(self, listener: Callable[[JournalEntry], None]) -> CALLBACK_TYPE:
         """Tell `listener` of each action of which something is taken back; returns how to stop."""
         self._listeners.append(listener)
         return partial(self._listeners.remove, listener)
 
-    def newest_first(self, sees: Sees) -> list[Action]:
+    def newest_first(self, sees: Sees) -> list[JournalEntry]:
         """Return what somebody may know of."""
         self._prune()
         return [action for action in reversed(self._actions.values()) if sees(action)]
@@ -410,7 +410,7 @@ class ActionJournal:
         return {"actions": [action.as_dict() for action in list(self._actions.values())]}
 
 
-def _whose(action: Action) -> tuple[str | None, str]:
+def _whose(action: JournalEntry) -> tuple[str | None, str]:
     """Return who did something: a user, else a device, else whatever talks to a profile."""
     return (action.user_id, "") if action.user_id else (action.device_id, "" if action.device_id else action.profile)
 

@@ -63,7 +63,7 @@ MAX_NAME = 64  # characters of a tool that does not exist, when a model is told 
 NOT_ALLOWED = "The user is not allowed to do this."
 TOO_MANY_CODES = "Too many different codes were tried lately; no other one is accepted today. Nothing was done. Do not try again: tell the user."
 
-type OfferedTools = Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]]
+type ToolSource = Callable[[Turn], Awaitable[Sequence[HomeAgentTool]]]
 """Returns the tools of the profile of a turn, as they are now."""
 
 
@@ -242,7 +242,7 @@ class Policy:
         rules: Rules | None = None,
         confirmations: Confirmations | None = None,
         writes: Writes | None = None,
-        offered: OfferedTools | None = None,
+        offered: ToolSource | None = None,
     ) -> None:
         """Take the owner's rules, who asks, who looks after, and what can be called when a yes comes."""
         self._hass = hass
@@ -437,7 +437,7 @@ def policy_from_options(
     options: Mapping[str, Any],
     journal: Journal | None = None,
     rules: Rules | None = None,
-    offered: OfferedTools | None = None,
+    offered: ToolSource | None = None,
 ) -> Policy:
     """Return the policy of an entry's options; what is written is noted in the journal."""
     confirmations = Confirmations(hass, int(options.get(CONF_CONFIRM_TIMEOUT, TIMEOUT)), options.get(CONF_PINS))

@@ -32,7 +32,7 @@ from ..turn import events
 from ..turn.plan import ADD_NAME, REMOVE_NAME, WITHDRAW_NAME, ActionClass, Effect, NameChange, Plan
 from ..turn.turn import Answer, Outcome, Turn
 from .following import async_still, is_running
-from .journal import Action, ActionJournal, Sees
+from .journal import ActionJournal, JournalEntry, Sees
 from .policy import Policy
 from .tool import HomeAgentTool, PendingResult
 from .write import KINDS, SERVICE_CALL, Verification, async_execute, async_plan_of
@@ -50,7 +50,7 @@ _UNCONFIRMED = (Outcome.UNCHANGED, Outcome.UNAVAILABLE)
 class Reversal:
     """The way back from some actions."""
 
-    actions: Sequence[Action]
+    actions: Sequence[JournalEntry]
     effects: list[Effect] = field(default_factory=list)
     already: list[str] = field(default_factory=list)
     """Entities that are as they were."""
@@ -124,7 +124,7 @@ class Reversal:
 
 
 def reversal_of(
-    hass: HomeAssistant, actions: Sequence[Action], user: User | None = None, *, force: bool = False
+    hass: HomeAssistant, actions: Sequence[JournalEntry], user: User | None = None, *, force: bool = False
 ) -> Reversal:
     """Return the way back from some actions, newest first. With `force`, what was changed since is restored as well.
 
@@ -142,7 +142,7 @@ def reversal_of(
                 back = reversed_change(hass, change)
                 way.effects += back
                 way.already += [] if back else [change.about]
-    touched: dict[str, list[Action]] = {}
+    touched: dict[str, list[JournalEntry]] = {}
     for action in reversed(actions):
         for entity_id in action.before:
             if entity_id not in action.restored:
@@ -159,7 +159,7 @@ def reversal_of(
     return way
 
 
-def _only_ran(entity_id: str, about: Iterable[Action]) -> bool:
+def _only_ran(entity_id: str, about: Iterable[JournalEntry]) -> bool:
     """Return whether actions had an entity do what is written in it, and left itself as it is: an automation."""
     effects = [effect for action in about for effect in action.effects if entity_id in effect.entity_ids]
     return bool(effects) and all(effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs for effect in effects)
@@ -175,7 +175,7 @@ def _name_runners(hass: HomeAssistant, way: Reversal, user: User | None) -> None
 
 
 def _find_way(
-    hass: HomeAssistant, way: Reversal, entity_id: str, about: Sequence[Action], user: User | None, *, force: bool
+    hass: HomeAssistant, way: Reversal, entity_id: str, about: Sequence[JournalEntry], user: User | None, *, force: bool
 ) -> None:
     """Note how one entity is brought back, or why it is not."""
     now, trace = hass.states.get(entity_id), _trace(entity_id, about)
@@ -235,7 +235,7 @@ class _Trace:
         return not different <= _covered(self.expected)
 
 
-def _trace(entity_id: str, about: Sequence[Action]) -> _Trace:
+def _trace(entity_id: str, about: Sequence[JournalEntry]) -> _Trace:
     """Return what actions that are about an entity, newest first, did with it."""
     before = about[-1].before[entity_id]
     after = about[0].after.get(entity_id)
@@ -336,7 +336,7 @@ class HaUndo(HomeAgentTool):
             if not (found := [item for item in found if item.id == action_id]):
                 raise ToolError("undo_nothing")
             return reversal_of(hass, found, turn.user, force=self._force)
-        requests: dict[str, list[Action]] = {}
+        requests: dict[str, list[JournalEntry]] = {}
         for item in found:
             requests.setdefault(item.turn_id, []).append(item)
         for actions in requests.values():

@@ -10,13 +10,12 @@ from hashlib import blake2b
 import re
 
 from ..languages.data import PromptWords
+from ..transcript.transcript import Estimate
 
 MAX_MESSAGES = 50  # more are not kept of a conversation (C-8)
 MAX_LENGTH = 20_000  # characters, whatever an option says
 _LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _CUT = "…"
-
-type Estimate = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from ..home.domains import domains_logged
 from ..home.exposure import is_shared
 from ..languages.data import ENGLISH, EVENT_LANGUAGES, PromptWords, code_of, data_of, prompt_words
 from ..memory.memories import Memories
-from ..memory.model import Memory, MemoryType
+from ..memory.record import Memory, MemoryType
 from ..search.knowledge import Knowledge
 from ..search.model import Query
 from ..search.passages import HEADER, taint

@@ -30,7 +30,7 @@ from ..policy.tool import HomeAgentTool
 from ..policy.write import HAPPENED
 from ..search.model import Query
 from ..search.user_documents import UserDocuments
-from ..settings.profile import AUTO, AUTO_TOKENS, Mode, Profile
+from ..settings.profile import AUTO, AUTO_TOKENS, ContextMode, Profile
 from ..support import issues
 from ..support.const import LOGGER
 from ..support.masking import Mask, masked_values
@@ -38,7 +38,7 @@ from ..transcript.transcript import (
     BETWEEN_PARTS,
     Baseline,
     Instructions,
-    Known,
+    KnownStates,
     Limits,
     Sent,
     Transcript,
@@ -54,7 +54,7 @@ from ..turn.turn import Owner, Turn, async_zone
 from .budget import Budget
 from .home_map import HomeMap
 from .providers import Block, ContextRequest, Providers, keys_of
-from .states import DATE, LeftOut, Lookup, StateContext, View, Views
+from .states import DATE, Lookup, OmittedStates, StateContext, View, Views
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
 
 HOME_HEADING = "## Home"
@@ -156,7 +156,7 @@ class RequestBuilder:
         self._budget = self._shares()
         self._prompt = self._budget.prompt
         self._view = View(snapshot=HomeSnapshot(), base=HomeSnapshot())
-        self._mode = Mode.DIRECT
+        self._mode = ContextMode.DIRECT
         self._map = HomeMap("")
         self._room = self._prompt
         """Tokens for rounds and turn parts: what instructions and home map leave."""
@@ -268,7 +268,7 @@ class RequestBuilder:
         await self._async_find(self._query(""))
         await self._async_see_again()
         budget = replace(self._budget, states=max(0, min(self._budget.states, self._room - self._budget.kept)))
-        context = self._state_context(Known(), budget)
+        context = self._state_context(KnownStates(), budget)
         states, _ = await context.async_states()
         self._instructions.states, self._instructions.told = render_states(states), context.states
         return self._instructions.states
@@ -345,23 +345,23 @@ class RequestBuilder:
         self._found = [entities[item.entity_id] for item in self._found if item.entity_id in entities]
         await self._async_write_system_message()
 
-    async def _async_mode(self) -> Mode:
+    async def _async_mode(self) -> ContextMode:
         """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up.
 
         A list of the owner's that fits is told in any case.
         """
         profile = self._turn.profile
         if profile.context_mode != AUTO:
-            return Mode(profile.context_mode)
+            return ContextMode(profile.context_mode)
         home_map = await self._view.async_map(self._budget.home_map, self._estimate)
         if not home_map.full and not profile.context_entities:
-            return Mode.RETRIEVED
+            return ContextMode.RETRIEVED
         states = max(0, self._prompt - home_map.tokens - self._budget.kept)
         selection = await self._view.async_selection(self._hass, self._turn, states, self._estimate)
         whole = selection.detailed and not selection.left_out
         if whole and home_map.full and home_map.tokens + selection.tokens <= AUTO_TOKENS:
-            return Mode.DIRECT
-        return Mode.BOTH if whole and profile.context_entities else Mode.RETRIEVED
+            return ContextMode.DIRECT
+        return ContextMode.BOTH if whole and profile.context_entities else ContextMode.RETRIEVED
 
     async def _async_write_system_message(self) -> None:
         """Put instructions, home map and what the caller of Assist added into the chat log.
@@ -369,8 +369,8 @@ class RequestBuilder:
         The same bytes every turn, and from conversation to conversation.
         """
         parts = [self._instructions.text or ""]
-        if self._mode is not Mode.OFF and self._view.snapshot.entities:
-            tokens = self._budget.small_map if self._mode is Mode.RETRIEVED else self._budget.home_map
+        if self._mode is not ContextMode.OFF and self._view.snapshot.entities:
+            tokens = self._budget.small_map if self._mode is ContextMode.RETRIEVED else self._budget.home_map
             if self._transcript.map_limit is not None:
                 tokens = min(tokens, self._transcript.map_limit)
             self._map = await self._view.async_map(tokens, self._estimate)
@@ -426,7 +426,7 @@ class RequestBuilder:
         """
         transcript, estimate = self._transcript, self._estimate
         room = self._room - max(0, estimate(self._turn.text) - SPARE_TOKENS)
-        sure = sure or (budget.found_later if self._mode is Mode.RETRIEVED else LEAST_TOKENS)
+        sure = sure or (budget.found_later if self._mode is ContextMode.RETRIEVED else LEAST_TOKENS)
         earlier = max(0, room - sure) if budget.history else 0
         limits = Limits(words=min(budget.history, earlier), tokens=earlier)
         self._sent = sent = transcript.send(self._turn.profile, limits, estimate)
@@ -434,7 +434,7 @@ class RequestBuilder:
         states, blocks = max(0, min(budget.states, room - budget.kept)), max(0, min(budget.blocks, room))
         found, later = min(budget.found, states), max(0, min(budget.found_later, room - before))
         rooms = replace(budget, states=states, blocks=blocks, found=found, found_later=later)
-        left_out = LeftOut()
+        left_out = OmittedStates()
         try:
             known = transcript.known_from(sent.rounds)
             ready = None if self._turn.rehearsal else self._sources.ready.pop(self._turn.owner, None)
@@ -496,7 +496,7 @@ class RequestBuilder:
             self._turn, self._view.snapshot, self._mode, spoken_of=self._transcript.spoken_of, previous=previous
         )
 
-    def _state_context(self, known: Known, budget: Budget) -> StateContext:
+    def _state_context(self, known: KnownStates, budget: Budget) -> StateContext:
         return StateContext(
             hass=self._hass,
             turn=self._turn,
@@ -518,7 +518,7 @@ class RequestBuilder:
         self._found = await self._sources.lookup.async_entities(query, self._view.snapshot)
         self._transcript.spoke_of([entity.entity_id for entity in self._found[:SPOKEN_OF]])
 
-    def _report(self, part: TurnPart, left_out: LeftOut) -> None:
+    def _report(self, part: TurnPart, left_out: OmittedStates) -> None:
         """Say what the model is told, and what of all there is it is not."""
         if self._sources.quiet:
             return
@@ -528,7 +528,7 @@ class RequestBuilder:
         counts = dict(Counter(key.partition(":")[0] for key in part.items))
         events.async_context_injected(self._hass, self._turn, self._mode.value, told, tokens, counts)
         states = 0
-        if self._mode is Mode.RETRIEVED and not sent.rounds[1:]:
+        if self._mode is ContextMode.RETRIEVED and not sent.rounds[1:]:
             states = max(0, len(self._view.snapshot.entities) - len(told)) * STATE_TOKENS
         cut = left_out.states + left_out.changes
         optimized = events.Optimized(
@@ -545,7 +545,7 @@ class RequestBuilder:
 
 async def async_turn_part(
     context: StateContext, blocks: Mapping[str, Block] = _NO_BLOCKS, head: TurnPart | None = None
-) -> tuple[TurnPart, LeftOut]:
+) -> tuple[TurnPart, OmittedStates]:
     """Return the part that rides on a user message, and what is not in it. It is never changed once it was sent.
 
     `head` is what the model has read already: it stays as it is, and only what is new is said after it.

@@ -23,13 +23,13 @@ from ..home.exposure import is_within, may_tell
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import PROSE, describe, may_be_of_others
 from ..home.volatility import Holds, Volatility
-from ..search.model import Found, Query
+from ..search.model import FoundEntity, Query
 from ..search.ranking import relevant
-from ..settings.profile import Mode, Narrowing
+from ..settings.profile import ContextMode, Narrowing
 from ..support.bounds import SLICE, in_slices
 from ..support.masking import Mask
 from ..support.outages import Outages
-from ..transcript.transcript import Baseline, Known, KnownState, Transcript, render_states
+from ..transcript.transcript import Baseline, KnownState, KnownStates, Transcript, render_states
 from ..turn.turn import Turn
 from .budget import Budget
 from .home_map import NAME_SEPARATOR, HomeMap, async_home_map, async_with_states, says_its_name
@@ -89,7 +89,7 @@ class View:
     """By entity id."""
     baselines: dict[tuple[str, int, bool], Baseline] = field(default_factory=dict)
     """By profile, budget and home map."""
-    modes: dict[tuple[object, ...], Mode] = field(default_factory=dict)
+    modes: dict[tuple[object, ...], ContextMode] = field(default_factory=dict)
     """By profile and budget: what `auto` comes to."""
 
     async def async_map(self, budget: int, estimate: Callable[[str], int]) -> HomeMap:
@@ -318,14 +318,14 @@ def rows_of(turn: Turn) -> list[tuple[str, tuple[str, ...]]]:
 class Lookup:
     """Finds entities; owned by the entry."""
 
-    find: Callable[[Query], Awaitable[list[Found]]]
+    find: Callable[[Query], Awaitable[list[FoundEntity]]]
     """Returns the best entities first."""
     habits: Callable[[], Mapping[str, float]] = dict
     """How often the household acts on an entity, 0 to 1."""
     _outages: Outages = field(default_factory=Outages)
 
     def query(
-        self, turn: Turn, snapshot: HomeSnapshot, mode: Mode, *, spoken_of: Sequence[str], previous: str
+        self, turn: Turn, snapshot: HomeSnapshot, mode: ContextMode, *, spoken_of: Sequence[str], previous: str
     ) -> Query:
         """Return what is looked for, and what is known about the user; `previous` is what was said before.
 
@@ -338,7 +338,7 @@ class Lookup:
         def is_listed(entity_id: str) -> bool:
             return entity_id in entities and any(fnmatchcase(entity_id, pattern) for pattern, _ in rows)
 
-        limited = rows and (mode is not Mode.BOTH or turn.context_entities is not None)
+        limited = rows and (mode is not ContextMode.BOTH or turn.context_entities is not None)
         return Query(
             text=turn.text[:MAX_READ],
             language=turn.language,
@@ -374,7 +374,7 @@ class Lookup:
 
 
 @dataclass(slots=True)
-class LeftOut:
+class OmittedStates:
     """What there was no room for."""
 
     states: int = 0
@@ -392,8 +392,8 @@ class StateContext:
     turn: Turn
     transcript: Transcript
     view: View
-    mode: Mode
-    known: Known
+    mode: ContextMode
+    known: KnownStates
     """What the model still knows."""
     budget: Budget
     estimate: Callable[[str], int]
@@ -410,13 +410,13 @@ class StateContext:
     again: set[str] = field(default_factory=set)
     """What is told although it reads the same: the model knows it from long ago, and the request is about it."""
 
-    async def async_states(self) -> tuple[JsonValueType, LeftOut]:
+    async def async_states(self) -> tuple[JsonValueType, OmittedStates]:
         """Return the states in the profile's context format, and what is not among them; `states` is then known.
 
         What is gone, what is listed, what the request is about, and what changed of all that.
         """
-        left_out = LeftOut()
-        if self.mode is Mode.OFF:
+        left_out = OmittedStates()
+        if self.mode is ContextMode.OFF:
             return {}, left_out
         known, entities, looks_up = self.known.entities, self.view.snapshot.entities, self.mode.looks_up
         interval, sent_at = self.turn.profile.context_update_interval, self.transcript.states_told_at

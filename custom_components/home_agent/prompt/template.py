@@ -23,9 +23,9 @@ from ..client.model import TokenEstimator
 from ..languages.data import prompt_words
 from ..support.const import LOGGER
 from ..support.errors import PromptTemplateError
-from ..transcript.transcript import masked_part
+from ..transcript.transcript import Estimate, masked_part
 from ..turn.turn import Turn
-from .history_text import Estimate, HistoryMessage, HistoryOptions, HistoryText, format_history, history_key
+from .history_text import HistoryMessage, HistoryOptions, HistoryText, format_history, history_key
 
 # What can stand in a prompt, and what it is filled in with.
 

@@ -14,7 +14,7 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 import orjson
 from yarl import URL
 
-from ..settings.search import Match, RetrievalSettings
+from ..settings.search import DocumentMatch, RetrievalSettings
 from ..support.bounds import BodyTooLong, bounded
 from ..support.encoding import plain_text
 from ..support.errors import StoreError, StoreRefusedError
@@ -237,7 +237,7 @@ class ChromaStore:
                 async for item, metadata, text in self._async_pages(found, collection, "metadatas", "documents")
             ]
 
-    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
+    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[DocumentMatch] | None:
         """Return the nearest documents, nearest first; None when there is no such collection."""
         body = {
             "query_embeddings": [[float(value) for value in vector]],
@@ -358,14 +358,16 @@ class ChromaStore:
         return StoreRefusedError(key, store=self._api.title, collection=collection, detail=detail)
 
 
-def _matches(answer: Mapping[str, Any], space: str) -> list[Match]:
+def _matches(answer: Mapping[str, Any], space: str) -> list[DocumentMatch]:
     """Return what a query found; only the cosine space has a similarity."""
     found = []
     rows = (answer[key][0] for key in ("ids", "documents", "metadatas", "distances"))
     for item, text, metadata, distance in zip(*rows, strict=True):
         similarity = min(1.0, 1.0 - distance) if space == COSINE else None
         known = _without_digest(metadata)
-        found.append(Match(id=item, text=text or "", metadata=known, distance=float(distance), similarity=similarity))
+        found.append(
+            DocumentMatch(id=item, text=text or "", metadata=known, distance=float(distance), similarity=similarity)
+        )
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
 
-from ..settings.search import Match
+from ..settings.search import DocumentMatch
 from ..support.const import DOMAIN
 from ..support.encoding import plain_text
 from ..support.errors import StoreRefusedError
@@ -175,10 +175,10 @@ class EmbeddedStore:
         query = "SELECT name, (SELECT count(*) FROM documents WHERE collection = name) FROM collections ORDER BY name"
         return await self._async_read(lambda connection: dict(connection.execute(query)))
 
-    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[Match] | None:
+    async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[DocumentMatch] | None:
         """Return the nearest documents, nearest first; None when there is no such collection."""
 
-        def nearest(connection: sqlite3.Connection) -> list[Match] | None:
+        def nearest(connection: sqlite3.Connection) -> list[DocumentMatch] | None:
             import numpy as np
 
             name = plain_text(collection)
@@ -257,11 +257,13 @@ def _greatest(values: np.ndarray[tuple[int], np.dtype[np.float32]], limit: int) 
     return [int(place) for place in places[order]]
 
 
-def _match(connection: sqlite3.Connection, name: str, item: str, similarity: float) -> Match | None:
+def _match(connection: sqlite3.Connection, name: str, item: str, similarity: float) -> DocumentMatch | None:
     """Return a document; None when another program took it out of the file."""
     query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
     if (found := connection.execute(query, (name, item)).fetchone()) is None:
         return None
     text, metadata = found
     similarity = min(1.0, similarity)
-    return Match(id=item, text=text, metadata=json.loads(metadata), distance=1.0 - similarity, similarity=similarity)
+    return DocumentMatch(
+        id=item, text=text, metadata=json.loads(metadata), distance=1.0 - similarity, similarity=similarity
+    )

@@ -19,7 +19,7 @@ from homeassistant.requirements import async_process_requirements
 
 from ..support.const import DOMAIN
 from ..support.errors import KnowledgeError
-from .passages import Section, sections_of_markdown
+from .passages import DocumentSection, sections_of_markdown
 
 MODULE, REQUIREMENT = "pypdf", "pypdf>=6.0,<8"  # installed with the first PDF file; it is pure Python
 MAX_PAGES = 2000
@@ -58,15 +58,15 @@ async def async_load_pdf_library(hass: HomeAssistant) -> None:
         raise KnowledgeError("knowledge_pdf", detail=type(err).__name__) from err
 
 
-def sections_of_pdf(content: bytes, path: str) -> list[Section]:
+def sections_of_pdf(content: bytes, path: str) -> list[DocumentSection]:
     """Return the text of each page; of a file that takes too long the first ones. Raises `KnowledgeError` for a broken one."""
     from pypdf import PdfReader
 
     began = time.monotonic()
-    sections: list[Section] = []
+    sections: list[DocumentSection] = []
     try:
         for number, page in enumerate(PdfReader(BytesIO(content)).pages, start=1):
-            sections.append(Section(page.extract_text() or "", page=number))
+            sections.append(DocumentSection(page.extract_text() or "", page=number))
             if number == MAX_PAGES or time.monotonic() - began > MAX_SECONDS:
                 break
     except Exception as err:  # a broken file can make the library raise anything
@@ -113,7 +113,7 @@ def path_within(folder: Path, name: str) -> str:
     return str(path)
 
 
-def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
+def sections_of(folder: Path, path: str, language: str = "en") -> list[DocumentSection]:
     """Return the text of a file of the folder. Raises `KnowledgeError` when it is too large, broken or empty.
 
     `language` is the home's: it tells how old programs wrote what is not in UTF-8.
@@ -130,7 +130,7 @@ def sections_of(folder: Path, path: str, language: str = "en") -> list[Section]:
         sections = sections_of_pdf(content, path)
     else:
         text = _decoded(content, path, language)
-        sections = list(sections_of_markdown(text)) if kind in MARKDOWN else [Section(text)]
+        sections = list(sections_of_markdown(text)) if kind in MARKDOWN else [DocumentSection(text)]
     if not any(section.text.replace("\x00", "").strip() for section in sections):
         raise KnowledgeError("knowledge_empty", path=path)
     return sections

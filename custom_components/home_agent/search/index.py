@@ -27,7 +27,7 @@ from ..support.const import LOGGER
 from ..support.errors import RetrievalError, StoreRefusedError
 from ..turn import events
 from .entity_documents import EntityDocument, async_entity_documents, entity_document
-from .model import Found, Query, async_load_numpy
+from .model import FoundEntity, Query, async_load_numpy
 from .vectors import Counts, Vectors
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class HomeIndex:
             build_ms=self._build_ms,
         )
 
-    async def async_find(self, query: Query) -> list[Found]:
+    async def async_find(self, query: Query) -> list[FoundEntity]:
         """Return the best entities first, at most `query.limit` besides the rest of a group that the request names.
 
         Waits for the newest changes, but not for long. Before there is an index, what the request names is found.
@@ -355,7 +355,7 @@ def _difference(
     return gone, [item for key, item in after.items() if (old := before.get(key)) is not item and old != item]
 
 
-def _named(snapshot: HomeSnapshot, query: Query) -> list[Found]:
+def _named(snapshot: HomeSnapshot, query: Query) -> list[FoundEntity]:
     """Return what the request names, word for word: the entities, then those in the areas, the smallest first."""
     spoken = f" {' '.join(_WORD.findall(query.text.casefold()))} "
 
@@ -373,7 +373,7 @@ def _named(snapshot: HomeSnapshot, query: Query) -> list[Found]:
         named += [(len(inside), place, inside) for place in places(area.names)]
     said = dict.fromkeys(entity_id for _, _, ids in sorted(named, key=lambda item: item[:2]) for entity_id in ids)
     found = [entity_id for entity_id in said if _may_be_found(entity_id, snapshot, query)][: query.limit]
-    return [Found(entity_id=entity_id, score=1 / (1 + place)) for place, entity_id in enumerate(found)]
+    return [FoundEntity(entity_id=entity_id, score=1 / (1 + place)) for place, entity_id in enumerate(found)]
 
 
 def _may_be_found(entity_id: str, snapshot: HomeSnapshot, query: Query) -> bool:

@@ -37,9 +37,9 @@ from .passages import (
     COUNT,
     ORIGIN,
     STAMP,
-    Entry,
+    AddedDocument,
+    DocumentSection,
     Passage,
-    Section,
     documents_of,
     entry_of_file,
     file_key,
@@ -70,7 +70,7 @@ class AddedDocuments:
         """Start with nothing read."""
         self._hass = hass
         self._file: StoredFile | None = None
-        self._entries: dict[str, Entry] | None = None
+        self._entries: dict[str, AddedDocument] | None = None
         """By key; None: not read yet."""
         self.filled: set[str] = set()
         """Collections of the store that hold, or may hold, something of ours; kept, so that nothing stays that is gone."""
@@ -85,10 +85,10 @@ class AddedDocuments:
         self._file = StoredFile(self._hass, FILE, self._data, report)
         return self._file
 
-    async def async_entries(self) -> dict[str, Entry]:
+    async def async_entries(self) -> dict[str, AddedDocument]:
         """Return the documents by key, to be changed in place; read the first time. Never raises."""
         if self._entries is None and self._file is not None:
-            found = await self._file.async_load_items("documents", Entry.from_dict)
+            found = await self._file.async_load_items("documents", AddedDocument.from_dict)
             filled = await self._file.async_load(_collections_of) or set()
             if self._entries is None:  # it was not read meanwhile
                 self._entries = {entry.key: entry for entry in found}
@@ -254,7 +254,7 @@ class Knowledge:
             self._start_sync()
         return found
 
-    async def async_add(self, entry: Entry) -> tuple[Document, ...]:
+    async def async_add(self, entry: AddedDocument) -> tuple[Document, ...]:
         """Add a document, or replace the one with its key; return its passages.
 
         Raises `KnowledgeError` when it cannot be used; what was there under its key stays then.
@@ -326,11 +326,11 @@ class Knowledge:
                 self._hass, self._async_sync(), "home_agent vectors of documents"
             )
 
-    async def _async_wanted(self) -> dict[str, tuple[Entry, str]]:
+    async def _async_wanted(self) -> dict[str, tuple[AddedDocument, str]]:
         """Return all documents there should be, with what they look like now."""
         entries = await self._async_entries()
         files = await self._hass.async_add_executor_job(files_in, self.folder)
-        wanted: dict[str, tuple[Entry, str]] = {}
+        wanted: dict[str, tuple[AddedDocument, str]] = {}
         left_out = max(0, len(files) - MAX_FILES)
         if left_out and left_out != self._left_out:
             LOGGER.warning("%s documents are left out: no more than %s files are read", left_out, MAX_FILES)
@@ -341,7 +341,7 @@ class Knowledge:
         return wanted | {key: (entry, mark_of(entry, "")) for key, entry in entries.items() if not entry.path}
 
     async def _async_read(
-        self, documents: Mapping[str, tuple[Entry, str]], kept: Mapping[str, Sequence[Document]]
+        self, documents: Mapping[str, tuple[AddedDocument, str]], kept: Mapping[str, Sequence[Document]]
     ) -> None:
         for key, (entry, mark) in documents.items():
             self._forget(key)
@@ -357,7 +357,7 @@ class Knowledge:
         self._documents.pop(key, None)
         self._failed.pop(key, None)
 
-    async def _async_passages(self, entry: Entry, mark: str, known: Sequence[Document]) -> tuple[Document, ...]:
+    async def _async_passages(self, entry: AddedDocument, mark: str, known: Sequence[Document]) -> tuple[Document, ...]:
         """Return the passages of a document: those that are kept if it still looks like that. Raises `KnowledgeError`."""
         kept = tuple(sorted(known, key=lambda item: int(item.id.rpartition("-")[2])))
         whole = all(item.metadata.get(STAMP) == mark and item.metadata.get(COUNT) == len(kept) for item in kept)
@@ -370,9 +370,9 @@ class Knowledge:
             raise KnowledgeError("knowledge_full", path=entry.path or entry.title, limit=str(MAX_PASSAGES))
         return kept
 
-    async def _async_sections(self, entry: Entry) -> list[Section]:
+    async def _async_sections(self, entry: AddedDocument) -> list[DocumentSection]:
         if not entry.path:
-            return [Section(entry.text)]
+            return [DocumentSection(entry.text)]
         if entry.path.casefold().endswith(PDF):
             await files.async_load_pdf_library(self._hass)
         try:
@@ -397,7 +397,7 @@ class Knowledge:
             return {}
         return kept
 
-    async def _async_renew(self, entries: Mapping[str, Entry]) -> None:
+    async def _async_renew(self, entries: Mapping[str, AddedDocument]) -> None:
         """Let searches find what there is now."""
         self._collections = {}
         for key, documents in self._documents.items():
@@ -428,7 +428,7 @@ class Knowledge:
                     del self._synced[name]
                     await self._added.async_note(name, filled=False)
 
-    async def _async_entries(self) -> dict[str, Entry]:
+    async def _async_entries(self) -> dict[str, AddedDocument]:
         entries = await self._added.async_entries()
         if not self._is_read:
             self._is_read = True

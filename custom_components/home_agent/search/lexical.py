@@ -127,7 +127,7 @@ class Lexicon:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexedEntity:
     """An entity as numbers of words."""
 
     document: EntityDocument
@@ -177,7 +177,7 @@ class LexicalIndex:
     def __init__(self) -> None:
         """Start empty."""
         self.lexicon = Lexicon()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, IndexedEntity] = {}
         self._table: Table | None = None
 
     def add(self, document: EntityDocument) -> None:
@@ -197,7 +197,7 @@ class LexicalIndex:
             self._table = Table(list(self._entries.values()), self.lexicon)
         return self._table
 
-    def _entry(self, document: EntityDocument) -> Entry:
+    def _entry(self, document: EntityDocument) -> IndexedEntity:
         number = self.lexicon.number
         names = (tuple(number(word) for word in words(name)[:MAX_WORDS]) for name in document.names[:MAX_NAMES])
         other: dict[int, float] = {}
@@ -214,13 +214,13 @@ class LexicalIndex:
         for place in (*document.area_names, *document.floor_names):
             for word in words(place)[:MAX_WORDS]:
                 number(word)
-        return Entry(document, tuple(dict.fromkeys(filter(None, names))), other)
+        return IndexedEntity(document, tuple(dict.fromkeys(filter(None, names))), other)
 
 
 class Table:
     """All entities as arrays, one row each. Never changes once it is made."""
 
-    def __init__(self, entries: Sequence[Entry], lexicon: Lexicon) -> None:
+    def __init__(self, entries: Sequence[IndexedEntity], lexicon: Lexicon) -> None:
         """Note which entity has which words, where it is, and of what kind it is."""
         self.documents = [entry.document for entry in entries]
         self.size = len(entries)

@@ -71,7 +71,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundEntity:
     """An entity that a request may be about."""
 
     entity_id: str

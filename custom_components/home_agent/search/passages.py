@@ -49,7 +49,7 @@ _BREAKS = ((_PARAGRAPHS, "\n\n"), (_LINES, "\n"), (_SENTENCES, " "), (_WORDS, " 
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocumentSection:
     """Text of a document under one heading, or on one page."""
 
     text: str
@@ -59,7 +59,7 @@ class Section:
     """Counted from 1, where the document has pages."""
 
 
-def sections_of_markdown(text: str) -> Iterator[Section]:
+def sections_of_markdown(text: str) -> Iterator[DocumentSection]:
     """Yield what stands under each heading, with the headings above it; what is code in the text stays code."""
     path: dict[int, str] = {}
     lines: list[str] = []
@@ -79,20 +79,20 @@ def sections_of_markdown(text: str) -> Iterator[Section]:
     yield _section(lines, path)
 
 
-def _section(lines: list[str], path: Mapping[int, str]) -> Section:
+def _section(lines: list[str], path: Mapping[int, str]) -> DocumentSection:
     """Return what stands under a heading; the heading itself where nothing does, for it may be all that was noted."""
     if path and not any(line.strip() for line in lines):
         *above, last = path.values()
-        return Section(last, _heading(above))
-    return Section("\n".join(lines), _heading(path.values()))
+        return DocumentSection(last, _heading(above))
+    return DocumentSection("\n".join(lines), _heading(path.values()))
 
 
-def split(sections: Iterable[Section]) -> list[Section]:
+def split(sections: Iterable[DocumentSection]) -> list[DocumentSection]:
     """Return the sections in pieces of at most `MAX_PASSAGE` characters; of endless ones the first `MAX_PASSAGES`."""
-    found: list[Section] = []
+    found: list[DocumentSection] = []
     for section in sections:
         for text in pieces(section.text):
-            found.append(Section(text, section.heading, section.page))
+            found.append(DocumentSection(text, section.heading, section.page))
             if len(found) == MAX_PASSAGES:
                 return found
     return found
@@ -150,7 +150,7 @@ def taint(turn: Turn, passages: Iterable[Passage]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class AddedDocument:
     """A document that an action added, or what it said about a file; kept in Home Assistant's storage."""
 
     collection: str = COLLECTION
@@ -187,17 +187,17 @@ def file_key(path: str) -> str:
     return f"file:{path}"
 
 
-def entry_of_file(path: str) -> Entry:
+def entry_of_file(path: str) -> AddedDocument:
     """Return what is known about a file that no action spoke of."""
-    return Entry(path=path, title=plain_text(PurePosixPath(path).stem), source=plain_text(path))
+    return AddedDocument(path=path, title=plain_text(PurePosixPath(path).stem), source=plain_text(path))
 
 
-def mark_of(entry: Entry, stamp: str) -> str:
+def mark_of(entry: AddedDocument, stamp: str) -> str:
     """Return what changes when a document does: `stamp` is what its file looks like, empty without one."""
     return f"{stamp}-{_hash(dump(asdict(entry)))}"
 
 
-def documents_of(entry: Entry, sections: Sequence[Section], mark: str) -> tuple[Document, ...]:
+def documents_of(entry: AddedDocument, sections: Sequence[DocumentSection], mark: str) -> tuple[Document, ...]:
     """Return the passages of a document, in its order."""
     key = entry.key
     base = _hash(f"{entry.collection}\n{key}".encode(errors="surrogatepass"))
@@ -220,7 +220,7 @@ def _hash(content: bytes) -> str:
     return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def passages_of(documents: Iterable[tuple[Entry, Sequence[Document]]]) -> dict[str, Passage]:
+def passages_of(documents: Iterable[tuple[AddedDocument, Sequence[Document]]]) -> dict[str, Passage]:
     """Return the passages of documents as they are found, by id."""
     return {
         item.id: Passage(

@@ -8,7 +8,7 @@ import numpy as np
 from ..languages.vocabulary import NO_LANGUAGE, Language
 from .entity_documents import EntityDocument
 from .lexical import Flags, Floats, LexicalIndex, Table
-from .model import Found, Query
+from .model import FoundEntity, Query
 from .request import Request, Spoken, request_of
 
 CLOSE = 0.7
@@ -56,7 +56,7 @@ _BEFORE = 0.7  # a word of the sentence before, against one of this
 _NAMED = 0.8  # of the certainty of the best kind: these are what the noun named
 
 
-def relevant(found: Sequence[Found]) -> list[Found]:
+def relevant(found: Sequence[FoundEntity]) -> list[FoundEntity]:
     """Return what is worth telling a model, best first: groups as a whole, all that fits about as well, a few more.
 
     A model pays for every line. Measured with `scripts/eval`: a fourth of the lines in a home of a thousand entities, and
@@ -82,7 +82,9 @@ class Ranker(LexicalIndex):
             self.add(document)
         _ = self.table
 
-    def rank(self, query: Query, language: Language = NO_LANGUAGE, vector_ranks: Sequence[str] = ()) -> list[Found]:
+    def rank(
+        self, query: Query, language: Language = NO_LANGUAGE, vector_ranks: Sequence[str] = ()
+    ) -> list[FoundEntity]:
         """Return the best entities first; `vector_ranks` are the ids of the nearest by vector, nearest first.
 
         At most `query.limit`, more only for the rest of a group that the request names, and nothing that has nothing
@@ -109,11 +111,11 @@ class Ranker(LexicalIndex):
         wanted = query.limit
         if scoring.request.everything or scoring.places:
             wanted = max(wanted, min(int(group.sum()), MAX_GROUP))
-        found: list[Found] = []
+        found: list[FoundEntity] = []
         for row in np.argsort(-score - np.float32(_GROUP) * group, kind="stable"):
             entity_id = table.documents[row].entity_id
             if score[row] >= _LEAST and (query.allowed is None or query.allowed(entity_id)):
-                found.append(Found(entity_id=entity_id, score=float(score[row]), member=bool(group[row])))
+                found.append(FoundEntity(entity_id=entity_id, score=float(score[row]), member=bool(group[row])))
                 if len(found) >= wanted:
                     break
         return found

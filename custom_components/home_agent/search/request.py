@@ -75,7 +75,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
     for start, length, kinds in language.phrases(folded):
         for place in range(start, start + length):
             phrases.setdefault(place, {}).update(kinds)
-    reader = _Reader(language, lexicon)
+    reader = _QueryReader(language, lexicon)
     spoken = [item for place, run in enumerate(said) for item in reader.words(run, folded[place], phrases.get(place))]
     rooms = reader.add_rooms(spoken)
     reader.add_things(spoken)
@@ -104,7 +104,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _QueryReader:
     """Reads words of a language as words of a home."""
 
     language: Language

@@ -8,7 +8,7 @@ from typing import Self
 
 from homeassistant.core import HomeAssistant
 
-from ..settings.search import CHROMA, ENDPOINT, Match, RetrievalSettings
+from ..settings.search import CHROMA, ENDPOINT, DocumentMatch, RetrievalSettings
 from ..support.const import LOGGER
 from ..support.errors import EmbeddingError, RetrievalError, StoreError, StoreRefusedError
 from ..support.issues import RetrievalIssues
@@ -37,7 +37,7 @@ type Embedder = EndpointEmbedder | NoEmbedder
 """What turns text into vectors; vectors of different keys are never compared. Vectors have one row per text, of length 1."""
 type Progress = Callable[[int, int], None]
 """Called with how many documents are written and how many there are to write."""
-type Nearest = Mapping[str, list[Match] | RetrievalError | None]
+type FoundByCollection = Mapping[str, list[DocumentMatch] | RetrievalError | None]
 """What a store found by collection: None where there is no such collection, an error for one that cannot be asked."""
 
 
@@ -174,7 +174,7 @@ class Vectors:
                 raise StoreError("store_closed")
             await self.store.async_upsert(collection, documents, vectors, self.embedder.key)
 
-    async def async_nearest(self, text: str, collections: Sequence[str], limit: int) -> Nearest:
+    async def async_nearest(self, text: str, collections: Sequence[str], limit: int) -> FoundByCollection:
         """Return the nearest documents of each collection; nothing while the embedder is away, or either takes too long."""
         if not text.strip() or time.monotonic() < self._slow_until:
             return {}
@@ -192,7 +192,7 @@ class Vectors:
 
     async def _async_query(
         self, collection: str, vector: Sequence[float], limit: int
-    ) -> list[Match] | RetrievalError | None:
+    ) -> list[DocumentMatch] | RetrievalError | None:
         try:
             return await self.store.async_query(collection, vector, limit)
         except RetrievalError as err:  # of another length, for example: the other collections work

@@ -18,7 +18,9 @@ from ..settings.profile import (
 from ..support.const import DOMAIN
 from ..turn.turn import Turn, current_turn
 
-type Action = tuple[str, Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]], VolSchemaType, SupportsResponse]
+type ServiceDefinition = tuple[
+    str, Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]], VolSchemaType, SupportsResponse
+]
 """Name, handler, schema, and whether it answers."""
 ATTR_CONVERSATION_ID = "conversation_id"
 ATTR_PROFILE = "profile"
@@ -104,7 +106,7 @@ async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...
 
 
 @callback
-def async_register(hass: HomeAssistant, actions: Iterable[Action], *, admin: bool = False) -> None:
+def async_register(hass: HomeAssistant, actions: Iterable[ServiceDefinition], *, admin: bool = False) -> None:
     """Register actions, for everybody or for administrators only."""
     for name, handler, schema, response in actions:
         if admin:

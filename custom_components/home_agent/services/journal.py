@@ -11,7 +11,7 @@ import probatio
 
 from ..home.exposure import may_know
 from ..policy.channels import async_put_outside
-from ..policy.journal import Action, Sees
+from ..policy.journal import JournalEntry, Sees
 from ..policy.undo import HaUndo
 from ..support.bounds import as_float
 from ..support.errors import ToolError
@@ -52,7 +52,7 @@ async def _async_undo(call: ServiceCall) -> ServiceResponse:
     runtime, may_see = runtime_of(call.hass), await _async_may_see(call)
     action_id, conversation_id = call.data.get(ATTR_ACTION_ID), call.data.get(ATTR_CONVERSATION_ID)
 
-    def meant(action: Action) -> bool:
+    def meant(action: JournalEntry) -> bool:
         if action_id is None and conversation_id is None:
             return action.user_id == call.context.user_id
         return may_see(action) and conversation_id in (None, action.conversation_id)
@@ -85,11 +85,11 @@ async def _async_list_actions(call: ServiceCall) -> ServiceResponse:
     def knows(entity_id: str) -> bool:
         return may_know(call.hass, user, entity_id)
 
-    def concerned(action: Action) -> bool:
+    def concerned(action: JournalEntry) -> bool:
         found = entity_ids.intersection(action.before)
         return bool(found.difference(action.set_off)) or any(knows(entity_id) for entity_id in found)
 
-    def wanted(action: Action) -> bool:
+    def wanted(action: JournalEntry) -> bool:
         return (
             may_see(action)
             and (begin is None or action.when >= begin)

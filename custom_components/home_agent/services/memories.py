@@ -12,7 +12,7 @@ import probatio
 
 from ..languages.data import LANGUAGE_CODE, code_of
 from ..memory.memories import Memories
-from ..memory.model import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySource, MemoryType, Scope
+from ..memory.record import ALL, MAX_CONTENT, TAINTED, Draft, Memory, MemorySource, MemoryType, Scope
 from ..settings.memory import USER
 from ..support.bounds import as_float
 from ..turn.turn import current_turn

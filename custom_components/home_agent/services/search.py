@@ -10,7 +10,7 @@ from homeassistant.helpers import config_validation as cv
 import probatio
 
 from ..search.files import path_within
-from ..search.passages import COLLECTION, Entry
+from ..search.passages import COLLECTION, AddedDocument
 from ..support.encoding import plain_text
 from ..support.errors import KnowledgeError
 from .call import (
@@ -76,7 +76,7 @@ async def _async_add_document(call: ServiceCall) -> ServiceResponse:
     try:
         if ATTR_PATH in data:
             path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
-        entry = Entry(
+        entry = AddedDocument(
             collection=data[ATTR_COLLECTION],
             title=plain_text(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
             source=plain_text(data[ATTR_SOURCE]),

@@ -15,7 +15,7 @@ _HOME_DOMAINS = (".local", ".lan", ".home", ".home.arpa", ".internal", ".localdo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
+class EndpointPreset:
     """What the set-up fills in for a kind of endpoint."""
 
     key: str
@@ -39,9 +39,9 @@ class Preset:
     """Path that refuses a wrong key, where the list of models is public; what else it answers does not matter."""
 
 
-def _cloud(key: str, service: str, base_url: str, *, example: str = "", **details: Any) -> Preset:
+def _cloud(key: str, service: str, base_url: str, *, example: str = "", **details: Any) -> EndpointPreset:
     """Return a service on the internet that is paid for with a key."""
-    return Preset(
+    return EndpointPreset(
         key=key, service=service, base_url=base_url, example=example or base_url, needs_key=True, remote=True, **details
     )
 
@@ -110,14 +110,14 @@ PRESETS = {
             keys_at="https://portal.azure.com",
             context_window=128_000,
         ),
-        Preset(key="ollama", base_url="http://localhost:11434/v1", example="http://192.168.1.20:11434"),
-        Preset(key="lm_studio", base_url="http://localhost:1234/v1", example="http://192.168.1.20:1234"),
-        Preset(key="localai", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080"),
-        Preset(
+        EndpointPreset(key="ollama", base_url="http://localhost:11434/v1", example="http://192.168.1.20:11434"),
+        EndpointPreset(key="lm_studio", base_url="http://localhost:1234/v1", example="http://192.168.1.20:1234"),
+        EndpointPreset(key="localai", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080"),
+        EndpointPreset(
             key="llama_cpp", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080", key_check="/props"
         ),
-        Preset(key="vllm", base_url="http://localhost:8000/v1", example="http://192.168.1.20:8000"),
-        Preset(key="custom", base_url=""),
+        EndpointPreset(key="vllm", base_url="http://localhost:8000/v1", example="http://192.168.1.20:8000"),
+        EndpointPreset(key="custom", base_url=""),
     )
 }
 DEFAULT_PRESET = PRESETS["custom"]
@@ -125,7 +125,7 @@ DEFAULT_API_VERSION = "2024-10-21"
 """The newest version of Azure OpenAI that is not a preview and has tool calls and streamed usage."""
 
 
-def preset_for(key: str) -> Preset:
+def preset_for(key: str) -> EndpointPreset:
     """Return a preset; an unknown one (of a newer version) is a custom endpoint."""
     return PRESETS.get(key, DEFAULT_PRESET)
 

@@ -18,7 +18,7 @@ PRESETS = ("home_assistant", "guest", "kids", "security", "technician", "storyte
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class ProfilePreset:
     """One of them."""
 
     name: str
@@ -26,13 +26,13 @@ class Preset:
     """As an agent stores them; editable afterwards like those of any agent."""
 
 
-async def async_preset(hass: HomeAssistant, key: str, language: str) -> Preset:
+async def async_preset(hass: HomeAssistant, key: str, language: str) -> ProfilePreset:
     """Return a preset by its key, in a language or its base language; in English where it has no such texts."""
     data = (await hass.async_add_executor_job(_read))[key]
     texts = data["texts"]
     said = dict(texts.get(language) or texts.get(language.partition("-")[0]) or texts[_ENGLISH])
     name = said.pop(CONF_NAME)
-    return Preset(name, {**data["settings"], **{setting: text for setting, text in said.items() if text}})
+    return ProfilePreset(name, {**data["settings"], **{setting: text for setting, text in said.items() if text}})
 
 
 @cache

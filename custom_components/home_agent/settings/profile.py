@@ -50,7 +50,7 @@ ALL = "all"
 """Stands for all there are, in a list of names."""
 
 
-class Section(StrEnum):
+class FormSection(StrEnum):
     """The section of a profile's form in which a setting stands; the values are keys of translations."""
 
     BASICS = ""
@@ -78,14 +78,14 @@ class Part(StrEnum):
     """What it may use and do."""
 
 
-_PART_OF = {Section.TOOLS: Part.TOOLS, Section.SAFETY: Part.TOOLS, Section.COMMANDS: Part.OWN}
+_PART_OF = {FormSection.TOOLS: Part.TOOLS, FormSection.SAFETY: Part.TOOLS, FormSection.COMMANDS: Part.OWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """How forms ask for a field of `Profile`. Its name is the key of the stored value, its default holds without one."""
 
-    section: Section
+    section: FormSection
     kind: str
     """`switch`, `number`, `choice`, `text`, `lines`, `template`, or the name of a choice that depends on the home (flows/forms.py)."""
     part: Part
@@ -96,21 +96,21 @@ class Setting:
     """What there is to choose from, for `choice`; the translations are those of the field's name."""
 
 
-def _setting(default: object, section: Section, kind: str, part: Part | None = None, **details: Any) -> Any:
+def _setting(default: object, section: FormSection, kind: str, part: Part | None = None, **details: Any) -> Any:
     """Return a field of `Profile` with its default and how forms ask for it; without a part it has that of the section."""
     part = _PART_OF.get(section, Part.PROCESSING) if part is None else part
     return field(default=default, metadata={"setting": Setting(section=section, kind=kind, part=part, **details)})
 
 
-def _switch(default: bool, section: Section, part: Part | None = None) -> Any:
+def _switch(default: bool, section: FormSection, part: Part | None = None) -> Any:
     return _setting(default, section, "switch", part)
 
 
-def _number(default: int, section: Section, least: int, most: int, unit: str | None = None) -> Any:
+def _number(default: int, section: FormSection, least: int, most: int, unit: str | None = None) -> Any:
     return _setting(default, section, "number", least=least, most=most, unit=unit)
 
 
-def _choice(section: Section, *options: str) -> Any:
+def _choice(section: FormSection, *options: str) -> Any:
     """Return a choice of a few words; the first is the default."""
     return _setting(options[0], section, "choice", options=options)
 
@@ -125,160 +125,160 @@ class Profile:
     subentry_id: str = ""
     name: str = ""
 
-    llm: str = _setting(LLM_DEFAULT, Section.BASICS, "endpoint")
+    llm: str = _setting(LLM_DEFAULT, FormSection.BASICS, "endpoint")
     """Subentry id of an endpoint, `default` (the first one) or `none` (the home answers by itself)."""
-    llm_model: str = _setting("", Section.BASICS, "text")
+    llm_model: str = _setting("", FormSection.BASICS, "text")
     """Another model of the same server than the endpoint names; empty: that one."""
-    language: str = _setting("", Section.BASICS, "language")
+    language: str = _setting("", FormSection.BASICS, "language")
     """Language tag of all answers; empty: the one in which somebody asks."""
-    prompt_additions: str = _setting("", Section.BASICS, "template")
+    prompt_additions: str = _setting("", FormSection.BASICS, "template")
     """Template appended to the prompt."""
-    native_tools: bool = _switch(True, Section.BASICS, Part.TOOLS)
+    native_tools: bool = _switch(True, FormSection.BASICS, Part.TOOLS)
     """Let the model control and query the home."""
-    local_first: bool = _switch(True, Section.BASICS)
+    local_first: bool = _switch(True, FormSection.BASICS)
     """Let Home Assistant's own sentences answer before the model is asked: of plain commands it makes fewer mistakes."""
 
-    use_default_prompt: bool = _switch(True, Section.PROMPT)
-    custom_prompt: str = _setting("", Section.PROMPT, "template")
+    use_default_prompt: bool = _switch(True, FormSection.PROMPT)
+    custom_prompt: str = _setting("", FormSection.PROMPT, "template")
     """Template that replaces the default prompt when `use_default_prompt` is off."""
     prompts: Mapping[str, str] = field(
         default_factory=dict,
         hash=False,
-        metadata={"setting": Setting(section=Section.PROMPT, kind="prompts", part=Part.PROCESSING)},
+        metadata={"setting": Setting(section=FormSection.PROMPT, kind="prompts", part=Part.PROCESSING)},
     )
     """Texts by name, which both templates take in as `{{ prompts.NAME }}`. Merged name by name with those of the defaults."""
-    use_prompt_context_service: bool = _switch(True, Section.PROMPT)
+    use_prompt_context_service: bool = _switch(True, FormSection.PROMPT)
     """Fill in the placeholders of both templates (prompt/template.py); off: they are plain templates."""
-    prompt_history_length: int = _number(1500, Section.PROMPT, 100, 20_000)
+    prompt_history_length: int = _number(1500, FormSection.PROMPT, 100, 20_000)
     """Characters of the history in a prompt; so the next two are its limits in messages and tokens."""
-    prompt_history_messages: int = _number(10, Section.PROMPT, 1, 50)
-    prompt_history_tokens: int = _number(500, Section.PROMPT, 50, 10_000)
-    prompt_history_system: bool = _switch(False, Section.PROMPT)
+    prompt_history_messages: int = _number(10, FormSection.PROMPT, 1, 50)
+    prompt_history_tokens: int = _number(500, FormSection.PROMPT, 50, 10_000)
+    prompt_history_system: bool = _switch(False, FormSection.PROMPT)
     """Whether a history in a prompt also says which tools were called."""
-    system_documents: tuple[str, ...] = _setting((), Section.PROMPT, "documents")
+    system_documents: tuple[str, ...] = _setting((), FormSection.PROMPT, "documents")
     """Names of documents that stand in the system prompt (search/user_documents.py), in this order."""
-    timezone: str = _setting("", Section.PROMPT, "text")
+    timezone: str = _setting("", FormSection.PROMPT, "text")
     """Zone of days and times in prompts; empty: the home's."""
 
-    context_mode: str = _choice(Section.CONTEXT, "auto", "direct", "retrieved", "both", "off")
+    context_mode: str = _choice(FormSection.CONTEXT, "auto", "direct", "retrieved", "both", "off")
     """`direct`: everything is told; `retrieved`: what a request is about; `both`: a list and what a request is about;
     `auto`: direct while everything fits, else retrieved; `off`."""
-    context_format: str = _choice(Section.CONTEXT, "json", "natural_language", "hybrid")
-    context_entities: tuple[ContextEntity, ...] = _setting((), Section.CONTEXT, "context_entities")
+    context_format: str = _choice(FormSection.CONTEXT, "json", "natural_language", "hybrid")
+    context_entities: tuple[ContextEntity, ...] = _setting((), FormSection.CONTEXT, "context_entities")
     """Empty: every exposed entity."""
-    context_max_entities: int = _number(20, Section.CONTEXT, 1, 200)
+    context_max_entities: int = _number(20, FormSection.CONTEXT, 1, 200)
     """How many entities are told at most because a request seems to be about them."""
-    context_update_interval: int = _number(0, Section.CONTEXT, 0, 3600, "s")
+    context_update_interval: int = _number(0, FormSection.CONTEXT, 0, 3600, "s")
     """Seconds for which states that were already told are not told again, even when they changed."""
-    tell_events: bool = _switch(True, Section.CONTEXT)
+    tell_events: bool = _switch(True, FormSection.CONTEXT)
     """Tell calendars, lists and logbook when somebody asks for events."""
-    documents_for: str = _choice(Section.CONTEXT, "everyone", "household", "admins", "nobody")
+    documents_for: str = _choice(FormSection.CONTEXT, "everyone", "household", "admins", "nobody")
     """Who is told of the owner's documents: also whoever is not known (a voice device); users who may read the whole home."""
-    memory: str = _choice(Section.CONTEXT, "on", "home", "off")
+    memory: str = _choice(FormSection.CONTEXT, "on", "home", "off")
     """`home`: only what is the home's is told and added, nobody's own; `off`: nothing is remembered, nor told of what is; for
     guests. The home has a switch for all."""
     remembers: bool = field(init=False, default=True)
     """Whether that is not off: what everything asks that reads or writes memories or names."""
-    mask_personal_data: str = _choice(Section.CONTEXT, "auto", "always", "never")
+    mask_personal_data: str = _choice(FormSection.CONTEXT, "auto", "always", "never")
     """`auto`: on the way to endpoints outside the home; `always`; `never`."""
 
-    exposed_areas: tuple[str, ...] = _setting((), Section.EXPOSURE, "areas")
+    exposed_areas: tuple[str, ...] = _setting((), FormSection.EXPOSURE, "areas")
     """With the next two, the part of the exposed home that it knows (`Narrowing`); all three empty: all of it."""
-    exposed_labels: tuple[str, ...] = _setting((), Section.EXPOSURE, "labels")
-    exposed_entities: tuple[str, ...] = _setting((), Section.EXPOSURE, "names")
+    exposed_labels: tuple[str, ...] = _setting((), FormSection.EXPOSURE, "labels")
+    exposed_entities: tuple[str, ...] = _setting((), FormSection.EXPOSURE, "names")
     """Entity ids and domains; wildcards count."""
 
-    history_enabled: bool = _switch(True, Section.HISTORY)
-    history_max_messages: int = _number(10, Section.HISTORY, 1, 50)
-    history_max_tokens: int = _number(4000, Section.HISTORY, 100, 100_000)
-    history_max_age_hours: int = _number(24, Section.HISTORY, 1, 168, "h")
+    history_enabled: bool = _switch(True, FormSection.HISTORY)
+    history_max_messages: int = _number(10, FormSection.HISTORY, 1, 50)
+    history_max_tokens: int = _number(4000, FormSection.HISTORY, 100, 100_000)
+    history_max_age_hours: int = _number(24, FormSection.HISTORY, 1, 168, "h")
     """Older messages of an earlier session are not sent again."""
-    history_persist: bool = _switch(True, Section.HISTORY)
+    history_persist: bool = _switch(True, FormSection.HISTORY)
     """Whether conversations are kept on the disk; otherwise until Home Assistant restarts."""
-    continue_conversation: str = _choice(Section.HISTORY, "off", "user", "device")
+    continue_conversation: str = _choice(FormSection.HISTORY, "off", "user", "device")
     """Whose last conversation a new one goes on with: `user`, `device`, or `off`."""
-    continue_minutes: int = _number(60, Section.HISTORY, 1, 10_080, "min")
+    continue_minutes: int = _number(60, FormSection.HISTORY, 1, 10_080, "min")
     """How long after its last word it may be gone on with."""
-    history_summary: bool = _switch(False, Section.HISTORY)
+    history_summary: bool = _switch(False, FormSection.HISTORY)
     """Whether a model sums up the rounds that are not sent any more."""
 
-    custom_tools: tuple[str, ...] = _setting((ALL,), Section.TOOLS, "custom_tools")
+    custom_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "custom_tools")
     """Names of the owner's own tools; `all`: all of them. Empty: none."""
-    llm_apis: tuple[str, ...] = _setting((), Section.TOOLS, "llm_apis")
+    llm_apis: tuple[str, ...] = _setting((), FormSection.TOOLS, "llm_apis")
     """Ids of Home Assistant's own tool collections (Assist, servers of its MCP integration) that are used besides ours."""
-    mcp_servers: tuple[str, ...] = _setting((), Section.TOOLS, "mcp_servers")
+    mcp_servers: tuple[str, ...] = _setting((), FormSection.TOOLS, "mcp_servers")
     """Subentry ids of the servers whose tools are used (Model Context Protocol)."""
-    allowed_tools: tuple[str, ...] = _setting((ALL,), Section.TOOLS, "tool_names")
+    allowed_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "tool_names")
     """Of all the tools that the other settings bring, the names of those that it has; wildcards count, `all`: all of them."""
-    documentation_tool: bool = _switch(False, Section.TOOLS)
+    documentation_tool: bool = _switch(False, FormSection.TOOLS)
     """Let the model read documents for users when it is asked about what they explain."""
-    external_llm: str = _setting(LLM_NONE, Section.TOOLS, "second_model")
+    external_llm: str = _setting(LLM_NONE, FormSection.TOOLS, "second_model")
     """Subentry id of the endpoint behind `query_external_llm`; `none`: it is not offered."""
-    external_llm_description: str = _setting("", Section.TOOLS, "lines")
+    external_llm_description: str = _setting("", FormSection.TOOLS, "lines")
     """What the model is told about when to ask it; empty: the default text."""
-    max_calls_per_turn: int = _number(5, Section.TOOLS, 1, 50)
-    max_iterations: int = _number(0, Section.TOOLS, 0, 52)
+    max_calls_per_turn: int = _number(5, FormSection.TOOLS, 1, 50)
+    max_iterations: int = _number(0, FormSection.TOOLS, 0, 52)
     """How often the model is asked in one turn at most; 0: as often as the tool calls need."""
-    tool_timeout: int = _number(30, Section.TOOLS, 1, 300, "s")
+    tool_timeout: int = _number(30, FormSection.TOOLS, 1, 300, "s")
     """Seconds for one tool call."""
-    offer_tools: bool = _switch(False, Section.TOOLS)
+    offer_tools: bool = _switch(False, FormSection.TOOLS)
     """Let other programs use our own tools of this agent, through Home Assistant's MCP server."""
 
-    profile_id: str = _setting("", Section.AGENTS, "text", Part.OWN)
+    profile_id: str = _setting("", FormSection.AGENTS, "text", Part.OWN)
     """What others call it: a slug, unique among the profiles. Stored empty, it follows from the name (`profile_ids`); a profile
     of the loaded entry always has one."""
-    description: str = _setting("", Section.AGENTS, "lines", Part.OWN)
+    description: str = _setting("", FormSection.AGENTS, "lines", Part.OWN)
     """What it is for: other agents that may delegate to it are told, and `/help` says it of its commands."""
-    icon: str = _setting("", Section.AGENTS, "icon", Part.OWN)
+    icon: str = _setting("", FormSection.AGENTS, "icon", Part.OWN)
     """What its entity is shown with; empty: Home Assistant's own for such entities."""
-    delegate_to: tuple[str, ...] = _setting((), Section.AGENTS, "delegates", Part.TOOLS)
+    delegate_to: tuple[str, ...] = _setting((), FormSection.AGENTS, "delegates", Part.TOOLS)
     """Whom it may hand requests to: subentry ids of profiles, entity ids of agents that the owner allows. Empty: nobody."""
-    delegation_level: str = _choice(Section.AGENTS, "confirm", "blocked", "unrestricted")
+    delegation_level: str = _choice(FormSection.AGENTS, "confirm", "blocked", "unrestricted")
     """What others need to hand it a request: `confirm`, the user's yes each time; `blocked`, nobody may; `unrestricted`, nothing."""
-    extension_name: str = _setting("", Section.AGENTS, "text", Part.OWN)
+    extension_name: str = _setting("", FormSection.AGENTS, "text", Part.OWN)
     """The domain that it is, for agents that route requests (tools/extensions/); `description` says what for. Empty: none."""
-    extensions: tuple[str, ...] = _setting((ALL,), Section.AGENTS, "extensions", Part.TOOLS)
+    extensions: tuple[str, ...] = _setting((ALL,), FormSection.AGENTS, "extensions", Part.TOOLS)
     """Names of the extensions that it may route requests to; `all`: all of them. Empty: none."""
-    routing: str = _choice(Section.AGENTS, "off", "semantic", "router", "semantic_then_router")
+    routing: str = _choice(FormSection.AGENTS, "off", "semantic", "router", "semantic_then_router")
     """What a message goes through before the model (C-16). `semantic`: it is compared with the routes, and one that it surely means
     runs without a model, else the model is offered the tools of the best two (local/routes.py); `router`: it is split among
     the extensions, each answers its part, and one answer is made of that; `semantic_then_router`: the second where the first
     is not sure; `off`."""
-    routing_high: int = _number(75, Section.AGENTS, 0, 100, "%")
+    routing_high: int = _number(75, FormSection.AGENTS, 0, 100, "%")
     """Similarity from which on a route may run without a model; so the next three (C-17), bounds included."""
-    routing_low: int = _number(40, Section.AGENTS, 0, 100, "%")
+    routing_low: int = _number(40, FormSection.AGENTS, 0, 100, "%")
     """Similarity below which nothing that there is was meant."""
-    routing_action: int = _number(70, Section.AGENTS, 0, 100, "%")
+    routing_action: int = _number(70, FormSection.AGENTS, 0, 100, "%")
     """Least similarity to what is said of the route, not only to what describes it."""
-    routing_gap: int = _number(15, Section.AGENTS, 0, 100, "%")
+    routing_gap: int = _number(15, FormSection.AGENTS, 0, 100, "%")
     """Least distance to the next best route."""
-    smalltalk_without_tools: bool = _switch(False, Section.AGENTS)
+    smalltalk_without_tools: bool = _switch(False, FormSection.AGENTS)
     """Whether the model is offered no tools for what resembles nothing (C-15)."""
-    routing_persona: bool = _switch(False, Section.AGENTS)
+    routing_persona: bool = _switch(False, FormSection.AGENTS)
     """Whether the model words the answer of a route that ran without it."""
-    routing_skips: bool = _switch(False, Section.AGENTS)
+    routing_skips: bool = _switch(False, FormSection.AGENTS)
     """Whether the words of the only extension that a message concerns are the answer, as they are."""
-    routing_timeout: int = _number(60, Section.AGENTS, 1, 600, "s")
+    routing_timeout: int = _number(60, FormSection.AGENTS, 1, 600, "s")
     """Seconds for the router, and for each of the extensions."""
-    slash_commands: tuple[str, ...] = _setting((), Section.COMMANDS, "commands")
+    slash_commands: tuple[str, ...] = _setting((), FormSection.COMMANDS, "commands")
     """What a text may begin with to reach this agent from any other (agent/commands.py), without the slash."""
-    command_asks: bool = _switch(False, Section.COMMANDS)
+    command_asks: bool = _switch(False, FormSection.COMMANDS)
     """Whether a request that comes by a command needs a yes before the agent hears it."""
 
-    always_ask: tuple[str, ...] = _setting((), Section.SAFETY, "names")
+    always_ask: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     """Entity ids, domains, services and tool names that need a yes; wildcards count. The home has such lists as well."""
-    never_ask: tuple[str, ...] = _setting((), Section.SAFETY, "names")
+    never_ask: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     """What needs none although it is sensitive."""
-    never_offer: tuple[str, ...] = _setting((), Section.SAFETY, "names")
+    never_offer: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     """Tools that this agent does not have, and what it never changes."""
 
-    may_change: tuple[str, ...] = _setting((), Section.SAFETY, "names")
+    may_change: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
     """The only entities, domains, services and tools that it changes anything with; empty: all that it has."""
 
-    streaming: bool = _switch(True, Section.VOICE)
-    max_answer_tokens: int = _number(2000, Section.VOICE, 50, 100_000)
+    streaming: bool = _switch(True, FormSection.VOICE)
+    max_answer_tokens: int = _number(2000, FormSection.VOICE, 50, 100_000)
     """Tokens of the text of one answer, thinking apart; a longer one is ended behind a sentence."""
-    speech: str = _choice(Section.VOICE, "auto", "always", "never")
+    speech: str = _choice(FormSection.VOICE, "auto", "always", "never")
     """`auto`: answers to voice devices are made speakable; `always`; `never`."""
 
     within: tuple[Narrowing, ...] = ()
@@ -313,7 +313,7 @@ BUILT_IN: Mapping[str, Any] = {
 """What holds where nobody set anything, as it would be stored."""
 
 
-class Origin(StrEnum):
+class SettingOrigin(StrEnum):
     """Where the value of a setting comes from; the values are keys of translations."""
 
     BUILT_IN = "built_in"
@@ -353,12 +353,12 @@ def origins(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, An
 
     By the rule of `merged`, for it is what merges them: `defaults` are the home's, `own` the profile's.
     """
-    layers = zip(Origin, (BUILT_IN, defaults, own), strict=True)
+    layers = zip(SettingOrigin, (BUILT_IN, defaults, own), strict=True)
     found = merged(*(_marked(layer, origin) for origin, layer in layers))
     return {key: found[key] for key in SETTINGS}
 
 
-def _marked(layer: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
+def _marked(layer: Mapping[str, Any], origin: SettingOrigin) -> dict[str, Any]:
     """Return a layer with its origin in the place of every value."""
     return {
         key: _marked(value, origin) if isinstance(value, Mapping) else origin
@@ -448,7 +448,7 @@ def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
     return found
 
 
-class Mode(StrEnum):
+class ContextMode(StrEnum):
     """How the model of one conversation learns of states; `auto` becomes one of these with its first turn."""
 
     DIRECT = "direct"

@@ -78,7 +78,7 @@ class RetrievalSettings:
         address = normalize_base_url(self.embedding_url, self.embedding_preset)
         return preset_for(self.embedding_preset).remote or is_public(address)
 
-    def is_near(self, match: Match) -> bool:
+    def is_near(self, match: DocumentMatch) -> bool:
         """Return whether a match of a model's vectors says something: by the space of its own collection."""
         if match.similarity is not None:
             return match.similarity >= self.similarity_threshold
@@ -99,7 +99,7 @@ type Metadata = Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class DocumentMatch:
     """A document that a store found."""
 
     id: str

@@ -54,7 +54,7 @@ ASKED = (
     "done yet; asking the agent again changes nothing."
 )
 
-type Listener = Callable[[ChatLog, dict[str, Any]], None]
+type ChatLogListener = Callable[[ChatLog, dict[str, Any]], None]
 
 _OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
 """Whether a session knows its user, from Home Assistant 2026.11 on."""
@@ -221,7 +221,7 @@ class DelegateToService(HomeAgentTool):
 
 
 @contextmanager
-def own_conversation(hass: HomeAssistant, turn: Turn, heard: Listener) -> Generator[ChatLog]:
+def own_conversation(hass: HomeAssistant, turn: Turn, heard: ChatLogListener) -> Generator[ChatLog]:
     """Open a conversation of its own for what is handed on in a turn; it is its user's, and `heard` reads along."""
     whose: dict[str, Any] = {"context": turn.context} if _OWNED else {}
     with (
@@ -231,7 +231,7 @@ def own_conversation(hass: HomeAssistant, turn: Turn, heard: Listener) -> Genera
         yield chat_log
 
 
-def as_progress(outer: ChatLog | None) -> Listener:
+def as_progress(outer: ChatLog | None) -> ChatLogListener:
     """Return what shows the words of a conversation to whoever reads along in another, as thoughts."""
 
     @callback

@@ -15,7 +15,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.model import ChatRequest, Message, Reply
+from ..client.model import ChatRequest, Message, ModelReply
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support.errors import LLMError, LLMTimeoutError, ToolRefusal
@@ -85,7 +85,7 @@ class QueryExternalLLM(HomeAgentTool):
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
         """Return the answer as text; its tokens count for the turn. Raises `ToolRefusal` with what went wrong."""
         turn.record.used_external_llm = True
-        reply = Reply()
+        reply = ModelReply()
         started = turn.record.duration_ms
         request = ChatRequest(
             messages=self._messages(args, turn.profile),
@@ -107,7 +107,7 @@ class QueryExternalLLM(HomeAgentTool):
             raise ToolRefusal(FAILED.format(detail="it gave no answer"))
         return answer
 
-    async def _async_answer(self, request: ChatRequest, reply: Reply) -> str:
+    async def _async_answer(self, request: ChatRequest, reply: ModelReply) -> str:
         """Return what is said, as far as the first model gets it; the rest is not waited for."""
         answer = ""
         async with aclosing(self._model.client.stream(request, reply)) as deltas:

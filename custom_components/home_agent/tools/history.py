@@ -127,7 +127,7 @@ STATISTICS = "long-term statistics"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class HistoryQuery:
     """One question about the past."""
 
     start: datetime
@@ -162,7 +162,7 @@ async def async_history(
     if len(states) > MAX_ENTITIES:
         raise ToolRefusal(f"{len(states)} entities match; history of at most {MAX_ENTITIES} fits one answer.")
     end = dt_util.utcnow()
-    query = Query(
+    query = HistoryQuery(
         start=end - min(asked, MAX_PERIOD),
         end=end,
         aggregate=aggregate,
@@ -184,12 +184,12 @@ def _total(rows: list[JsonValueType]) -> float | None:
     return round(sum(found), 3) if len(found) > 1 and len({str(row.get("unit")) for row in answers}) == 1 else None
 
 
-def _answers(hass: HomeAssistant, states: Sequence[State], query: Query) -> list[JsonValueType]:
+def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> list[JsonValueType]:
     recorded = _recorded(hass, states, query)
     return [_answer(hass, state, query, recorded.get(state.entity_id, ())) for state in states]
 
 
-def _answer(hass: HomeAssistant, state: State, query: Query, recorded: Sequence[Point]) -> JsonObjectType:
+def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> JsonObjectType:
     row: JsonObjectType = {"entity_id": state.entity_id, "name": state.name}
     if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
         row["unit"] = json_safe(unit)
@@ -204,7 +204,7 @@ def _answer(hass: HomeAssistant, state: State, query: Query, recorded: Sequence[
     return row | _in_numbers(hass, state, past, query)
 
 
-def _recorded(hass: HomeAssistant, states: Sequence[State], query: Query) -> dict[str, list[Point]]:
+def _recorded(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> dict[str, list[Point]]:
     """Return the recorded states, with the current one at the end: the recorder writes a few seconds late."""
     found = history.get_significant_states(
         hass,
@@ -219,7 +219,7 @@ def _recorded(hass: HomeAssistant, states: Sequence[State], query: Query) -> dic
     return {state.entity_id: _points(found.get(state.entity_id, ()), state, query) for state in states}
 
 
-def _points(rows: Iterable[Any], state: State, query: Query) -> list[Point]:
+def _points(rows: Iterable[Any], state: State, query: HistoryQuery) -> list[Point]:
     start = query.start.timestamp()
     points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
     if not points or state.last_changed_timestamp > points[-1].at:
@@ -231,7 +231,7 @@ def _known(state: str) -> str:
     return "" if state in _GAPS else state
 
 
-def _past(hass: HomeAssistant, state: State, query: Query, recorded: Sequence[Point]) -> _Past:
+def _past(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> _Past:
     """Return the recorded states where they reach far enough, else long-term statistics, else what there is."""
     oldest = get_instance(hass).states_manager.oldest_ts
     reaches = oldest is not None and oldest <= query.start.timestamp()
@@ -240,7 +240,7 @@ def _past(hass: HomeAssistant, state: State, query: Query, recorded: Sequence[Po
     return _Past(tuple(recorded), RECORDER, reaches or recorded[0].at <= query.start.timestamp())
 
 
-def _from_statistics(hass: HomeAssistant, state: State, query: Query) -> _Past | None:
+def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> _Past | None:
     """Return the hourly statistics, None when there are none or they begin no earlier than the states."""
     entity_id = state.entity_id
     found = statistics.statistics_during_period(
@@ -261,7 +261,7 @@ def _from_statistics(hass: HomeAssistant, state: State, query: Query) -> _Past |
     return _Past(tuple(points), STATISTICS, reaches, min(lows, default=None), max(highs, default=None))
 
 
-def _in_words(points: Sequence[Point], query: Query) -> JsonObjectType:
+def _in_words(points: Sequence[Point], query: HistoryQuery) -> JsonObjectType:
     """Return what can be said about states that are not numbers."""
     known = [point for point in points if point.state]
     row: JsonObjectType = {
@@ -277,7 +277,7 @@ def _in_words(points: Sequence[Point], query: Query) -> JsonObjectType:
     return row
 
 
-def _in_numbers(hass: HomeAssistant, state: State, past: _Past, query: Query) -> JsonObjectType:
+def _in_numbers(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery) -> JsonObjectType:
     points = past.points
     if query.aggregate is None:
         return {
@@ -291,7 +291,7 @@ def _in_numbers(hass: HomeAssistant, state: State, past: _Past, query: Query) ->
     return {"aggregate": query.aggregate, "value": _rounded(_value(hass, state, past, query, query.aggregate))}
 
 
-def _value(hass: HomeAssistant, state: State, past: _Past, query: Query, aggregate: str) -> float | None:
+def _value(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery, aggregate: str) -> float | None:
     match aggregate:
         case "avg":
             return average(past.points, query.end.timestamp())
@@ -312,7 +312,7 @@ def _is_meter(state: State) -> bool:
     return state.attributes.get("state_class") in _METERS or state.attributes.get(ATTR_DEVICE_CLASS) in _METER_CLASSES
 
 
-def _grown(hass: HomeAssistant, state: State, past: _Past, query: Query) -> tuple[float | None, str]:
+def _grown(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery) -> tuple[float | None, str]:
     """Return by how much a meter grew, resets respected, and where that is known from."""
     if past.source == STATISTICS or query.end - query.start >= STATISTICS_FROM:
         found = statistics.statistic_during_period(hass, query.start, query.end, state.entity_id, {"change"}, None)

@@ -18,7 +18,7 @@ import probatio
 
 from ..languages.data import code_of
 from ..memory.memories import PATIENCE, Memories
-from ..memory.model import MAX_CONTENT, TAINTED as TAINTS, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
+from ..memory.record import MAX_CONTENT, TAINTED as TAINTS, Draft, Memory, MemorySource, MemoryType, Scope, cleaned
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support.encoding import dump, plain_text

@@ -53,7 +53,7 @@ on a day of 30 turns, with a week of such days kept (139 kB), one second makes 3
 """
 TIDY_INTERVAL = timedelta(hours=6)
 
-type Key = tuple[Owner, str]
+type ConversationKey = tuple[Owner, str]
 
 
 class Role(StrEnum):
@@ -282,9 +282,9 @@ class Conversations:
         self._entry_id = entry_id
         self._profiles: Mapping[str, Profile] = {}
         self._file: StoredFile | None = None
-        self._conversations: dict[Key, Conversation] = {}
+        self._conversations: dict[ConversationKey, Conversation] = {}
         """The one that was talked in last is last."""
-        self._aliases: dict[Key, str] = {}
+        self._aliases: dict[ConversationKey, str] = {}
         self._of_owner: Counter[Owner] = Counter()
         self._size = 0
 

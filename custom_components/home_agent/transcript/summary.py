@@ -7,7 +7,7 @@ from contextlib import aclosing
 from homeassistant.components.conversation import AssistantContent
 
 from ..client.chat_completions import ChatCompletionsClient
-from ..client.model import ChatRequest, Message, Reply
+from ..client.model import ChatRequest, Message, ModelReply
 from ..support.const import LOGGER
 from ..support.encoding import dump
 from ..support.errors import LLMError
@@ -27,14 +27,14 @@ MAX_MESSAGE_CHARS = 1000
 TIMEOUT = 120.0  # seconds; nobody waits for it
 
 
-async def async_sum_up(history: History, client: ChatCompletionsClient, mask: Mask | None = None) -> Reply:
+async def async_sum_up(history: History, client: ChatCompletionsClient, mask: Mask | None = None) -> ModelReply:
     """Put a summary of what was dropped into a history, and return what is known about the request.
 
     `mask` hides personal data on the way. When the model fails, the rounds are simply gone. Cancelled, they wait for the
     next time.
     """
     dropped = tuple(history.dropped)
-    reply = Reply()
+    reply = ModelReply()
     try:
         async with asyncio.timeout(TIMEOUT):
             text = await _async_text(client, summary_messages(history.summary, dropped, mask or str), reply)
@@ -60,7 +60,7 @@ def summary_messages(before: str, dropped: Sequence[Round], mask: Mask = str) ->
     return [{"role": "system", "content": SUM_UP}, {"role": "user", "content": data}]
 
 
-async def _async_text(client: ChatCompletionsClient, messages: list[Message], reply: Reply) -> str:
+async def _async_text(client: ChatCompletionsClient, messages: list[Message], reply: ModelReply) -> str:
     async with aclosing(client.stream(ChatRequest(messages=messages, stream=False), reply)) as deltas:
         words = [delta.get("content") or "" async for delta in deltas]
     return "".join(words).strip()

@@ -28,7 +28,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..client.messages import CONFIRMED, ROUTED
 from ..home.snapshot import HomeSnapshot
-from ..settings.profile import Mode, Profile
+from ..settings.profile import ContextMode, Profile
 from ..support.encoding import dump
 from ..support.errors import ConversationBusy
 from ..support.masking import Mask, masked_values
@@ -109,7 +109,7 @@ class TurnPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownStates:
     """What the model knows from the parts that are still sent."""
 
     entities: Mapping[str, KnownState] = field(default_factory=dict)
@@ -433,7 +433,7 @@ class Transcript:
     instructions: Instructions | None = None
     baseline: Baseline | None = None
     """The states in the stable part; they stay as they are while the home has the same entities."""
-    mode: Mode | None = None
+    mode: ContextMode | None = None
     """How states are told, fixed with the first turn: what was sent stays as it is."""
     window: int | None = None
     """Tokens of prompt and answer together, fixed with the first turn."""
@@ -520,7 +520,7 @@ class Transcript:
             return self.speakers.guarded or self.owner is None
         return (one.speaker.user_id, one.speaker.device_id) == (self.owner.user_id, self.owner.device_id)
 
-    def known_from(self, rounds: Iterable[Round]) -> Known:
+    def known_from(self, rounds: Iterable[Round]) -> KnownStates:
         """Return what the model knows from the baseline, the instructions and these rounds."""
         long_ago = self.baseline.told if self.baseline else {}
         told = {**long_ago, **(self.instructions.told if self.instructions else {})}
@@ -533,7 +533,7 @@ class Transcript:
                 told |= one.part.told
                 facts |= one.part.facts
                 items.update(one.part.items)
-        return Known(told, facts, frozenset(items), long_ago)
+        return KnownStates(told, facts, frozenset(items), long_ago)
 
     def rehearsed(self) -> Transcript:
         """Return a copy that goes on by itself: what becomes of it leaves no trace in this one."""
@@ -560,7 +560,7 @@ class Transcript:
             summing_up=None,
         )
 
-    def as_told_to(self, name: str, tools: Collection[str], mode: Mode | None) -> Transcript:
+    def as_told_to(self, name: str, tools: Collection[str], mode: ContextMode | None) -> Transcript:
         """Return the conversation as somebody is told it who is asked in turns of it; call it where a turn begins.
 
         What people said and were answered, with the calls of these tools and their results, and nothing else of what other

@@ -55,7 +55,7 @@ class Usage:
 
 
 @dataclass(slots=True)
-class Asked:
+class ModelUsage:
     """How often a model was asked for one part of a turn, and what that took."""
 
     requests: int = 0
@@ -76,10 +76,10 @@ class Asked:
 class Routing:
     """Who was asked in a turn that a router has split."""
 
-    router: Asked = field(default_factory=Asked)
-    domains: dict[str, Asked] = field(default_factory=dict)
+    router: ModelUsage = field(default_factory=ModelUsage)
+    domains: dict[str, ModelUsage] = field(default_factory=dict)
     """By name, in the order of the message."""
-    synthesizer: Asked = field(default_factory=Asked)
+    synthesizer: ModelUsage = field(default_factory=ModelUsage)
 
     @property
     def requests(self) -> int:
@@ -92,7 +92,7 @@ class Routing:
         return {"router": self.router.as_dict(), "domains": domains, "synthesizer": self.synthesizer.as_dict()}
 
 
-class Origin(StrEnum):
+class AnswerOrigin(StrEnum):
     """Where an answer came from."""
 
     MODEL = "model"
@@ -227,7 +227,7 @@ class TurnRecord:
     """What became of a turn so far."""
 
     started: float = field(default_factory=time.perf_counter)
-    origin: Origin = Origin.MODEL
+    origin: AnswerOrigin = AnswerOrigin.MODEL
     is_order: bool = False
     """It begins like a command: what it is about need not be told again."""
     requests: int = 0
@@ -403,7 +403,7 @@ class Answer:
     text: str = ""
     done: bool = True
     """False: it is an error in words."""
-    origin: Origin = Origin.LOCAL
+    origin: AnswerOrigin = AnswerOrigin.LOCAL
     needs_confirmation: bool = False
     """The question of the turn is asked instead of the text."""
     response: intent.IntentResponse | None = None

@@ -21,7 +21,7 @@ from custom_components.home_agent.languages.data import async_load
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.memory.filters import rejected_because
 from custom_components.home_agent.memory.memories import Memories
-from custom_components.home_agent.memory.model import Draft, MemorySource, MemoryType, Scope
+from custom_components.home_agent.memory.record import Draft, MemorySource, MemoryType, Scope
 from custom_components.home_agent.memory.replacing import replaces
 from custom_components.home_agent.search.vectors import Vectors
 from custom_components.home_agent.settings.memory import MemorySettings

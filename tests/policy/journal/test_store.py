@@ -11,7 +11,13 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from custom_components.home_agent.home.domain import Snapshot
-from custom_components.home_agent.policy.journal import MAX_ACTIONS, MAX_ENTITIES, MAX_WORDS, Action, ActionJournal
+from custom_components.home_agent.policy.journal import (
+    MAX_ACTIONS,
+    MAX_ENTITIES,
+    MAX_WORDS,
+    ActionJournal,
+    JournalEntry,
+)
 from custom_components.home_agent.policy.write import WriteRecord
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
@@ -56,7 +62,7 @@ def written(*entity_ids: str, hass: HomeAssistant, **fields: Any) -> WriteRecord
     )
 
 
-def everything(action: Action) -> bool:
+def everything(action: JournalEntry) -> bool:
     return True
 
 

@@ -15,7 +15,7 @@ from custom_components.home_agent.search import knowledge as library
 from custom_components.home_agent.search.files import sections_of
 from custom_components.home_agent.search.knowledge import Knowledge
 from custom_components.home_agent.search.model import Document
-from custom_components.home_agent.search.passages import Section, documents_of
+from custom_components.home_agent.search.passages import DocumentSection, documents_of
 from custom_components.home_agent.support.const import DOMAIN
 
 from .conftest import StartKnowledge
@@ -76,7 +76,7 @@ async def test_a_file_that_takes_for_ever_keeps_no_other_waiting(
 ) -> None:
     goes_on = Event()
 
-    def endless(path: Path, name: str, language: str) -> list[Section]:
+    def endless(path: Path, name: str, language: str) -> list[DocumentSection]:
         goes_on.wait(30 if name == "kitchen/coffee.md" else 0)
         return sections_of(path, name, language)
 

@@ -2,7 +2,13 @@
 
 import pytest
 
-from custom_components.home_agent.search.passages import MAX_PASSAGE, Section, pieces, sections_of_markdown, split
+from custom_components.home_agent.search.passages import (
+    MAX_PASSAGE,
+    DocumentSection,
+    pieces,
+    sections_of_markdown,
+    split,
+)
 
 from .conftest import COFFEE
 
@@ -48,7 +54,9 @@ def test_paragraphs_stay_whole_where_they_fit() -> None:
 
 
 def test_pages_are_kept() -> None:
-    assert [(item.page, item.text) for item in split([Section("", page=1), Section("Two", page=2)])] == [(2, "Two")]
+    assert [
+        (item.page, item.text) for item in split([DocumentSection("", page=1), DocumentSection("Two", page=2)])
+    ] == [(2, "Two")]
 
 
 def test_a_heading_that_is_all_there_is() -> None:

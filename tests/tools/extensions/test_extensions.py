@@ -16,7 +16,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.tools.extensions.registry import NOBODY, async_register_extension
+from custom_components.home_agent.tools.extensions.extensions import NOBODY, async_register_extension
 from custom_components.home_agent.turn.turn import Turn
 from tests.doors import DOORS
 from tests.extensions import Kitchen, chefbyte

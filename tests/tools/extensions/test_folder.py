@@ -8,6 +8,15 @@ import random
 import pytest
 
 from custom_components.home_agent.support.errors import ExtensionError
+from custom_components.home_agent.tools.extensions.extension import (
+    MAX_PROMPT,
+    MAX_TOOLS,
+    Extension,
+    check_names,
+    domain_of,
+    light_schema,
+    summary_of,
+)
 from custom_components.home_agent.tools.extensions.folder import (
     MAX_BYTES,
     MAX_EXTENSIONS,
@@ -16,15 +25,6 @@ from custom_components.home_agent.tools.extensions.folder import (
     read_extension,
     read_extensions,
     written_from_yaml,
-)
-from custom_components.home_agent.tools.extensions.model import (
-    MAX_PROMPT,
-    MAX_TOOLS,
-    Extension,
-    check_names,
-    domain_of,
-    light_schema,
-    summary_of,
 )
 
 PROMPT = "\n\n  Keeps the garden.\r\nWater in the evening.\n"

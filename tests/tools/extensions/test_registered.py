@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent import async_register_extension
 from custom_components.home_agent.settings.profile import Profile
-from custom_components.home_agent.tools.extensions.registry import NOBODY, Extensions
+from custom_components.home_agent.tools.extensions.extensions import NOBODY, Extensions
 from tests.extensions import LIGHT_SCHEMA, GetWorkoutToday, Kitchen, chefbyte, coachbyte
 from tests.house import set_up
 from tests.tools.custom.conftest import issues

@@ -5,7 +5,7 @@ from typing import Any
 
 from homeassistant.core import HomeAssistant
 
-from custom_components.home_agent.tools.extensions.registry import NOBODY
+from custom_components.home_agent.tools.extensions.extensions import NOBODY
 from tests.tools.custom.conftest import Run, issues
 
 from .conftest import StartServer, set_up_servers, subentry, tools_of, until

@@ -39,7 +39,7 @@ CONFIG_SCHEMA = probatio.Schema({probatio.Optional(DOMAIN): _as_written}, extra=
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePosition:
     """Where something stands."""
 
     file: str
@@ -47,17 +47,17 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ToolFault:
     """Something that is wrong, with its place."""
 
     error: CustomToolError | probatio.Invalid
-    place: Place
+    place: FilePosition
     name: str = ""
     """The tool's, as far as it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenTool:
+class YamlTool:
     """One tool as it stands in the file."""
 
     data: object
@@ -75,23 +75,25 @@ class YamlSection:
 
     raw: Any
     config_dir: str
-    tools: list[WrittenTool] = field(default_factory=list)
+    tools: list[YamlTool] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ToolFault] = field(default_factory=list)
 
-    def place(self, path: tuple[Hashable, ...]) -> Place:
+    def place(self, path: tuple[Hashable, ...]) -> FilePosition:
         """Return file and line of what a path leads to, or of the last thing on the way that is there."""
         found: tuple[str, object] = ("configuration.yaml", "?")
         for node in _nodes({DOMAIN: self.raw}, (DOMAIN, *path)):
             if (file := getattr(node, "__config_file__", None)) is not None:
                 found = (file, getattr(node, "__line__", "?"))
         file, line = Path(found[0]), str(found[1])
-        return Place(str(file.relative_to(self.config_dir) if file.is_relative_to(self.config_dir) else file), line)
+        return FilePosition(
+            str(file.relative_to(self.config_dir) if file.is_relative_to(self.config_dir) else file), line
+        )
 
     def find(self, error: CustomToolError | probatio.Invalid, path: tuple[Hashable, ...] = (), name: str = "") -> None:
         """Add what is wrong; `path` leads to where the error's own path begins."""
         first = error.errors[0] if isinstance(error, probatio.MultipleInvalid) else error
-        self.findings.append(Finding(first, self.place((*path, *first.path)), name))
+        self.findings.append(ToolFault(first, self.place((*path, *first.path)), name))
 
 
 def section_from(hass: HomeAssistant) -> YamlSection:
@@ -109,7 +111,7 @@ def section_from(hass: HomeAssistant) -> YamlSection:
     _read_secrets(section, raw.get(CONF_SECRETS))
     tools = raw.get(CONF_CUSTOM_TOOLS)
     if isinstance(tools, list):
-        section.tools = [WrittenTool(data=data, path=(CONF_CUSTOM_TOOLS, index)) for index, data in enumerate(tools)]
+        section.tools = [YamlTool(data=data, path=(CONF_CUSTOM_TOOLS, index)) for index, data in enumerate(tools)]
     elif tools is not None:
         section.find(CustomToolError("custom_yaml_list", (CONF_CUSTOM_TOOLS,)))
     return section

@@ -451,7 +451,7 @@ def at_path(value: JsonValueType, path: Path) -> JsonValueType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ResultBuilder:
     """Makes the result of a tool."""
 
     template: Text | None = None
@@ -476,12 +476,12 @@ class Outcome:
         return bounded(mask.json(result))
 
 
-def outcome_from(handler: Mapping[str, Any], tool_context: ToolContext, names: Collection[str]) -> Outcome:
+def outcome_from(handler: Mapping[str, Any], tool_context: ToolContext, names: Collection[str]) -> ResultBuilder:
     """Read the keys of `OUTCOME`. Raises `CustomToolError`."""
     if RESPONSE in handler:
         at = ("handler", RESPONSE)
-        return Outcome(template=tool_context.templates.compile(handler[RESPONSE], {*names, RESPONSE, STATUS}, at))
-    return Outcome(path=path_from_text(handler.get("response_path", ""), ("handler", "response_path")))
+        return ResultBuilder(template=tool_context.templates.compile(handler[RESPONSE], {*names, RESPONSE, STATUS}, at))
+    return ResultBuilder(path=path_from_text(handler.get("response_path", ""), ("handler", "response_path")))
 
 
 class TemplateTool(CustomTool):

@@ -276,7 +276,7 @@ _ABOUT_ONE = (
 _LISTING = ("area_entities", "device_entities", "floor_entities", "integration_entities", "label_entities")
 """Functions that look into registries, which know what is not exposed as well."""
 
-type Function = Callable[..., Any]
+type TemplateFunction = Callable[..., Any]
 type IsWritten = Callable[[str], bool]
 """Whether the owner wrote a text into the template that is rendered now."""
 
@@ -323,7 +323,7 @@ def guard(hass: HomeAssistant, environment: TemplateEnvironment, is_written: IsW
     at, and of those that it lists only the exposed ones are there.
     """
 
-    def noting(function: Function) -> Function:
+    def noting(function: TemplateFunction) -> TemplateFunction:
         @wraps(function)
         def noted(*args: Any, **kwargs: Any) -> Any:
             info = render_info_cv.get()
@@ -334,7 +334,7 @@ def guard(hass: HomeAssistant, environment: TemplateEnvironment, is_written: IsW
 
         return noted
 
-    def listing(function: Function) -> Function:
+    def listing(function: TemplateFunction) -> TemplateFunction:
         @wraps(function)
         def listed(*args: Any, **kwargs: Any) -> Any:
             found: Iterable[str] = function(*args, **kwargs)

@@ -18,7 +18,7 @@ import yaml  # type: ignore[import-untyped]
 
 from ...search.files import content_of
 from ...support.errors import ExtensionError
-from .model import MAX_PROMPT, check_lines, check_names, line_of
+from .extension import MAX_PROMPT, check_lines, check_names, line_of
 
 FOLDER = ("home_agent", "extensions")
 """The owner's, in Home Assistant's configuration."""
@@ -73,7 +73,7 @@ _SCHEMA = probatio.Schema(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenTool:
+class FolderTool:
     """One tool of `tools.yaml`."""
 
     name: str
@@ -102,7 +102,7 @@ class WrittenExtension:
 
     name: str
     prompt: str
-    tools: tuple[WrittenTool, ...]
+    tools: tuple[FolderTool, ...]
     needs: tuple[str, ...] = ()
     """Kinds of entities; it is offered where one of them is exposed. Empty: always."""
 
@@ -179,7 +179,7 @@ def written_from_yaml(text: str) -> WrittenExtension:
     return WrittenExtension(name="", prompt="", tools=tools, needs=tuple(valid["needs"]))
 
 
-def _tool(where: str, data: Mapping[str, Any]) -> WrittenTool:
+def _tool(where: str, data: Mapping[str, Any]) -> FolderTool:
     if ("alias" in data) == ("handler" in data):
         raise ExtensionError("extension_invalid", detail=f"{where}: either alias or handler")
     if "llm_api" in data and "mcp_server" in data:
@@ -189,7 +189,7 @@ def _tool(where: str, data: Mapping[str, Any]) -> WrittenTool:
             raise ExtensionError("extension_invalid", detail=f"{where}.{key}")
     own = {key: data[key] for key in (*_OWN_ONLY, "handler") if key in data}
     summary = line_of(data["summary"])
-    return WrittenTool(
+    return FolderTool(
         name=data["name"],
         summary=summary,
         example=line_of(data["example"]),

@@ -36,7 +36,7 @@ from ..sanitize import (
     schema_from,
     wrong_arguments,
 )
-from .sdk import Answer, RemoteTool
+from .sdk import McpResult, RemoteTool
 from .server import Server, ServerConfig
 from .wire import AUTO, Address
 
@@ -99,7 +99,7 @@ class McpTool(HomeAgentTool):
         return bounded(cleaned_json(mask.text(said_by(answer, mask))))
 
 
-def said_by(answer: Answer, mask: SecretMask) -> str:
+def said_by(answer: McpResult, mask: SecretMask) -> str:
     """Return the text of an answer. Raises `ToolRefusal` when the server says that the call failed."""
     if answer.failed:
         raise ToolRefusal(cleaned(mask.text(answer.text)) or "The tool failed, and its server does not say why.")

@@ -60,7 +60,7 @@ class RemoteTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class McpResult:
     """What a call came to."""
 
     text: str
@@ -135,7 +135,7 @@ class McpSession:
             if self._watch.status or not err.said:
                 raise
 
-    async def async_call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    async def async_call(self, name: str, arguments: Mapping[str, Any]) -> McpResult:
         """Return what a tool answers. Raises `McpError`.
 
         Not through the SDK's own method: it would check the result by the server's schema, whose references lead anywhere.
@@ -147,7 +147,7 @@ class McpSession:
             request = types.ClientRequest(request)
         result = await self._async_ask(self._session.send_request(request, types.CallToolResult))
         structured = _either(result, "structured_content", "structuredContent")
-        return Answer(text_of(result.content, structured), bool(_either(result, "is_error", "isError")))
+        return McpResult(text_of(result.content, structured), bool(_either(result, "is_error", "isError")))
 
     async def _async_ask[T](self, request: Awaitable[T]) -> T:
         """Wait for an answer, but not beyond the end of the connection."""

@@ -16,7 +16,7 @@ from ...support.errors import McpError, McpUnreachableError
 from ...support.localize import async_error_text
 from ...support.masking import SecretMask
 from ...support.outages import CircuitBreaker
-from .sdk import Answer, McpSession, RemoteTool, async_connect
+from .sdk import McpResult, McpSession, RemoteTool, async_connect
 from .wire import CONNECT_TIMEOUT, Address, Watch
 
 AT_ONCE = 2  # calls to one server
@@ -110,7 +110,7 @@ class Server:
         """Return the tools that may be called: those said to only read, and those the owner names."""
         return [tool for tool in self.tools if tool.read_only or tool.name in self.config.allowed]
 
-    async def async_call(self, name: str, arguments: Mapping[str, Any], *, repeatable: bool) -> Answer:
+    async def async_call(self, name: str, arguments: Mapping[str, Any], *, repeatable: bool) -> McpResult:
         """Call a tool; see `McpSession.async_call`. Raises `McpError`.
 
         One that is `repeatable` is called once more when the connection turns out to be lost: a server that was started
@@ -126,7 +126,7 @@ class Server:
             await self.async_ready()
             return await self._async_call(self._watch, name, arguments)
 
-    async def _async_call(self, watch: Watch, name: str, arguments: Mapping[str, Any]) -> Answer:
+    async def _async_call(self, watch: Watch, name: str, arguments: Mapping[str, Any]) -> McpResult:
         if self._session is None:
             raise McpUnreachableError(detail="not connected")
         try:

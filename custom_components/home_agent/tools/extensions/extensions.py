@@ -38,8 +38,7 @@ from ..mcp.provider import McpTools
 from ..memory import MEMORY_TOOLS
 from ..registry import Tools
 from ..sanitize import MAX_NAME
-from .folder import FOLDER, SHIPPED, WrittenExtension, WrittenTool, read_extensions
-from .model import (
+from .extension import (
     MAX_SUMMARY,
     Extension,
     ExtensionTool,
@@ -49,9 +48,10 @@ from .model import (
     light_schema,
     line_of,
 )
+from .folder import FOLDER, SHIPPED, FolderTool, WrittenExtension, read_extensions
 
 
-class Source(StrEnum):
+class ExtensionSource(StrEnum):
     """Where an extension comes from."""
 
     FOLDER = "folder"
@@ -214,7 +214,7 @@ class Originals:
         self._lent.clear()
 
     async def async_find(
-        self, written: WrittenTool, profile: Profile, llm_context: llm.LLMContext
+        self, written: FolderTool, profile: Profile, llm_context: llm.LLMContext
     ) -> HomeAgentTool | None:
         """Return the tool that is meant; None while it cannot be had. Raises `ExtensionError` when there is none."""
         if written.llm_api:
@@ -226,7 +226,7 @@ class Originals:
             raise ExtensionError("extension_alias", tool=written.name, alias=line_of(written.alias))
         return found
 
-    async def _async_of_api(self, written: WrittenTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
+    async def _async_of_api(self, written: FolderTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
         if (api := self.apis.known().get(written.llm_api)) is None:
             if self.hass.state is not CoreState.running:  # whoever has it may not be set up yet
                 return None
@@ -256,7 +256,7 @@ class Originals:
             self._lent[key] = _Lent(api, snapshot, time.monotonic(), tools)
         return tools
 
-    async def _async_of_server(self, written: WrittenTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
+    async def _async_of_server(self, written: FolderTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
         wanted = written.mcp_server.casefold()
         for server_id, server in self.mcp.servers.items():
             if wanted in (server_id.casefold(), server.config.title.casefold()):
@@ -284,7 +284,7 @@ class Refused:
     """An extension that is not offered to anybody, and why."""
 
     name: str
-    source: Source
+    source: ExtensionSource
     error: ExtensionError
 
     @property
@@ -294,12 +294,12 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownExtension:
     """An extension and where it comes from."""
 
     extension: Extension
     """Without tools while the home has nothing that it is about, or they cannot be had."""
-    source: Source
+    source: ExtensionSource
 
 
 class Extensions:
@@ -327,9 +327,9 @@ class Extensions:
         self._offers = offers
         self._off = frozenset(map(domain_of, off))
         self._registered = hass.data.setdefault(_REGISTERED, _Registered())
-        self._written: list[tuple[Source, WrittenExtension]] = []
+        self._written: list[tuple[ExtensionSource, WrittenExtension]] = []
         self._unreadable: list[Refused] = []
-        self._own: dict[tuple[Source, str, str], CustomTool] = {}
+        self._own: dict[tuple[ExtensionSource, str, str], CustomTool] = {}
         """Tools that folders define themselves, by source, extension and name."""
         self._made: dict[tuple[str, str, str], tuple[object, ExtensionTool]] = {}
         """By source, extension and name: a tool of an extension, and what it was made of."""
@@ -348,9 +348,9 @@ class Extensions:
         not wait for.
         """
         folder = Path(self._hass.config.path(*FOLDER))
-        written: list[tuple[Source, WrittenExtension]] = []
+        written: list[tuple[ExtensionSource, WrittenExtension]] = []
         unreadable: list[Refused] = []
-        for source, place in ((Source.FOLDER, folder), (Source.SHIPPED, SHIPPED)):
+        for source, place in ((ExtensionSource.FOLDER, folder), (ExtensionSource.SHIPPED, SHIPPED)):
             found, wrong = await self._hass.async_add_executor_job(read_extensions, place)
             written += [(source, item) for item in found]
             unreadable += [Refused(name=name, source=source, error=err) for name, err in wrong]
@@ -371,7 +371,7 @@ class Extensions:
         if self._hass.state is CoreState.running:
             await self.async_check()
 
-    async def _async_define(self, tool: WrittenTool) -> CustomTool:
+    async def _async_define(self, tool: FolderTool) -> CustomTool:
         """Return a tool that a folder defines itself. Raises `ExtensionError`."""
         try:
             return self._custom_tools.made_from(tool.definition)
@@ -410,7 +410,7 @@ class Extensions:
         _, refused = await self._async_all(Profile(), NOBODY)
         return refused
 
-    async def async_known(self, profile: Profile, llm_context: llm.LLMContext) -> list[Known]:
+    async def async_known(self, profile: Profile, llm_context: llm.LLMContext) -> list[KnownExtension]:
         """Return all extensions that could be offered to a profile, sorted by name, whatever it chose and the home has."""
         found, _ = await self._async_all(profile, llm_context)
         return [found[domain] for domain in sorted(found)]
@@ -449,31 +449,33 @@ class Extensions:
             known = self._schemas[profile.subentry_id] = extensions, light_schema(extensions)
         return known[1]
 
-    async def _async_all(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[dict[str, Known], list[Refused]]:
+    async def _async_all(
+        self, profile: Profile, llm_context: llm.LLMContext
+    ) -> tuple[dict[str, KnownExtension], list[Refused]]:
         """Return all extensions by domain, and those that are refused; what is new among these is said in Repairs."""
-        found: dict[str, Known] = {}
+        found: dict[str, KnownExtension] = {}
         refused = list(self._unreadable)
         async for name, source, made in self._async_each(profile, llm_context):
             domain = domain_of(name)
             if not isinstance(made, ExtensionError) and (first := found.get(domain)) is not None:
-                if source is Source.SHIPPED:  # the owner has one in its place
+                if source is ExtensionSource.SHIPPED:  # the owner has one in its place
                     continue
                 made = ExtensionError("extension_twice", name=first.extension.name)
             if isinstance(made, ExtensionError):
                 refused.append(Refused(name=name, source=source, error=made))
             else:
-                found[domain] = Known(extension=self._same(source, made), source=source)
+                found[domain] = KnownExtension(extension=self._same(source, made), source=source)
         await self._async_tell(refused)
         return found, refused
 
     async def _async_each(
         self, profile: Profile, llm_context: llm.LLMContext
-    ) -> AsyncIterator[tuple[str, Source, Extension | ExtensionError]]:
+    ) -> AsyncIterator[tuple[str, ExtensionSource, Extension | ExtensionError]]:
         """Yield all extensions with their names and sources, those first whose names count; what is wrong with one instead of it."""
         made: Extension | ExtensionError
         kinds = {entity_id.partition(".")[0] for entity_id in (await self._home.async_get()).entities}
         for source, written in list(self._written):
-            if source is Source.FOLDER:
+            if source is ExtensionSource.FOLDER:
                 yield written.name, source, await self._async_written(source, written, kinds, profile, llm_context)
         for role in self._profiles.values():
             if role.extension_name:
@@ -481,14 +483,14 @@ class Extensions:
                     made = self._of_profile(role, await self._tools.async_tools(role, llm_context))
                 except ExtensionError as err:
                     made = err
-                yield role.extension_name, Source.PROFILE, made
+                yield role.extension_name, ExtensionSource.PROFILE, made
         for registered in list(self._registered.extensions):
-            yield registered.name, Source.INTEGRATION, await self._async_registered(registered)
+            yield registered.name, ExtensionSource.INTEGRATION, await self._async_registered(registered)
         for source, written in list(self._written):
-            if source is Source.SHIPPED:
+            if source is ExtensionSource.SHIPPED:
                 yield written.name, source, await self._async_written(source, written, kinds, profile, llm_context)
 
-    def _same(self, source: Source, made: Extension) -> Extension:
+    def _same(self, source: ExtensionSource, made: Extension) -> Extension:
         """Return an extension as the object that it was, while nothing of it is different."""
         key = f"{source}_{domain_of(made.name)}"
         if self._extensions.get(key) != made:
@@ -508,7 +510,7 @@ class Extensions:
 
     async def _async_written(
         self,
-        source: Source,
+        source: ExtensionSource,
         written: WrittenExtension,
         kinds: Collection[str],
         profile: Profile,
@@ -534,7 +536,7 @@ class Extensions:
         return Extension(name=written.name, prompt=written.prompt, tools=tuple(tools))
 
     async def _async_original(
-        self, tool: WrittenTool, profile: Profile, llm_context: llm.LLMContext
+        self, tool: FolderTool, profile: Profile, llm_context: llm.LLMContext
     ) -> HomeAgentTool | None:
         """Return the tool beneath an alias; None while it cannot be had. Raises `ExtensionError` when one that has to be there is not."""
         try:
@@ -544,7 +546,7 @@ class Extensions:
                 return None
             raise
 
-    def _alias(self, source: Source, name: str, tool: WrittenTool, original: HomeAgentTool) -> ExtensionTool:
+    def _alias(self, source: ExtensionSource, name: str, tool: FolderTool, original: HomeAgentTool) -> ExtensionTool:
         """Return the tool of an extension; the same object while the one beneath is. Raises `ExtensionError`."""
         key = (source, name, tool.name)
         known = self._made.get(key)
@@ -594,7 +596,7 @@ class Extensions:
         domain, made = domain_of(profile.extension_name), dict[str, ExtensionTool]()
         for tool in sorted(tools, key=lambda tool: tool.annotations.open_world):  # who is here chooses its name first
             alias = alias_of(domain, tool, made)
-            key = (Source.PROFILE, profile.subentry_id, alias)
+            key = (ExtensionSource.PROFILE, profile.subentry_id, alias)
             known = self._made.get(key)
             if known is None or known[0] is not tool:
                 known = self._made[key] = tool, _alias_of_profile(tool, alias)

@@ -31,8 +31,8 @@ from ..settings.search import (
 from ..support.errors import EmbeddingError, RetrievalError
 from ..support.issues import RetrievalIssues
 from ..support.localize import async_error_text
-from .endpoint import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
-from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, Finding, dropdown, is_empty, lifted, markers, number
+from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, dropdown, is_empty, lifted, markers, number
+from .model_server import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
 
 FAILED = "retrieval_failed"
 TEST_TIMEOUT = 20.0  # seconds for one text: a model may have to be loaded first
@@ -139,7 +139,7 @@ def _goes_to_same_server(key: str, stored: Mapping[str, Any], data: Mapping[str,
 
 async def async_check(
     hass: HomeAssistant, stored: Mapping[str, Any], *, memories: str, connect: bool
-) -> Finding | None:
+) -> FormError | None:
     """Return what is wrong: `FAILED` when it is the server or the model, as they answered.
 
     `memories` is the collection of the memory: whoever may read documents could read it as well, were it one of theirs.

@@ -176,7 +176,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundMemory:
     """A memory that answers a question."""
 
     memory: Memory

@@ -38,7 +38,7 @@ _DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class Phrasing:
     """One way to say an intent."""
 
     intent: str
@@ -59,10 +59,10 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Routes:
+class Phrasings:
     """All routes of a language."""
 
-    routes: Sequence[Route] = ()
+    routes: Sequence[Phrasing] = ()
     by_word: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Routes by each word of which one is needed first."""
     without: Sequence[int] = ()
@@ -77,17 +77,17 @@ class Routes:
     """Words that change nothing in front of an article or a place."""
     polite: Sequence[Phrase] = ()
     """Several words that change nothing together, the longest first."""
-    runs: Sequence[Route] = ()
+    runs: Sequence[Phrasing] = ()
     """Ways to say that an automation is to run now; no intent does that."""
 
 
 @lru_cache(maxsize=6)
-def routes_of(code: str) -> Routes:
+def phrasings_of(code: str) -> Phrasings:
     """Return the routes of a language by its code. Reads files, and takes some tens of milliseconds."""
     own, told = data_of(code), get_intents(code) or get_intents(code.split("-", maxsplit=1)[0]) or {}
-    reader = _Reader(told)
+    reader = _PhrasingReader(told)
     joins = frozenset(word for text in (*own.follow_ups.joins, *own.claims.joins) for word in _words(text))
-    found: dict[tuple[Any, ...], Route] = {}
+    found: dict[tuple[Any, ...], Phrasing] = {}
     for route in itertools.chain(reader.told(), reader.own(own.commands)):
         key = (route.intent, route.domains, repr((route.slots, route.values, route.change)), route.needed, route.alone)
         route = _with(route, frozenset(), without=joins)
@@ -107,7 +107,7 @@ def routes_of(code: str) -> Routes:
                 by_word.setdefault(word, []).append(number)
     said = {word for route in routes for group in route.needed for phrase in group for word in phrase}
     polite = [_words(text) for text in (*told.get("skip_words", ()), *own.polite)]
-    return Routes(
+    return Phrasings(
         routes=routes,
         by_word=by_word,
         without=without,
@@ -120,9 +120,9 @@ def routes_of(code: str) -> Routes:
     )
 
 
-def _with(route: Route, beside: frozenset[str], *, without: frozenset[str] = frozenset()) -> Route:
+def _with(route: Phrasing, beside: frozenset[str], *, without: frozenset[str] = frozenset()) -> Phrasing:
     """Return a route with more words that may be said besides, or fewer: "and" joins two wishes, whatever it is part of."""
-    return Route(
+    return Phrasing(
         intent=route.intent, domains=route.domains, slots=route.slots, values=route.values, change=route.change,
         needed=route.needed, beside=(route.beside | beside) - without, alone=route.alone, response=route.response,
     )  # fmt: skip
@@ -140,7 +140,7 @@ class _Way:
     slots: tuple[tuple[str, str], ...] = ()
 
 
-class _Reader:
+class _PhrasingReader:
     """Reads the sentences of one language."""
 
     def __init__(self, told: Mapping[str, Any]) -> None:
@@ -152,7 +152,7 @@ class _Reader:
             name: values for name, listed in (told.get("lists") or {}).items() if (values := self._listed(listed))
         }
 
-    def told(self) -> Iterator[Route]:
+    def told(self) -> Iterator[Phrasing]:
         """Yield the routes of Home Assistant's own sentences."""
         for name in COMMANDS:
             for block in self._told.get("intents", {}).get(name, {}).get("data", ()):
@@ -163,7 +163,7 @@ class _Reader:
                     continue
                 for sentence in block.get("sentences", ()):
                     for needed, beside, values, names in self._phrases(sentence):
-                        yield Route(
+                        yield Phrasing(
                             intent=name,
                             domains=domains,
                             slots={key: value for key, value in slots.items() if key not in PLACES},
@@ -174,12 +174,12 @@ class _Reader:
                             response=block.get("response") or "default",
                         )
 
-    def own(self, commands: Sequence[CommandPhrases]) -> Iterator[Route]:
+    def own(self, commands: Sequence[CommandPhrases]) -> Iterator[Phrasing]:
         """Yield the routes of our data file."""
         for command in commands:
             for sentence in command.sentences:
                 for needed, beside, values, _ in self._phrases(sentence):
-                    yield Route(
+                    yield Phrasing(
                         intent=command.intent,
                         domains=frozenset(command.domains),
                         slots=command.slots,
