@@ -24,12 +24,12 @@ HOME_AGENT, BUTLER = "conversation.home_agent", "conversation.butler"
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00")
 
 
-def unpack(folder: Path, port: int) -> None:
+def unpack(folder: Path, port: int, stored: Path = STORED, stored_port: int = STORED_PORT) -> None:
     """Copy the stored home as if it had been left a minute ago; its endpoint listens on another port."""
-    shutil.copytree(STORED, folder, dirs_exist_ok=True)
+    shutil.copytree(stored, folder, dirs_exist_ok=True)
     storage = folder / ".storage"
     entries = storage / "core.config_entries"
-    entries.write_text(entries.read_text().replace(f":{STORED_PORT}/", f":{port}/"))
+    entries.write_text(entries.read_text().replace(f":{stored_port}/", f":{port}/"))
     files = [path for path in storage.glob(f"{DOMAIN}.*") if path.suffix != ".db"]
     stamps = [datetime.fromisoformat(stamp) for path in files for stamp in TIMESTAMP.findall(path.read_text())]
     shift = datetime.now(UTC) - max(stamps) - timedelta(minutes=1)
