@@ -145,7 +145,9 @@ def call_for(sentence: str, names: dict[str, str]) -> dict[str, Any]:
     return {"ha_control": {"action": action, "entity_id": chosen}}
 
 
-async def follow(sentence: str, port: int, folder: Path, *, entities: int, tokens: int) -> tuple[Way, dict[str, Any]]:
+async def follow(
+    sentence: str, port: int, folder: Path, *, entities: int, tokens: int, model_first: bool
+) -> tuple[Way, dict[str, Any]]:
     """Boot a home, say the sentence until it is warm, and once more while looking; return its way and what was said."""
     from .benchmark.control import Control
     from .benchmark.house import House
@@ -157,7 +159,13 @@ async def follow(sentence: str, port: int, folder: Path, *, entities: int, token
     house.build()
     await hass.async_block_till_done()
     user = await hass.auth.async_create_user("Tracer", group_ids=["system-admin"])
-    measure = Measure(hass, house, Control(port), await set_up(hass, OURS, port), user.id)
+    agent_id = await set_up(hass, OURS, port)
+    if not model_first:
+        [entry] = hass.config_entries.async_entries(OURS)
+        [profile] = entry.get_subentries_of_type("profile")
+        hass.config_entries.async_update_subentry(entry, profile, data={})
+        await hass.async_block_till_done()
+    measure = Measure(hass, house, Control(port), agent_id, user.id)
     names = {entity_id: hass.states.get(entity_id).name for _, entity_id in house.entities}  # type: ignore[union-attr]
     calls = call_for(sentence, names)
     answer = " ".join(["Done.", *["Anything"] * (tokens - 1)])
@@ -198,7 +206,7 @@ def show(way: Way, facts: dict[str, Any], *, functions: bool) -> None:
     )
 
 
-def trace(sentence: str, parent: Path, *, entities: int = ENTITIES, tokens: int = TOKENS) -> tuple[Way, dict[str, Any]]:
+def trace(sentence: str, parent: Path, **options: Any) -> tuple[Way, dict[str, Any]]:
     """Start everything in an empty folder and follow the sentence; the server ends with this process."""
     os.environ["SETUP_PORT"] = str(free_port())  # read as soon as Home Assistant is imported
     from homeassistant import runner
@@ -211,7 +219,7 @@ def trace(sentence: str, parent: Path, *, entities: int = ENTITIES, tokens: int 
     (folder / "custom_components").symlink_to(OWN.parent)
     loop = runner.create_event_loop()
     asyncio.set_event_loop(loop)
-    return loop.run_until_complete(follow(sentence, server.read(), folder, entities=entities, tokens=tokens))
+    return loop.run_until_complete(follow(sentence, server.read(), folder, **options))
 
 
 def main() -> None:
@@ -222,12 +230,16 @@ def main() -> None:
     parser.add_argument("sentence", nargs="?", default=SENTENCE, help="what is said (%(default)s)")
     parser.add_argument("--entities", type=int, default=ENTITIES, help="size of the home (%(default)s)")
     parser.add_argument("--tokens", type=int, default=TOKENS, help="of the model's last answer (%(default)s)")
+    parser.add_argument(
+        "--model-first", action="store_true", help="ask the model also for what the home does by itself"
+    )
     parser.add_argument("--functions", action="store_true", help="each function, with how often it started")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write it to a file")
     chosen = parser.parse_args()
     parent = Path(tempfile.mkdtemp(prefix="home-agent-trace-"))
     try:
-        way, facts = trace(chosen.sentence, parent, entities=chosen.entities, tokens=chosen.tokens)
+        options = {"entities": chosen.entities, "tokens": chosen.tokens, "model_first": chosen.model_first}
+        way, facts = trace(chosen.sentence, parent, **options)
     except Exception:  # noqa: BLE001 - said here, as Home Assistant's hook for what nobody caught only logs it
         traceback.print_exc()
         os.system(f"tail -n 40 {parent / LOG} >&2")  # the loop of Home Assistant reads no files
