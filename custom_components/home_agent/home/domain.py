@@ -244,12 +244,44 @@ class Domain:
     """Services that need a yes though their names do not say so."""
     harmless: frozenset[str] = frozenset()
     """Services that need none though their names say so."""
-    is_plain: bool = False
-    """Whether "turn off the kitchen" means it too when no domain is named: nothing that locks, opens or arms."""
+
+    # What people mean and say.
+    in_a_room: bool = False
+    """“Everything in the kitchen” includes it. Never what locks, opens, arms, moves or heats."""
+    is_light: bool = False
+    """“Turn off the kitchen” means these, if there are any."""
+    keeps_out: bool = False
+    """“Lock the doors” means those of the whole home, not only of the room."""
+    told_as: frozenset[str] = frozenset()
+    """Words for its states: `on`, `off`, `open`, `closed`, `locked`, `unlocked`, `playing`."""
+    not_told_as: frozenset[str] = frozenset()
+    """Words for what it can be although its state does not show it: a lock may be open."""
+    alike: tuple[str, ...] = ()
+    """Device classes that people use interchangeably."""
+    state_is_told: bool = True
+    """False if its state means nothing to people: the time of the last press, a number of items."""
+    acts_unseen: bool = False
+    """Its effects on other entities are unknown."""
+    is_setting: bool = False
+    """Most of them are settings or diagnostics of a device."""
+    is_verb: bool = False
+    """Its name is more often a verb: "switch"."""
+    is_named: bool = True
+    """False if its name is an everyday word that rarely means it: "time", "counter"."""
 
     def action(self, name: str) -> Action | None:
         """Return an action by its name or one of its other names."""
         return self.actions.get(self.words.get(name, name))
+
+    @property
+    def turns_on(self) -> bool:
+        """Whether `turn_on` is one of its actions."""
+        return "turn_on" in self.on
+
+    @property
+    def switches_at_once(self) -> bool:
+        """Whether on and off are its states and are reached without delay."""
+        return self.goals.get("turn_on") == SWITCHED["turn_on"] and self.goals.get("turn_off") == SWITCHED["turn_off"]
 
 
 def plain(*services: str) -> dict[str, Action]:
@@ -324,5 +356,9 @@ def features_as_words(*words: tuple[int, str]) -> Callable[[Mapping[str, Any]], 
     return found
 
 
+ON_OFF = frozenset({"on", "off"})
+OPEN_CLOSED = frozenset({"open", "closed"})
+LOCKED_UNLOCKED = frozenset({"locked", "unlocked"})
+"""Opposites, for `Domain.told_as`."""
 SWITCHED: Mapping[str, Goal] = {"turn_on": at("on"), "turn_off": at("off")}
 SWITCHED_BACK: Mapping[str, str] = {"on": "turn_on", "off": "turn_off"}

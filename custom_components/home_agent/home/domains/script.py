@@ -113,6 +113,8 @@ DOMAINS = {
         is_runner=True,
         logged=Logged.ALWAYS,
         destructive=frozenset({"apply", "create"}),
+        state_is_told=False,
+        acts_unseen=True,
     ),
     "script": Domain(
         actions=plain("turn_on", "turn_off", "toggle"),
@@ -126,6 +128,8 @@ DOMAINS = {
         attributes=("last_triggered",),
         logged=Logged.ALWAYS,
         goals={"turn_off": at("off")},
+        state_is_told=False,
+        acts_unseen=True,
     ),
     "automation": Domain(
         actions={
@@ -145,5 +149,6 @@ DOMAINS = {
         goals=SWITCHED,
         back=SWITCHED_BACK,
         sensitive=_disables,
+        acts_unseen=True,
     ),
 }

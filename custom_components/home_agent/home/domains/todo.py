@@ -116,5 +116,6 @@ DOMAINS = {
         holds_text=True,
         others_write=True,
         logged=Logged.BY_USER,
+        state_is_told=False,
     )
 }  # fmt: skip
