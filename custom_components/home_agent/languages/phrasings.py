@@ -14,7 +14,7 @@ from home_assistant_intents import get_intents
 
 from ..support.text import fold, runs
 from .data import CommandPhrases, data_of
-from .intent_words import domains_of_intent
+from .intent_words import domains_of_block, domains_of_intent
 
 type Phrase = tuple[str, ...]
 """Folded words."""
@@ -156,11 +156,9 @@ class _PhrasingReader:
         """Yield the routes of Home Assistant's own sentences."""
         for name in COMMANDS:
             for block in self._told.get("intents", {}).get(name, {}).get("data", ()):
-                context, slots = block.get("requires_context") or {}, dict(block.get("slots") or {})
-                domains = frozenset(_several(slots.pop("domain", None)) or _several(context.get("domain")))
-                domains = domains or frozenset(domains_of_intent(name)) or _DOMAINS.get(name, frozenset())
-                if not domains:
+                if not (domains := frozenset(domains_of_block(block) or domains_of_intent(name))):
                     continue
+                slots = block.get("slots") or {}
                 for sentence in block.get("sentences", ()):
                     for needed, beside, values, names in self._phrases(sentence):
                         yield Phrasing(
@@ -170,7 +168,7 @@ class _PhrasingReader:
                             values=values,
                             needed=needed,
                             beside=beside,
-                            alone=not names and "area" in context,
+                            alone=not names and "area" in (block.get("requires_context") or ()),
                             response=block.get("response") or "default",
                         )
 
@@ -333,13 +331,3 @@ def _units(items: Sequence[_Item]) -> Iterator[list[_Item]]:
             unit = [_Item("text", word)] if word else []
     if unit:
         yield unit
-
-
-def _several(value: object) -> list[str]:
-    return [value] if isinstance(value, str) else [str(item) for item in value] if isinstance(value, list) else []
-
-
-_DOMAINS: Mapping[str, frozenset[str]] = {
-    "HassSetPosition": frozenset({"cover", "valve"}),
-    "HassStopMoving": frozenset({"cover", "valve"}),
-}

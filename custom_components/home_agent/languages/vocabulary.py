@@ -6,7 +6,7 @@ classes, states and attributes, and the sentences that Home Assistant understand
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,13 +25,6 @@ type Kinds = Mapping[str, float]
 MAX_LANGUAGES = 6  # kept at a time
 MAX_REMEMBERED = 2000  # words
 LOAD_TIMEOUT = 20.0  # seconds; translations are read from disk
-
-DOMAINS = (
-    "alarm_control_panel", "automation", "binary_sensor", "button", "calendar", "camera", "climate", "cover", "event", "fan",
-    "humidifier", "input_boolean", "input_button", "input_number", "input_select", "lawn_mower", "light", "lock", "media_player",
-    "number", "person", "remote", "scene", "script", "select", "sensor", "siren", "switch", "text", "timer", "todo", "update",
-    "vacuum", "valve", "water_heater", "weather",
-)  # fmt: skip
 
 _VERB = 0.8
 _BESIDE_CLASS = 0.75
@@ -269,9 +262,10 @@ NO_LANGUAGE = Language()
 class Languages:
     """Languages as they are needed; loaded in the executor, the last few kept."""
 
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Start with none."""
+    def __init__(self, hass: HomeAssistant, domains: Collection[str]) -> None:
+        """Take the domains whose names, classes and states in Home Assistant's translations are words for them."""
         self._hass = hass
+        self._domains = domains
         self._loaded: OrderedDict[tuple[str, str], Language] = OrderedDict()
         """By code, and the code of the language that the home is set to: its rooms and things are named in that."""
         self._lock = asyncio.Lock()
@@ -293,7 +287,7 @@ class Languages:
         try:
             async with asyncio.timeout(LOAD_TIMEOUT):
                 for category in ("title", "entity_component"):
-                    translated |= await async_get_translations(self._hass, code, category, DOMAINS)
+                    translated |= await async_get_translations(self._hass, code, category, self._domains)
         except HomeAssistantError, TimeoutError, OSError:
             translated = {}  # the sentences and the table are enough
         return await self._hass.async_add_executor_job(language_of, code, translated, home)

@@ -41,6 +41,7 @@ _SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
 """What is never meant without its kind or its name."""
 _DOCKING = domains_where(lambda record: "docked" in record.back)
 _GUARDING = domains_where(lambda record: record.keeps_out)
+_SWITCHED = LIGHTS | domains_where(lambda record: record.in_a_room and not record.values)
 _STARTED = domains_where(lambda record: record.turns_on) | {GROUP}
 _AT_ONCE = domains_where(lambda record: record.in_a_room or record.switches_at_once)
 _SET = frozenset({"HassLightSet", "HassSetPosition", "HassFanSetSpeed", "HassSetVolume", "HassClimateSetTemperature"})
@@ -471,7 +472,7 @@ class Commanding(SentenceReading):
         things = self.things
         if len(wish.targets) > 1:
             return set()
-        more = _STARTED if wish.intent in _SWITCHING and not IN_A_ROOM.isdisjoint(domains) else frozenset[str]()
+        more = _STARTED if wish.intent in _SWITCHING and not _SWITCHED.isdisjoint(domains) else frozenset[str]()
         found = things.in_domains(more.union(domains))
         if wish.score == _WHOLE and more:
             for at in {*rest, *self.kinds}:
