@@ -18,6 +18,7 @@ from ..home.exposure import async_narrow
 from ..home.snapshot import Home, HomeSnapshot
 from ..home.taught_names import taught_names_of
 from ..home.volatility import Volatility
+from ..languages import personal_data
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
 from ..local.brain import Brain
@@ -111,6 +112,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
     issues.async_clear(hass)
     await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
+    await hass.async_add_executor_job(personal_data.patterns)
     entry.async_on_unload(async_narrow(hass, entry.options.get(CONF_ALLOWED_ENTITIES, ())))
     home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass, NAMED)
     settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)

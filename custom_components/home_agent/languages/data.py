@@ -254,6 +254,21 @@ class MemoryWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalWords:
+    """How personal data is written in a language; regular expressions."""
+
+    parts: Mapping[str, str] = field(default_factory=dict)
+    number: Sequence[str] = ()
+    copula: Sequence[str] = ()
+    phone: Sequence[str] = ()
+    serial: Sequence[str] = ()
+    account: Sequence[str] = ()
+    identity: Sequence[str] = ()
+    addresses: Sequence[str] = ()
+    streets: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptWords:
     """Everything that is written into a prompt in one language. Read by the model: the same on every system."""
 
@@ -335,6 +350,7 @@ class LanguageData:
     questions: QuestionWords | None = None
     lists: ListWords = ListWords()
     memory: MemoryWords = MemoryWords()
+    personal: PersonalWords = PersonalWords()
     prompt: PromptWords | None = None
 
 
@@ -352,6 +368,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "lists": ListWords,
     "questions": QuestionWords,
     "memory": MemoryWords,
+    "personal": PersonalWords,
     "prompt": PromptWords,
 }
 LOADED: set[str] = set()

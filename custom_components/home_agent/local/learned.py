@@ -31,6 +31,7 @@ from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
 from ..home.exposure import async_check_permission, is_exposed
 from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..languages.data import code_of, data_of
+from ..languages.personal_data import mask
 from ..languages.phrases import (
     MASK as MASKED_DIGITS,
     ReplyKind,
@@ -52,7 +53,7 @@ from ..support import issues
 from ..support.bounds import without_surplus
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
-from ..support.masking import HIDDEN, MASK, mask
+from ..support.masking import HIDDEN, MASK
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.plan import ActionClass, Plan, ServiceCall
 from ..turn.turn import Answer, Outcome, Turn, Understanding
