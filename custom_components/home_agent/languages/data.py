@@ -16,13 +16,14 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads_object
 from unicode_rbnf import RbnfEngine
 
-from ..support.text import fold, normalized
+from ..support.text import fold, is_unspaced, normalized
 
 ENGLISH = "en"
 """Known beside every language: people, models and devices fall back to it."""
 EVENT_LANGUAGES = ("ru", "de", ENGLISH)
 """Whose words for events are understood in any language (decision C-12)."""
 
+_SHORT = 3  # letters
 _FOLDER = Path(__file__).parent
 _NUMBERS = frozenset(
     {"spellout-numbering", *(f"spellout-cardinal{of}" for of in ("", "-masculine", "-feminine", "-neuter", "-common"))}
@@ -398,6 +399,7 @@ async def async_load(hass: HomeAssistant, *languages: str) -> None:
 
 
 def _load(languages: Iterable[str]) -> None:
+    unit_words()
     for code in map(code_of, languages):
         number_words(code)
         LOADED.add(code)
@@ -433,6 +435,25 @@ def _read(code: str) -> LanguageData:
 
 
 _kept = cache(_read)
+
+
+@cache
+def unit_words() -> Mapping[str, str]:
+    """Return a regular expression for the words of all languages for each unit, by its sign. The first call reads their files.
+
+    Words of four letters and more are found with other endings, too.
+    """
+    found: dict[str, set[str]] = {}
+    for data in all_data().values():
+        for sign, words in data.units.items():
+            found.setdefault(sign, set()).update(form for word in words for form in (word, fold(word)))
+    return {
+        sign: "|".join(
+            re.escape(word) if len(word) > _SHORT or is_unspaced(word) else rf"{re.escape(word)}\b"
+            for word in sorted(words, key=len, reverse=True)
+        )
+        for sign, words in found.items()
+    }
 
 
 def prompt_words(language: str) -> PromptWords:
