@@ -666,7 +666,7 @@ PLACES: Mapping[str, Place] = {
         read=extracted,
         words="AB12 since 12:30, 3.5. 2026-05-03 kitchen 40 % ",
         more=("12:30 ", "3.5.26 ", "last two hours and a half "),
-        modules=("local.arguments", "languages.times"),
+        modules=("local.arguments", "languages.moments", "languages.spoken_numbers"),
     ),
     "descriptions of tools": Place(read=offered, words="Turns it on. Is it? ", modules=("local.routes",)),
     "sentences for routes": Place(
