@@ -5,7 +5,7 @@ loop; the caller that asks for one that was not loaded by then waits for a file 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
@@ -357,19 +357,9 @@ class LanguageData:
 
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
-    "alters": AlteringWords,
-    "follow_ups": FollowUpWords,
-    "choices": ChoiceWords,
-    "undo": UndoWords,
-    "asks": AskedWords,
-    "claims": ClaimWords,
-    "inflection": Inflection,
-    "events": EventWords,
+    **{row.name: type(row.default) for row in fields(LanguageData) if is_dataclass(row.default)},
     "times": TimeWords,
-    "lists": ListWords,
     "questions": QuestionWords,
-    "memory": MemoryWords,
-    "personal": PersonalWords,
     "prompt": PromptWords,
 }
 LOADED: set[str] = set()

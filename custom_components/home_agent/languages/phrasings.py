@@ -5,7 +5,7 @@ out, and those of our data file. A phrase is what has to be said, whatever the o
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 import itertools
 from typing import Any
@@ -90,11 +90,8 @@ def phrasings_of(code: str) -> Phrasings:
     found: dict[tuple[Any, ...], Phrasing] = {}
     for route in itertools.chain(reader.told(), reader.own(own.commands)):
         key = (route.intent, route.domains, repr((route.slots, route.values, route.change)), route.needed, route.alone)
-        route = _with(route, frozenset(), without=joins)
-        known = found.get(key)
-        if known is not None:
-            route = _with(known, route.beside)
-        found[key] = route
+        known = found.get(key, route)  # "and" joins two wishes, whatever it is part of
+        found[key] = replace(known, beside=(known.beside | route.beside) - joins)
     routes = list(found.values())
     by_word: dict[str, list[int]] = {}
     without: list[int] = []
@@ -118,14 +115,6 @@ def phrasings_of(code: str) -> Phrasings:
         polite=sorted({words for words in polite if words}, key=len, reverse=True),
         runs=[*reader.own([CommandPhrases(intent="", domains=("automation",), sentences=own.runs)])],
     )
-
-
-def _with(route: Phrasing, beside: frozenset[str], *, without: frozenset[str] = frozenset()) -> Phrasing:
-    """Return a route with more words that may be said besides, or fewer: "and" joins two wishes, whatever it is part of."""
-    return Phrasing(
-        intent=route.intent, domains=route.domains, slots=route.slots, values=route.values, change=route.change,
-        needed=route.needed, beside=(route.beside | beside) - without, alone=route.alone, response=route.response,
-    )  # fmt: skip
 
 
 def _words(text: str) -> Phrase:
