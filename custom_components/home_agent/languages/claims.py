@@ -4,7 +4,7 @@ Whether it is true is not decided here: the words only say what a sentence is ab
 offers, conditions and what is in quotation marks say nothing of that kind. English is known beside every language: models
 fall back to it.
 
-Nothing here takes longer than a few milliseconds, whatever it reads: of a long text its beginning and its end are read, of a
+Nothing here takes longer than a few milliseconds, for any text: of a long text its beginning and its end are read, of a
 long sentence as well, and no pattern looks further than that.
 """
 
@@ -120,7 +120,7 @@ def answers_with_less(answer: str, language: str) -> bool:
 
 
 def repeats(answer: str, text: str) -> bool:
-    """Return whether a sentence of the answer has a word of the user's words in it, in whatever form."""
+    """Return whether a sentence of the answer repeats a word of the user, in any form."""
     asked = {
         fold(run) for run in runs(bounded(text, 600, 0)) if len(run) >= _A_WORD or run.isdigit() or is_unspaced(run)
     }
@@ -131,7 +131,7 @@ def repeats(answer: str, text: str) -> bool:
 
 
 def told_plainly(answer: str, language: str) -> list[str]:
-    """Return the sentences that tell what is so now, whatever they tell; for a language without words for states."""
+    """Return the sentences about the present, for a language without words for states."""
     patterns = _claims_in(language)
     if any(claims.states for claims in (_claims_of(code_of(language)),) if claims) or len(patterns) < _BOTH:
         return []
@@ -282,7 +282,7 @@ def _plain(text: str) -> str:
 
 
 def _claims_in(language: str) -> list[_Claims]:
-    codes = dict.fromkeys((code_of(language), ENGLISH))  # models fall back to English, whatever the user speaks
+    codes = dict.fromkeys((code_of(language), ENGLISH))  # models fall back to English in any language
     return [claims for code in codes if (claims := _claims_of(code)) is not None]
 
 

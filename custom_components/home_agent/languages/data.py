@@ -21,7 +21,7 @@ from ..support.text import fold, is_unspaced, normalized
 ENGLISH = "en"
 """Known beside every language: people, models and devices fall back to it."""
 EVENT_LANGUAGES = ("ru", "de", ENGLISH)
-"""Whose words for events are understood in any language (decision C-12)."""
+"""Their words for events are understood in every language."""
 
 _SHORT = 3  # letters
 _FOLDER = Path(__file__).parent
@@ -94,7 +94,7 @@ class FollowUpWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceWords:
-    """How somebody answers who was asked which one of several things is meant. Parts of names and rooms are understood anyway."""
+    """Answers to the question which of several things is meant, besides parts of names and rooms."""
 
     ordinals: Sequence[Sequence[str]] = ()
     """Words for the first, the second and so on."""
@@ -313,7 +313,7 @@ class LanguageData:
     orders: Sequence[str] = ()
     commands: Sequence[CommandPhrases] = ()
     runs: Sequence[str] = ()
-    """How it is said that what somebody wrote is to run now, as in `commands`: "run". Not that it is to be turned on."""
+    """Commands to run an automation now, as in `commands`: "run". Not to turn it on."""
     harmless: Sequence[str] = ()
     """Words that change nothing about a command, wherever they stand."""
     prepositions: Sequence[str] = ()

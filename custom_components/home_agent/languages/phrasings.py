@@ -1,7 +1,7 @@
 """What a language says for which of Home Assistant's intents: the words of a command without its names and values.
 
 The phrases are those of the sentences that Home Assistant installs for each language, with the names, areas and values taken
-out, and those of our data file. A phrase is what has to be said, whatever the order, and what may be said besides.
+out, and those of our data file. A phrase is what has to be said, in any order, and what may be said besides.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +90,7 @@ def phrasings_of(code: str) -> Phrasings:
     found: dict[tuple[Any, ...], Phrasing] = {}
     for route in itertools.chain(reader.told(), reader.own(own.commands)):
         key = (route.intent, route.domains, repr((route.slots, route.values, route.change)), route.needed, route.alone)
-        known = found.get(key, route)  # "and" joins two wishes, whatever it is part of
+        known = found.get(key, route)  # "and" always joins two wishes
         found[key] = replace(known, beside=(known.beside | route.beside) - joins)
     routes = list(found.values())
     by_word: dict[str, list[int]] = {}

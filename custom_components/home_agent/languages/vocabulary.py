@@ -67,13 +67,13 @@ class Language:
     nouns: frozenset[str] = frozenset()
     """The words that name a kind; the others point to it."""
     forms: Forms = field(default_factory=Forms, repr=False)
-    """What is named, and words for what it does, in whatever form they are said."""
+    """Names of kinds and words for what they do, in all forms."""
     place_forms: Forms = field(default_factory=Forms, repr=False)
-    """The rooms, in whatever form they are said."""
+    """The rooms, in all forms."""
     things: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A thing as it is called, to the single words of what else it is called, in this language and in others."""
     thing_forms: Forms = field(default_factory=Forms, repr=False)
-    """The things, in whatever form they are said."""
+    """The things, in all forms."""
     _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
 
     def kinds_of(self, word: str) -> Kinds:
@@ -98,7 +98,7 @@ class Language:
         return any(likeness(word, noun) >= _FORM for noun in forms) or bool(self.noun_at_end(word)[1])
 
     def noun_at_end(self, word: str) -> tuple[int, str]:
-        """Return where the longest noun for a kind begins that a folded compound ends in, in whatever form, and that noun."""
+        """Return the place and the text of the longest noun for a kind at the end of a folded compound, in any form."""
         for cut in range(_ENDING + 1):
             end = word[: len(word) - cut]
             nouns = (n for n in self._long_nouns.get(end[-3:], ()) if len(n) + 2 < len(end) and end.endswith(n))
@@ -229,19 +229,11 @@ class Language:
 
     @cached_property
     def _by_start(self) -> Mapping[str, list[str]]:
-        table: dict[str, list[str]] = {}
-        for word in self.kinds:
-            if len(word) > 2 and " " not in word and not is_unspaced(word):
-                table.setdefault(word[:3], []).append(word)
-        return table
+        return _grouped(word for word in self.kinds if len(word) > 2 and not is_unspaced(word))
 
     @cached_property
     def _things_by_start(self) -> Mapping[str, list[str]]:
-        table: dict[str, list[str]] = {}
-        for name in sorted(self.things):
-            if len(name) > _TELLING and " " not in name and not is_unspaced(name):
-                table.setdefault(name[:3], []).append(name)
-        return table
+        return _grouped(name for name in sorted(self.things) if len(name) > _TELLING and not is_unspaced(name))
 
     @cached_property
     def _longest_name(self) -> int:
@@ -249,11 +241,16 @@ class Language:
 
     @cached_property
     def _long_nouns(self) -> Mapping[str, list[str]]:
-        table: dict[str, list[str]] = {}
-        for word in self.nouns:
-            if len(word) > 3 and " " not in word:
-                table.setdefault(word[-3:], []).append(word)
-        return table
+        return _grouped((word for word in self.nouns if len(word) > 3), at_end=True)
+
+
+def _grouped(words: Iterable[str], *, at_end: bool = False) -> dict[str, list[str]]:
+    """Return single words by their first three letters, or their last."""
+    table: dict[str, list[str]] = {}
+    for word in words:
+        if " " not in word:
+            table.setdefault(word[-3:] if at_end else word[:3], []).append(word)
+    return table
 
 
 NO_LANGUAGE = Language()

@@ -83,7 +83,7 @@ def _disabled(state: State, data: Mapping[str, Any]) -> DidNotRun | None:
 
 
 def _held_back(before: State) -> DidNotRun:
-    """Return why an automation did not run though it was called: nobody else says so."""
+    """Return why an automation did not run although it was called. Home Assistant does not report it."""
     runs, mode = before.attributes.get(ATTR_CUR), before.attributes.get(ATTR_MODE)
     most = before.attributes.get(ATTR_MAX, 1)
     if isinstance(runs, int) and isinstance(most, int) and runs >= most and mode != SCRIPT_MODE_RESTART:
