@@ -49,7 +49,7 @@ from custom_components.home_agent.flows import (
     profile as profile_form,
 )
 from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, states, targets
-from custom_components.home_agent.languages import claims, concepts, data, phrases, phrasings, vocabulary
+from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
     arguments as declared,
     coverage,
@@ -383,7 +383,9 @@ def documents(text: str) -> None:
 def history(text: str) -> None:
     """Put what was said before into a prompt."""
     kept = [history_text.HistoryMessage(id="1", role="user", text=text)]
-    history_text.format_history(kept, history_text.HistoryOptions(), WORDS, TokenEstimator().estimate, masking.mask)
+    history_text.format_history(
+        kept, history_text.HistoryOptions(), WORDS, TokenEstimator().estimate, personal_data.mask
+    )
 
 
 def refusal(text: str) -> None:
@@ -466,16 +468,18 @@ PLACES: Mapping[str, Place] = {
         modules=("memory.replacing",),
     ),
     "masking": Place(
-        read=masking.mask,
+        read=personal_data.mask,
         words="Tel. 030/1234567 4111 1111 1111 1111 DE89370400440532013000 Musterstraße 12, 12345 Berlin a@b.de ",
         more=(
             "12 Oak Avenue Calle Mayor de la Rosa ulica Długa 12/3, ул. Тверская 7 Main Street 5 ",
             "DE12 3456 7890 AB12 CD34 ",
             "passport 12A34B56 ssn 123-45-6789 44051401359 konto 123456 ",
         ),
-        modules=("support.masking",),
+        modules=("languages.personal_data",),
     ),
-    "masking of values": Place(read=masking.SecretMask(["hunter2!", "aaaaaaaaaa"]).text, words="hunter2 "),
+    "masking of values": Place(
+        read=masking.SecretMask(["hunter2!", "aaaaaaaaaa"]).text, words="hunter2 ", modules=("support.masking",)
+    ),
     "answers shown": Place(
         read=lambda text: (encoding.shown(text, tells_addresses=True), encoding.as_markdown(text)),
         words="![a](https://b) <img [c](//d ",
@@ -662,7 +666,7 @@ PLACES: Mapping[str, Place] = {
         read=extracted,
         words="AB12 since 12:30, 3.5. 2026-05-03 kitchen 40 % ",
         more=("12:30 ", "3.5.26 ", "last two hours and a half "),
-        modules=("local.arguments", "languages.times"),
+        modules=("local.arguments", "languages.moments", "languages.spoken_numbers"),
     ),
     "descriptions of tools": Place(read=offered, words="Turns it on. Is it? ", modules=("local.routes",)),
     "sentences for routes": Place(
@@ -953,7 +957,7 @@ NOT_RUN: Mapping[str, str] = {
     "speech._STYLED": SIGN,
     "support.masking.CODE": "run by the modules that import it",
     "support.masking.SECRET": "run by the modules that import it",
-    "support.masking._CARD_STARTS": "reads the digits of one card",
+    "languages.personal_data._CARD_STARTS": "reads the digits of one card",
     "tools.custom.definition._NAME": OWNERS,
     "tools.custom.definition._PARAMETER": OWNERS,
     "tools.custom.rest._BLANKS": OWNERS,

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from statistics import mean
 
+from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.languages.vocabulary import Language, Languages
 from custom_components.home_agent.search.entity_documents import async_entity_documents
 from custom_components.home_agent.search.model import Query
@@ -60,7 +61,7 @@ async def async_measure(data: Dataset, url: str, model: str) -> AsyncIterator[As
                     continue
                 for code, texts in request["said"].items():
                     if code not in languages:
-                        languages[code] = await Languages(hass).async_get(code)
+                        languages[code] = await Languages(hass, NAMED).async_get(code)
                     for text in texts:
                         cosines = await near(text)
                         for threshold in (None, *THRESHOLDS):

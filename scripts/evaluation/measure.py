@@ -7,6 +7,7 @@ import time
 from homeassistant.core import HomeAssistant
 
 from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.home.snapshot import HomeSnapshot
 from custom_components.home_agent.home.states import describe
 from custom_components.home_agent.languages.vocabulary import Language, Languages
@@ -61,7 +62,7 @@ async def async_ask(home: Home, cases: Iterable[Case], knowledge: Knowledge) -> 
 
 async def _async_language(hass: HomeAssistant, code: str, known: dict[str, Language]) -> Language:
     if code not in known:
-        known[code] = await Languages(hass).async_get(code)
+        known[code] = await Languages(hass, NAMED).async_get(code)
     return known[code]
 
 

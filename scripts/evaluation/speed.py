@@ -7,6 +7,7 @@ from statistics import median, quantiles
 import time
 import tracemalloc
 
+from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.search.entity_documents import async_entity_documents
 from custom_components.home_agent.search.model import Query
@@ -43,7 +44,7 @@ async def async_speed(home: Home, cases: Sequence[Case]) -> Speed:
     async with async_living_in(home) as (hass, snapshot, _):
         gc.freeze()  # the homes of the other measurements: a collection in mid-build would walk all of them
         began = time.process_time()
-        language = await Languages(hass).async_get("en")
+        language = await Languages(hass, NAMED).async_get("en")
         learned = time.process_time()
         documents = await async_entity_documents(hass, snapshot)
         read = time.process_time()

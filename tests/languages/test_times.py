@@ -9,14 +9,13 @@ from hypothesis import given, settings, strategies as st
 import pytest
 from unicode_rbnf import RbnfEngine
 
+from custom_components.home_agent.languages.spoken_numbers import NumberReader, words_of
 from custom_components.home_agent.languages.times import (
-    _TimeReader,
     dates_in,
     durations_in,
     numbers_in,
     spans_in,
     times_in,
-    words_of,
 )
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -227,13 +226,13 @@ def test_no_text_is_too_much(text: str, language: str) -> None:
 
 @pytest.mark.parametrize("text", ["from 8 to ", "last ", "since the beginning of ", "1.1. ", "в 7 часов ", "since "])
 def test_twice_as_long_is_twice_the_work(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    asked, says = [0], _TimeReader.says
+    asked, says = [0], NumberReader.says
 
-    def counting(self: _TimeReader, name: str, at: int) -> tuple[str, int] | None:
+    def counting(self: NumberReader, name: str, at: int) -> tuple[str, int] | None:
         asked[0] += 1
         return says(self, name, at)
 
-    monkeypatch.setattr(_TimeReader, "says", counting)
+    monkeypatch.setattr(NumberReader, "says", counting)
     for language in ("en", "de", "ru"):
         work = []
         for times in (20, 40):

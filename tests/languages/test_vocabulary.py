@@ -3,6 +3,7 @@
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.languages.intent_words import sentence_words
 from custom_components.home_agent.languages.vocabulary import MAX_LANGUAGES, Languages
 from custom_components.home_agent.support.text import fold, words
@@ -27,7 +28,7 @@ from custom_components.home_agent.support.text import fold, words
     ],
 )
 async def test_words_point_to_kinds(hass: HomeAssistant, code: str, word: str, kind: str) -> None:
-    language = await Languages(hass).async_get(code)
+    language = await Languages(hass, NAMED).async_get(code)
     assert language.kinds_of(fold(word)).get(kind, 0) > 0.4
 
 
@@ -48,7 +49,7 @@ async def test_words_point_to_kinds(hass: HomeAssistant, code: str, word: str, k
     ],
 )
 async def test_a_noun_means_the_same_in_every_form(hass: HomeAssistant, code: str, noun: str, forms: str) -> None:
-    language = await Languages(hass).async_get(code)
+    language = await Languages(hass, NAMED).async_get(code)
     kinds = {kind: sure for kind, sure in language.kinds_of(fold(words(noun)[0])).items() if sure >= 0.7}
     said = {form: fold(words(form)[0]) for form in forms.split()}
     assert kinds
@@ -57,7 +58,7 @@ async def test_a_noun_means_the_same_in_every_form(hass: HomeAssistant, code: st
 
 
 async def test_a_phrase_is_known_in_every_form(hass: HomeAssistant) -> None:
-    language = await Languages(hass).async_get("ru")
+    language = await Languages(hass, NAMED).async_get("ru")
     spoken = [fold(word) for word in words("много ли угарного газа")]
     assert [(start, length) for start, length, kinds in language.phrases(spoken) if ".carbon_monoxide" in kinds].count(
         (2, 2)
@@ -69,7 +70,7 @@ async def test_a_phrase_is_known_in_every_form(hass: HomeAssistant) -> None:
     ("code", "said"), [("ru", "на кухне"), ("ru", "кухонный"), ("pl", "w kuchni"), ("pl", "kuchenne")]
 )
 async def test_a_room_is_known_in_every_form(hass: HomeAssistant, code: str, said: str) -> None:
-    language = await Languages(hass).async_get(code)
+    language = await Languages(hass, NAMED).async_get(code)
     assert any("kitchen" in others for _, _, others in language.rooms([fold(word) for word in words(said)]))
 
 
@@ -77,7 +78,7 @@ async def test_a_room_is_known_in_every_form(hass: HomeAssistant, code: str, sai
 async def test_names_of_the_language_of_the_home_are_known_however_short(
     hass: HomeAssistant, home: str, known: bool
 ) -> None:
-    languages = Languages(hass)
+    languages = Languages(hass, NAMED)
     hass.config.language = home
     english = await languages.async_get("en")
     assert ("flur" in english.places["hallway"]) is known  # in another home a short word means something else
@@ -88,7 +89,7 @@ async def test_names_of_the_language_of_the_home_are_known_however_short(
 
 async def test_a_thing_is_known_by_what_tells_it_from_others(hass: HomeAssistant) -> None:
     hass.config.language = "fr"
-    language = await Languages(hass).async_get("en")
+    language = await Languages(hass, NAMED).async_get("en")
     assert "cafe" in language.things["coffee machine"]
     assert "machine" not in language.things["dishwasher"]
 
@@ -98,7 +99,7 @@ async def test_a_thing_is_known_by_what_tells_it_from_others(hass: HomeAssistant
     [("nb", "oppvaskmaskinen", "dishwasher"), ("sv", "diskmaskinen", "dishwasher"), ("ko", "세탁기를", "washer")],
 )
 async def test_a_thing_is_known_in_every_form(hass: HomeAssistant, code: str, said: str, thing: str) -> None:
-    language = await Languages(hass).async_get(code)
+    language = await Languages(hass, NAMED).async_get(code)
     assert any(thing in others for _, _, others in language.other_names([fold(words(said)[0])]))
 
 
@@ -109,28 +110,28 @@ async def test_a_thing_is_known_in_every_form(hass: HomeAssistant, code: str, sa
 async def test_rooms_and_things_inside_a_run_without_spaces(
     hass: HomeAssistant, code: str, said: str, inside: list[str]
 ) -> None:
-    language = await Languages(hass).async_get(code)
+    language = await Languages(hass, NAMED).async_get(code)
     assert list(language.named_inside(fold(said))) == [fold(name) for name in inside]
 
 
 async def test_words_for_kinds_inside_a_run_without_spaces(hass: HomeAssistant) -> None:
-    language = await Languages(hass).async_get("zh-Hans")
+    language = await Languages(hass, NAMED).async_get("zh-Hans")
     assert any("light" in kinds for _, kinds in language.inside("打开厨房的灯"))
 
 
 @pytest.mark.parametrize(("code", "text"), [("en", "厨房灯"), ("my", "မီးဖိုချောင်"), ("xx", "灯")])
 async def test_not_everything_is_meant_where_nobody_says_so(hass: HomeAssistant, code: str, text: str) -> None:
-    assert not (await Languages(hass).async_get(code)).has_everything([text])
+    assert not (await Languages(hass, NAMED).async_get(code)).has_everything([text])
 
 
 async def test_fillers_name_nothing(hass: HomeAssistant) -> None:
-    language = await Languages(hass).async_get("en")
+    language = await Languages(hass, NAMED).async_get("en")
     assert {"turn", "the", "please"} <= language.fillers
     assert "light" not in language.fillers
 
 
 async def test_few_languages_are_kept(hass: HomeAssistant) -> None:
-    languages = Languages(hass)
+    languages = Languages(hass, NAMED)
     codes = ("en", "xa", "xb", "xc", "xd", "xe", "xf")
     for code in codes:
         await languages.async_get(code)

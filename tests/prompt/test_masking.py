@@ -3,7 +3,7 @@
 import pytest
 
 from custom_components.home_agent.client.endpoint import mask_for
-from custom_components.home_agent.support.masking import mask
+from custom_components.home_agent.languages.personal_data import mask
 
 HIDDEN = [
     ("Write to Anna.Meier+home@mail.example.org today", "Write to [email] today"),

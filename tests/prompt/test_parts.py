@@ -6,8 +6,8 @@ from homeassistant.util.json import JsonValueType
 import pytest
 
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
+from custom_components.home_agent.languages.personal_data import mask
 from custom_components.home_agent.prompt.states import states_in_words
-from custom_components.home_agent.support.masking import mask
 from custom_components.home_agent.transcript.transcript import masked_part, render_turn_part
 
 OFFICE = HomeArea("office", ("Office",))

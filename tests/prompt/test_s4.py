@@ -10,6 +10,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
+from custom_components.home_agent.languages.personal_data import mask
 from custom_components.home_agent.prompt import providers
 from custom_components.home_agent.prompt.history_text import HistoryMessage, HistoryOptions, optimize_history
 from custom_components.home_agent.prompt.providers import (
@@ -29,7 +30,6 @@ from custom_components.home_agent.prompt.template import (
 )
 from custom_components.home_agent.settings.endpoint import EndpointConfig, endpoint_from_data
 from custom_components.home_agent.settings.profile import SETTINGS, Profile
-from custom_components.home_agent.support.masking import mask
 from custom_components.home_agent.turn.turn import Turn, async_zone
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, text

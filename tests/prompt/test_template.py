@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.languages.personal_data import mask
 from custom_components.home_agent.prompt.history_text import HistoryOptions
 from custom_components.home_agent.prompt.template import UNPROCESSED, PromptContextService, PromptTask
-from custom_components.home_agent.support.masking import mask
 from custom_components.home_agent.turn.turn import async_zone
 from tests.prompt.s4 import turns
 

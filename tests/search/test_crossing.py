@@ -7,6 +7,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.search.entity_documents import EntityDocument
 from custom_components.home_agent.search.model import Query
@@ -91,7 +92,7 @@ async def missed(hass: HomeAssistant, named: str, spoken: str, *, later: bool = 
     Those that were written `later` ask for what only the English home has.
     """
     hass.config.language = named
-    language = await Languages(hass).async_get(spoken)
+    language = await Languages(hass, NAMED).async_get(spoken)
     entities = [*home(named), *(more_of_english() if later else ())]
     requests = DATA["later"]["requests"][spoken] if later else DATA["languages"][spoken]["requests"]
     targets = DATA["later"]["wanted"] if later else map(wanted, DATA["wanted"])

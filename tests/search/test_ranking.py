@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from homeassistant.core import HomeAssistant
 import pytest
 
+from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.search.entity_documents import EntityDocument
 from custom_components.home_agent.search.model import FoundEntity, Query
@@ -63,7 +64,8 @@ def ranker() -> Ranker:
 async def ask(hass: HomeAssistant, ranker: Ranker) -> Ask:
     """Ask the house; what comes back are entity ids, best first."""
     languages = {
-        code: await Languages(hass).async_get(code) for code in ("en", "de", "es", "fr", "it", "nl", "ru", "zh-Hans")
+        code: await Languages(hass, NAMED).async_get(code)
+        for code in ("en", "de", "es", "fr", "it", "nl", "ru", "zh-Hans")
     }
 
     def found(text: str, *, language: str = "en", near: Sequence[str] = (), **more: object) -> list[str]:
@@ -218,7 +220,7 @@ async def test_a_room_by_its_name_in_another_language_comes_before_one_that_ends
         EntityDocument(entity_id=f"light.{key}", names=("Deckenlampe",), area_id=key, area_names=(name,))
         for key, name in names.items()
     )
-    found = house.rank(Query(text=text, language="de"), await Languages(hass).async_get("de"))
+    found = house.rank(Query(text=text, language="de"), await Languages(hass, NAMED).async_get("de"))
     assert [item.entity_id for item in found if item.member] == [f"light.{area}"]
 
 

@@ -13,11 +13,12 @@ from homeassistant.helpers.start import async_at_started
 
 from ..client.chat_completions import ChatCompletionsClient
 from ..client.endpoint import Endpoint, ModelStatistics
-from ..home.domains import DOMAINS, UNKNOWN
+from ..home.domains import DOMAINS, NAMED, UNKNOWN
 from ..home.exposure import async_narrow
 from ..home.snapshot import Home, HomeSnapshot
 from ..home.taught_names import taught_names_of
 from ..home.volatility import Volatility
+from ..languages import personal_data
 from ..languages.data import EVENT_LANGUAGES, async_load
 from ..languages.vocabulary import Languages
 from ..local.brain import Brain
@@ -111,8 +112,9 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     """Return everything that turns need, with what it keeps on disk read. Asks no endpoint and no server."""
     issues.async_clear(hass)
     await async_load(hass, hass.config.language, *EVENT_LANGUAGES)
+    await hass.async_add_executor_job(personal_data.patterns)
     entry.async_on_unload(async_narrow(hass, entry.options.get(CONF_ALLOWED_ENTITIES, ())))
-    home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass)
+    home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass, NAMED)
     settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
     report = partial(issues.async_file_trouble, hass)

@@ -12,6 +12,7 @@ from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
 
 from ..home.agreement import STATES, agrees
+from ..home.domains import DOMAINS, UNKNOWN
 from ..home.exposure import is_shared
 from ..home.mentions import async_mentioned
 from ..home.snapshot import Home
@@ -33,8 +34,6 @@ from ..support.localize import async_own_text
 from ..support.text import fold, likeness, runs
 from ..turn.turn import Outcome, Turn
 
-_HIDDEN = frozenset({"automation", "button", "input_button", "scene", "script"})
-"""What one of these did to other things is not known."""
 _FORM = 0.85  # likeness of two forms of a word
 _TELLING = 4  # letters of a word that says something wherever it stands
 _LEAD_IN = 3  # words before a command that are left out to find it: "and now please"
@@ -126,7 +125,9 @@ class ClaimCheck:
     def _changed_unseen(self) -> bool:
         """Whether something was done of which nobody can say what it changed."""
         outcomes = self.turn.record.outcomes
-        return not outcomes or any(entity_id.partition(".")[0] in _HIDDEN for entity_id in outcomes)
+        return not outcomes or any(
+            DOMAINS.get(entity_id.partition(".")[0], UNKNOWN).acts_unseen for entity_id in outcomes
+        )
 
     async def _async_verdicts(self, told: Told) -> dict[str, bool | None]:
         """Return of the things that a sentence is about whether they are what it says."""

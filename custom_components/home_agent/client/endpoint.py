@@ -13,6 +13,7 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
+from ..languages.personal_data import mask
 from ..settings.endpoint import EndpointConfig, model_name
 from ..support import issues
 from ..support.const import LOGGER
@@ -27,7 +28,7 @@ from ..support.errors import (
     LLMTimeoutError,
     where_of,
 )
-from ..support.masking import Mask, mask
+from ..support.masking import Mask
 from ..support.outages import CircuitBreaker
 from ..support.storage import Report, StoredFile
 from ..turn.turn import TurnRecord, Usage

@@ -5,16 +5,17 @@ from collections.abc import Collection, Iterator, Sequence
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import State
 
+from .domains import DOMAINS, UNKNOWN, domains_where
+
 _OPPOSITES = (("on", "off"), ("open", "closed"), ("locked", "unlocked"))
-_OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
-_SWITCHED = frozenset(
-    {"climate", "fan", "humidifier", "input_boolean", "light", "media_player", "remote", "siren", "switch", "water_heater"}
-)  # fmt: skip
+OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
+"""Device classes of binary sensors that are on when something is open."""
 STATES = {
-    **dict.fromkeys(_SWITCHED - {"climate", "media_player", "water_heater"}, ("on", "off")),
-    "cover": ("open", "closed"),
-    "lock": ("locked", "unlocked"),
-    "valve": ("open", "closed"),
+    name: pair
+    for name, record in DOMAINS.items()
+    for pair in _OPPOSITES
+    if record.told_as.issuperset(pair)
+    and {state for goal in record.goals.values() for state in goal.one_of}.issuperset(pair)
 }
 """By domain, the states that are called by the words of `agrees`."""
 _NEITHER = frozenset({"idle", "standby"})  # who says that it is on is as right as who says that it is off
@@ -25,11 +26,7 @@ _SET = (
     ("current_position", 0), ("current_tilt_position", 0), ("volume_level", 1), ("percentage", 0),
 )  # fmt: skip
 _SHOWN = (("current_temperature", 0), ("current_humidity", 0))
-_NUMBERED = frozenset(
-    {
-        "climate", "cover", "fan", "humidifier", "input_number", "light", "media_player", "number", "valve", "water_heater",
-    }
-)  # fmt: skip
+_NUMBERED = domains_where(lambda record: record.is_number or any(name in record.kept for name, _ in _SET))
 _NEAR = 0.6  # a rounded number is no lie
 
 
@@ -66,9 +63,9 @@ def _words(state: State) -> frozenset[str]:
             )
         case "cover" | "valve":
             return frozenset({"open"} if now in ("open", "opening") else {"closed"})
-        case "binary_sensor" if state.attributes.get("device_class") in _OPENINGS:
+        case "binary_sensor" if state.attributes.get("device_class") in OPENINGS:
             return frozenset({"open"} if now == "on" else {"closed"})
-        case domain if domain in _SWITCHED:
+        case domain if "on" in DOMAINS.get(domain, UNKNOWN).told_as:
             if now in _NEITHER:
                 return frozenset({"on", "off"})
             return frozenset({"off"} if now == "off" else {"on"})

@@ -1,7 +1,6 @@
-"""The record of an entity domain: all that Home Agent knows of it, and the words it is written in.
+"""The record of an entity domain: everything that Home Agent knows about it.
 
-Each file in domains/ fills one record or a family of them; planning (actions.py), rendering and undoing
-(states.py) read them and know no domain by its name.
+Each file in domains/ has one record or a few related ones. All other modules read the records and know no domain by name.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,31 +30,31 @@ class Subject:
         return int(value) if isinstance(value, int) else 0
 
     def attribute(self, name: str) -> Any:
-        """Return one attribute, None when it is missing."""
+        """Return an attribute, or None if it is missing."""
         return self.state.attributes.get(name)
 
     def options(self, name: str) -> list[str]:
-        """Return an attribute that lists choices, as text; empty when there is none."""
+        """Return an attribute that lists choices, as text; empty if it is missing."""
         value = self.attribute(name)
         return [str(option) for option in value] if isinstance(value, (list, tuple, set, frozenset)) else []
 
 
 type Reader = Callable[[object, Subject], JsonValueType]
-"""Turns what a model wrote into what the service takes; raises `ToolRefusal` when it cannot."""
+"""Converts a value from a model to the service's own; raises `ToolRefusal` if it is invalid."""
 
 type Test = Callable[[Subject], bool]
 
 type Rewrite = Callable[[Subject, dict[str, object]], dict[str, object]]
-"""Renames parameters by what stands in them."""
+"""Renames parameters by their values."""
 
 type Build = Callable[[Subject, str, dict[str, object]], Sequence[Step] | None]
-"""Plans an action (second argument) of an entity that fits no table; None: the table plans it."""
+"""Plans an action (second argument) that no table describes; None leaves it to the table."""
 
 type Sensitive = Callable[[State | None, str, Mapping[str, Any]], str | None]
-"""Returns why a service with its data needs the user's yes now (turn/plan.py), None when it does not."""
+"""Returns why a service with its data needs confirmation (turn/plan.py), or None."""
 
 type Restore = Callable[[Snapshot, State, set[str]], list[Step] | None]
-"""Returns the steps that bring an entity back, from what it was, what it is and the aspects that differ; None: no way."""
+"""Returns the steps that restore an entity, from its snapshot, its state and the aspects that differ; None if impossible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +63,13 @@ class Field:
 
     read: Reader
     when: Test | None = None
-    """Whether this entity has it; None: every one of the domain has."""
+    """Whether an entity has it; None if all do."""
     key: str | None = None
-    """Its name in the service's data, when it differs from the name that models use."""
+    """Its name in the service's data, if models use another."""
     shows: tuple[str, Tolerance] | None = None
-    """The attribute (or `state`) that shows it, and how near it has to come."""
+    """The attribute (or `state`) that shows it, and its tolerance."""
     back: Callable[[Any], JsonValueType] | None = None
-    """Turns what the attribute shows into what the service takes, where that is not the same."""
+    """Converts the attribute to the service's value, if they differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +78,18 @@ class Action:
 
     service: str
     feature: int = 0
-    """Bits of supported features that it takes, all of them."""
+    """Bits of supported features that it needs, all of them."""
     fields: Mapping[str, Field] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     when: Test | None = None
-    """What else it takes."""
+    """A further condition."""
     data: Callable[[Subject], Mapping[str, JsonValueType]] | None = None
-    """What is always sent along."""
+    """Data that is always sent."""
     together: frozenset[str] = frozenset()
-    """Fields that go along with each other."""
+    """Fields that are only sent together."""
 
     def open_fields(self, subject: Subject) -> list[str]:
-        """Return the parameters that this entity has."""
+        """Return the parameters that an entity has."""
         return [name for name, item in self.fields.items() if item.when is None or item.when(subject)]
 
 
@@ -104,7 +103,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An entity as it was: its state and what can be restored of its attributes."""
+    """An earlier state of an entity, with the attributes that can be restored."""
 
     state: str
     attributes: Mapping[str, JsonValueType]
@@ -116,44 +115,44 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """States in which an entity is where it was sent."""
+    """The states that a service leads to."""
 
     one_of: frozenset[str] = frozenset()
     none_of: frozenset[str] = frozenset()
     under_way: frozenset[str] = frozenset()
-    """States in which it is going there: nobody waits for a shutter."""
+    """States on the way there: a shutter is not waited for."""
     says_enough: bool = True
-    """False: it takes an attribute as well to know."""
+    """False if an attribute is needed, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """An action that reads more of an entity than its state has."""
+    """An action that reads more than the state has."""
 
     service: str
     rows: str
-    """Where they stand in its response."""
+    """The key in its response."""
     data: Callable[[State, Collection[str]], Mapping[str, Any] | None]
-    """What it is sent, from the state and the attributes that were asked for; None: there is nothing to read."""
+    """Its data, from the state and the attributes that were asked for; None if there is nothing to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is known of a service that runs what somebody wrote."""
+    """A service that runs something the owner wrote, such as an automation."""
 
     refused: Callable[[State, Mapping[str, Any]], ToolRefusal | None]
-    """Why it may not run now, from its state and the service's data; None: it may."""
+    """Why it may not run now, from its state and the service's data, or None."""
     held_back: Callable[[State], ToolRefusal]
-    """Why nothing ran though it was called, from its state before."""
+    """Why nothing ran although it was called, from its state before."""
 
 
 class Logged(StrEnum):
     """Which changes of an entity are events of the home."""
 
     ALWAYS = "always"
-    """Also when nobody knows who asks."""
+    """All changes, also those of an unknown user."""
     BY_USER = "by_user"
-    """Those that a user made: to such an entity a user does something."""
+    """Changes made by a user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,27 +167,27 @@ class Domain:
     off: tuple[str, ...] = ()
     toggle: tuple[str, ...] = ()
     is_on: Callable[[Subject], bool | None] | None = None
-    """With it `toggle` becomes on or off here and now, so that what was checked is what is done; None: not known."""
+    """Resolves `toggle` to on or off while planning, so that the checked action is the one that runs; None if unknown."""
     values: tuple[str, ...] = ()
     """Names of the actions that set something, in the order in which they are called."""
     value: Callable[[Subject], str] | str | None = None
     """The parameter that a bare `value` means."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names that models give to parameters."""
+    """Other names of parameters."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """Other names that models give to actions."""
+    """Other names of actions."""
     states: Mapping[str, str] = field(default_factory=dict)
     """Actions that lead to a state, where on and off are not what the state's name says elsewhere."""
     rewrite: Rewrite | None = None
     build: Build | None = None
     own: Mapping[str, str] = field(default_factory=dict)
-    """What Home Assistant's own sentences make of `turn_on` and `turn_off`."""
+    """The services that Home Assistant's sentences use for `turn_on` and `turn_off`."""
     has_members: bool = True
-    """False: its `entity_id` is what the owner chose to touch, not who belongs to it."""
+    """False if its `entity_id` attribute lists what it changes rather than its members."""
     is_runner: bool = False
-    """What it does happens to others: they are watched, and brought back instead of it."""
+    """It changes other entities: these are verified and restored instead."""
     runs: Mapping[str, Run] = field(default_factory=dict)
-    """Of what is no runner: services that do what somebody wrote into it and leave itself as it is."""
+    """Services that run something the owner wrote and leave the entity itself as it is; not of runners."""
 
     # What is told of them.
     line: tuple[str, ...] = ()
@@ -197,13 +196,13 @@ class Domain:
     """Attributes that matter in the result of a tool."""
     details: Details | None = None
     computed: Callable[[State], JsonObjectType] | None = None
-    """What is worked out from a state at the moment of asking."""
+    """What is computed from a state when it is asked for."""
     search_words: Callable[[Mapping[str, Any]], Iterable[str]] | None = None
-    """What one with these attributes can do beyond what its domain says, in English words that somebody may look for."""
+    """English search words for what an entity with these attributes can do."""
     rank: int = 99
-    """Its place among the others: what people control most comes first."""
+    """Its place among the domains: the most used come first."""
     holds_text: bool = False
-    """Its state, items or events are what somebody wrote or said."""
+    """Its state, items or events are texts of people."""
     others_write: bool = False
     """People outside the home may have written its items, events and attributes."""
     others_attributes: tuple[str, ...] = ()
@@ -216,16 +215,16 @@ class Domain:
     off_at_zero: tuple[str, ...] = ()
     """Keys whose zero turns it off, as Home Assistant has it."""
     leads: Leads | None = None
-    """What its services lead to that have no key for it: steps, ends of a way."""
+    """The effect of services without a value: steps, end positions."""
     alternates: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Services that do one of two others: the state, what is called in it, what in any other."""
+    """Services that do one of two others: a state, the service in that state, the service in all others."""
 
     is_done: Callable[[HomeAssistant, State, str, Mapping[str, Any]], bool] | None = None
-    """Whether an entity is already what a service with this data makes of it, where that is not seen in its state."""
+    """Whether a service with this data would change nothing, if the state does not show it."""
 
     # How they are brought back.
     kept: tuple[str, ...] = ()
-    """Attributes that the journal keeps: those that can be restored."""
+    """Attributes that the journal keeps because they can be restored."""
     back: Mapping[str, str] = field(default_factory=dict)
     """The service that leads to a state, without data."""
     sets_state: tuple[str, str] | None = None
@@ -233,23 +232,55 @@ class Domain:
     is_number: bool = False
     """Its state is sent as a number."""
     wakes: str = ""
-    """The service that comes before any other while it is off."""
+    """The service that has to be called first while it is off."""
     stop: str = ""
-    """The service that stops it on its way, for what has a position."""
+    """The service that stops its movement."""
     restore: Restore | None = None
 
     # What needs the user's yes.
     sensitive: Sensitive | None = None
     destructive: frozenset[str] = frozenset()
-    """Services that need a yes though their names do not say so."""
+    """Services that need confirmation although their names do not suggest it."""
     harmless: frozenset[str] = frozenset()
-    """Services that need none though their names say so."""
-    is_plain: bool = False
-    """Whether "turn off the kitchen" means it too when no domain is named: nothing that locks, opens or arms."""
+    """Services that need none although their names suggest it."""
+
+    # What people mean and say.
+    in_a_room: bool = False
+    """“Everything in the kitchen” includes it. Never what locks, opens, arms, moves or heats."""
+    is_light: bool = False
+    """“Turn off the kitchen” means these, if there are any."""
+    keeps_out: bool = False
+    """“Lock the doors” means those of the whole home, not only of the room."""
+    told_as: frozenset[str] = frozenset()
+    """Words for its states: `on`, `off`, `open`, `closed`, `locked`, `unlocked`, `playing`."""
+    not_told_as: frozenset[str] = frozenset()
+    """Words for what it can be although its state does not show it: a lock may be open."""
+    alike: tuple[str, ...] = ()
+    """Device classes that people use interchangeably."""
+    state_is_told: bool = True
+    """False if its state means nothing to people: the time of the last press, a number of items."""
+    acts_unseen: bool = False
+    """Its effects on other entities are unknown."""
+    is_setting: bool = False
+    """Most of them are settings or diagnostics of a device."""
+    is_verb: bool = False
+    """Its name is more often a verb: "switch"."""
+    is_named: bool = True
+    """False if its name is an everyday word that rarely means it: "time", "counter"."""
 
     def action(self, name: str) -> Action | None:
         """Return an action by its name or one of its other names."""
         return self.actions.get(self.words.get(name, name))
+
+    @property
+    def turns_on(self) -> bool:
+        """Whether `turn_on` is one of its actions."""
+        return "turn_on" in self.on
+
+    @property
+    def switches_at_once(self) -> bool:
+        """Whether on and off are its states and are reached without delay."""
+        return self.goals.get("turn_on") == SWITCHED["turn_on"] and self.goals.get("turn_off") == SWITCHED["turn_off"]
 
 
 def plain(*services: str) -> dict[str, Action]:
@@ -263,17 +294,17 @@ def setting(service: str, name: str, item: Field, feature: int = 0) -> dict[str,
 
 
 def exchanged(given: Mapping[str, object], name: str, new: str, value: object) -> dict[str, object]:
-    """Return parameters with another one in the place of `name`."""
+    """Return parameters with `name` replaced by another one."""
     return {**{key: item for key, item in given.items() if key != name}, new: value}
 
 
 def has(feature: int) -> Test:
-    """Return whether an entity supports all of these features."""
+    """Return a test for all of these features."""
     return lambda subject: subject.features & feature == feature
 
 
 def offers(attribute: str, *options: str) -> Test:
-    """Return whether an attribute lists one of these options, or any at all when none is named."""
+    """Return a test for an attribute that lists one of these options, or any option if none is given."""
 
     def test(subject: Subject) -> bool:
         offered = subject.options(attribute)
@@ -283,7 +314,7 @@ def offers(attribute: str, *options: str) -> Test:
 
 
 def is_in(*states: str, unless: Collection[str] = ()) -> Callable[[Subject], bool | None]:
-    """Return whether the state is one of these, or none of `unless`; None where it is unknown."""
+    """Return a test for one of these states, or for none of `unless`; it returns None if the state is unknown."""
 
     def is_on(subject: Subject) -> bool | None:
         state = subject.state.state
@@ -295,7 +326,7 @@ def is_in(*states: str, unless: Collection[str] = ()) -> Callable[[Subject], boo
 
 
 def either(on: Collection[str], off: Collection[str]) -> Callable[[Subject], bool | None]:
-    """Return whether the state is one of the first or one of the second; None where it is neither."""
+    """Return a test that is true for the first states, false for the second and None for others."""
 
     def is_on(subject: Subject) -> bool | None:
         state = subject.state.state
@@ -315,7 +346,7 @@ def away_from(*states: str) -> Goal:
 
 
 def features_as_words(*words: tuple[int, str]) -> Callable[[Mapping[str, Any]], Iterable[str]]:
-    """Return the words of those features of which an entity has at least one bit."""
+    """Return a function that yields the words of the features that an entity has."""
 
     def found(attributes: Mapping[str, Any]) -> Iterable[str]:
         features = attributes.get(ATTR_SUPPORTED_FEATURES)
@@ -324,5 +355,9 @@ def features_as_words(*words: tuple[int, str]) -> Callable[[Mapping[str, Any]], 
     return found
 
 
+ON_OFF = frozenset({"on", "off"})
+OPEN_CLOSED = frozenset({"open", "closed"})
+LOCKED_UNLOCKED = frozenset({"locked", "unlocked"})
+"""Opposites, for `Domain.told_as`."""
 SWITCHED: Mapping[str, Goal] = {"turn_on": at("on"), "turn_off": at("off")}
 SWITCHED_BACK: Mapping[str, str] = {"on": "turn_on", "off": "turn_off"}

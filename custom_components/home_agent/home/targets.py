@@ -29,7 +29,7 @@ from ..support.bounds import in_slices
 from ..support.errors import ToolRefusal
 from ..support.text import grams, overlap, phrase
 from .actions import is_controllable, open_members
-from .domains import DOMAINS, UNKNOWN
+from .domains import IN_A_ROOM
 from .exposure import is_exposed
 from .snapshot import Home, HomeEntity, HomeSnapshot
 from .taught_names import AREA, FLOOR, title_of
@@ -94,7 +94,7 @@ class Targets:
     user: User | None = None
     """Who asks: what they may not read is neither in a wildcard or a place nor suggested; None: nobody is known."""
     plain_only: bool = True
-    """Whether places and wildcards without a domain mean plain domains only: nothing that locks, opens or arms."""
+    """Whether places and wildcards without a domain mean only what everything in a room is: nothing that locks, opens or heats."""
 
     async def async_find(self, text: str) -> FoundTargets:
         """Return what `text` stands for; raises `ToolRefusal` with near names when that is nothing."""
@@ -208,7 +208,7 @@ class Targets:
     def _plain(self, found: Sequence[str]) -> list[str]:
         if self.able is None:
             return list(found)
-        return [one for one in found if not self.plain_only or DOMAINS.get(split_entity_id(one)[0], UNKNOWN).is_plain]
+        return [one for one in found if not self.plain_only or split_entity_id(one)[0] in IN_A_ROOM]
 
     async def _async_live(self, found: Iterable[str]) -> tuple[str, ...]:
         return tuple([entity_id async for entity_id in in_slices(found) if self._told(entity_id)])

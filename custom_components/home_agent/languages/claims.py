@@ -4,7 +4,7 @@ Whether it is true is not decided here: the words only say what a sentence is ab
 offers, conditions and what is in quotation marks say nothing of that kind. English is known beside every language: models
 fall back to it.
 
-Nothing here takes longer than a few milliseconds, whatever it reads: of a long text its beginning and its end are read, of a
+Nothing here takes longer than a few milliseconds, for any text: of a long text its beginning and its end are read, of a
 long sentence as well, and no pattern looks further than that.
 """
 
@@ -14,7 +14,7 @@ from functools import cache
 import re
 
 from ..support.text import fold, is_unspaced, likeness, runs, written_digits
-from .data import ENGLISH, base_of, code_of, data_of
+from .data import ENGLISH, base_of, code_of, data_of, unit_words
 
 MAX_BEGIN, MAX_END = 6000, 2000  # characters of a text that are read
 MAX_SENTENCE = 400  # characters of one sentence
@@ -35,11 +35,6 @@ _FORM = 0.8  # likeness of two forms of a word
 _BOTH = 2  # the language and English
 _PART_NAME = re.compile(r"<(\w+)>")
 _NOTHING = re.compile(r"(?!)")
-_NUMBER = re.compile(
-    r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{1,2})?)(?![\d:.,]*\d)\s{0,2}(°|º|℃|℉|%|％|percent\b|degrees?\b|grad\b|prozent\b|degr[éeè]s?\b|pour cent\b|"
-    r"grad[oi]s?\b|por ciento\b|per cento\b|graden\b|procent|grader\b|stopni|stupň|aste(?:tta|eseen|en|isiin)?\b|prosent|fok|"
-    r"százalék|derece|度|パーセント|градус|процент|graus\b|por cento\b)?"
-)
 _CLOCK = re.compile(
     r"\b\d{1,2}(?::|\.|h)\d{2}\b(?! ?[°%])|\b\d{1,2} ?(?:h\b|uhr\b|o'clock\b|[ap]\.?m\b)|\d{1,2}[時时点點](?:\d|半|$)"
 )
@@ -125,7 +120,7 @@ def answers_with_less(answer: str, language: str) -> bool:
 
 
 def repeats(answer: str, text: str) -> bool:
-    """Return whether a sentence of the answer has a word of the user's words in it, in whatever form."""
+    """Return whether a sentence of the answer repeats a word of the user, in any form."""
     asked = {
         fold(run) for run in runs(bounded(text, 600, 0)) if len(run) >= _A_WORD or run.isdigit() or is_unspaced(run)
     }
@@ -136,7 +131,7 @@ def repeats(answer: str, text: str) -> bool:
 
 
 def told_plainly(answer: str, language: str) -> list[str]:
-    """Return the sentences that tell what is so now, whatever they tell; for a language without words for states."""
+    """Return the sentences about the present, for a language without words for states."""
     patterns = _claims_in(language)
     if any(claims.states for claims in (_claims_of(code_of(language)),) if claims) or len(patterns) < _BOTH:
         return []
@@ -266,9 +261,18 @@ def _answers(code: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in listed)
 
 
+@cache
+def _number() -> re.Pattern[str]:
+    """Return what finds a number and the unit behind it, of what is set."""
+    units = unit_words()
+    return re.compile(
+        rf"(?<![\d.,:])(\d{{1,3}}(?:[.,]\d{{1,2}})?)(?![\d:.,]*\d)\s{{0,2}}([°º℃℉%％]|{units['%']}|{units['°']})?"
+    )
+
+
 def _numbers(text: str) -> Iterator[tuple[float, bool]]:
     """Yield the numbers of a sentence, and whether each has a unit of what is set."""
-    for found in _NUMBER.finditer(text):
+    for found in _number().finditer(text):
         digits = "".join(written_digits(sign) or "." for sign in found[1])
         yield float(digits), found[2] is not None
 
@@ -278,7 +282,7 @@ def _plain(text: str) -> str:
 
 
 def _claims_in(language: str) -> list[_Claims]:
-    codes = dict.fromkeys((code_of(language), ENGLISH))  # models fall back to English, whatever the user speaks
+    codes = dict.fromkeys((code_of(language), ENGLISH))  # models fall back to English in any language
     return [claims for code in codes if (claims := _claims_of(code)) is not None]
 
 

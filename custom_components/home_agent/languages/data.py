@@ -5,7 +5,7 @@ loop; the caller that asks for one that was not loaded by then waits for a file 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,13 +16,14 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads_object
 from unicode_rbnf import RbnfEngine
 
-from ..support.text import fold, normalized
+from ..support.text import fold, is_unspaced, normalized
 
 ENGLISH = "en"
 """Known beside every language: people, models and devices fall back to it."""
 EVENT_LANGUAGES = ("ru", "de", ENGLISH)
-"""Whose words for events are understood in any language (decision C-12)."""
+"""Their words for events are understood in every language."""
 
+_SHORT = 3  # letters
 _FOLDER = Path(__file__).parent
 _NUMBERS = frozenset(
     {"spellout-numbering", *(f"spellout-cardinal{of}" for of in ("", "-masculine", "-feminine", "-neuter", "-common"))}
@@ -93,7 +94,7 @@ class FollowUpWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceWords:
-    """How somebody answers who was asked which one of several things is meant. Parts of names and rooms are understood anyway."""
+    """Answers to the question which of several things is meant, besides parts of names and rooms."""
 
     ordinals: Sequence[Sequence[str]] = ()
     """Words for the first, the second and so on."""
@@ -254,6 +255,21 @@ class MemoryWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalWords:
+    """How personal data is written in a language; regular expressions."""
+
+    parts: Mapping[str, str] = field(default_factory=dict)
+    number: Sequence[str] = ()
+    copula: Sequence[str] = ()
+    phone: Sequence[str] = ()
+    serial: Sequence[str] = ()
+    account: Sequence[str] = ()
+    identity: Sequence[str] = ()
+    addresses: Sequence[str] = ()
+    streets: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptWords:
     """Everything that is written into a prompt in one language. Read by the model: the same on every system."""
 
@@ -297,7 +313,7 @@ class LanguageData:
     orders: Sequence[str] = ()
     commands: Sequence[CommandPhrases] = ()
     runs: Sequence[str] = ()
-    """How it is said that what somebody wrote is to run now, as in `commands`: "run". Not that it is to be turned on."""
+    """Commands to run an automation now, as in `commands`: "run". Not to turn it on."""
     harmless: Sequence[str] = ()
     """Words that change nothing about a command, wherever they stand."""
     prepositions: Sequence[str] = ()
@@ -335,23 +351,15 @@ class LanguageData:
     questions: QuestionWords | None = None
     lists: ListWords = ListWords()
     memory: MemoryWords = MemoryWords()
+    personal: PersonalWords = PersonalWords()
     prompt: PromptWords | None = None
 
 
 _EMPTY = LanguageData()
 _SECTIONS: Mapping[str, type[Any]] = {
-    "alters": AlteringWords,
-    "follow_ups": FollowUpWords,
-    "choices": ChoiceWords,
-    "undo": UndoWords,
-    "asks": AskedWords,
-    "claims": ClaimWords,
-    "inflection": Inflection,
-    "events": EventWords,
+    **{row.name: type(row.default) for row in fields(LanguageData) if is_dataclass(row.default)},
     "times": TimeWords,
-    "lists": ListWords,
     "questions": QuestionWords,
-    "memory": MemoryWords,
     "prompt": PromptWords,
 }
 LOADED: set[str] = set()
@@ -381,6 +389,7 @@ async def async_load(hass: HomeAssistant, *languages: str) -> None:
 
 
 def _load(languages: Iterable[str]) -> None:
+    unit_words()
     for code in map(code_of, languages):
         number_words(code)
         LOADED.add(code)
@@ -416,6 +425,25 @@ def _read(code: str) -> LanguageData:
 
 
 _kept = cache(_read)
+
+
+@cache
+def unit_words() -> Mapping[str, str]:
+    """Return a regular expression for the words of all languages for each unit, by its sign. The first call reads their files.
+
+    Words of four letters and more are found with other endings, too.
+    """
+    found: dict[str, set[str]] = {}
+    for data in all_data().values():
+        for sign, words in data.units.items():
+            found.setdefault(sign, set()).update(form for word in words for form in (word, fold(word)))
+    return {
+        sign: "|".join(
+            re.escape(word) if len(word) > _SHORT or is_unspaced(word) else rf"{re.escape(word)}\b"
+            for word in sorted(words, key=len, reverse=True)
+        )
+        for sign, words in found.items()
+    }
 
 
 def prompt_words(language: str) -> PromptWords:

@@ -8,18 +8,15 @@ Assistant speaks brings its nouns and verbs along, without a list of ours.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 import re
 from typing import Any
 
 from home_assistant_intents import get_intents
 
 from ..support.text import MAX_WORD, fold, is_unspaced, runs
+from .data import ENGLISH
 
-_DOMAIN_OF_INTENT = (
-    ("HassClimate", "climate"), ("HassFan", "fan"), ("HassLawnMower", "lawn_mower"), ("HassLight", "light"),
-    ("HassListAdd", "todo"), ("HassListComplete", "todo"), ("HassListRemove", "todo"), ("HassShoppingList", "todo"),
-    ("HassMedia", "media_player"), ("HassSetVolume", "media_player"), ("HassVacuum", "vacuum"), ("HassGetWeather", "weather"),
-)  # fmt: skip
 _ASKING = ("HassGet", "HassClimateGet", "HassTimerStatus")
 _OTHER = ("HassBroadcast", "HassNevermind", "HassRespond")  # these are about no entity
 
@@ -37,7 +34,6 @@ _OFTEN = 0.4  # of the sentences of a domain: a word that stands in so many is i
 _SURE = 0.75  # from this certainty on a word can name a kind
 _SORTS = 3  # intents that a noun stands in
 _ONLY_ASKS = 0.8
-_ASKED = frozenset({"binary_sensor", "person", "sensor", "weather"})
 _SAYS_LITTLE = 0.25  # "what", "tell", "how" stand in questions for these, but mean none of them
 _CLEARLY = 0.5
 _RARE = 0.4  # what a word says that stands in one sentence of a domain alone
@@ -57,9 +53,39 @@ class SentenceWords:
     """Words that stand in sentences about anything."""
 
 
+def domains_of_block(block: Mapping[str, Any]) -> list[str]:
+    """Return the domains that a block of sentences is limited to; empty if to none."""
+    slots, context = block.get("slots") or {}, block.get("requires_context") or {}
+    return _listed(slots.get("domain")) or _listed(context.get("domain"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Intents:
+    """What the English sentences say about the intents of all languages."""
+
+    domains: Mapping[str, list[str]]
+    """Of each intent that is for certain domains only."""
+    only_asked: frozenset[str]
+    """Domains that no intent changes."""
+
+
+@cache
+def _intents() -> _Intents:
+    """Reads a file."""
+    found: dict[str, list[str]] = {}
+    asked, ordered = set[str](), set[str]()
+    for intent, described in (get_intents(ENGLISH) or {})["intents"].items():
+        blocks = [domains_of_block(block) for block in described.get("data", ())]
+        (asked if intent.startswith(_ASKING) else ordered).update(*blocks)
+        most = max(blocks, key=len, default=[])
+        if most and all(set(domains) <= set(most) for domains in blocks):
+            found[intent] = most
+    return _Intents(found, frozenset(asked - ordered))
+
+
 def domains_of_intent(intent: str) -> list[str]:
-    """Return the domains that an intent is for by its name."""
-    return [domain for start, domain in _DOMAIN_OF_INTENT if intent.startswith(start)]
+    """Return the domains that an intent is limited to; those of the shopping list are those of a list."""
+    return _intents().domains.get(intent.replace("HassShopping", "Hass"), [])
 
 
 def sentence_words(code: str) -> SentenceWords | None:
@@ -93,8 +119,7 @@ class _IntentWordsReader:
 
     def _block(self, intent: str, block: Mapping[str, Any]) -> None:
         slots = block.get("slots") or {}
-        domains = _listed(slots.get("domain")) or _listed((block.get("requires_context") or {}).get("domain"))
-        domains = domains or domains_of_intent(intent)
+        domains = domains_of_block(block) or domains_of_intent(intent)
         bag: set[str] = set()
         for sentence in block.get("sentences", ()):
             bag |= self._bag(sentence, tuple(domains))
@@ -162,7 +187,8 @@ class _IntentWordsReader:
         for word, asks in asking.items():
             if asks > _ONLY_ASKS and word not in self._classes:
                 kinds[word] = {
-                    kind: sure * (_SAYS_LITTLE if kind in _ASKED else 1.0) for kind, sure in kinds.get(word, {}).items()
+                    kind: sure * (_SAYS_LITTLE if kind in _intents().only_asked else 1.0)
+                    for kind, sure in kinds.get(word, {}).items()
                 }
         nouns = {word for word, known in kinds.items() if self._is_noun(word, known)}
         return SentenceWords(kinds, asking, frozenset(nouns), frozenset(fillers))

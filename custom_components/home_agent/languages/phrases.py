@@ -176,7 +176,7 @@ def _number_at(
                 return count + 1, [str(number * 100)]
             return count, [str(number)]
     if (sign := unicodedata.numeric(keys[place], -1) if len(keys[place]) == 1 else -1) in range(11):
-        return 1, [str(int(sign))]  # of any script, whatever is spoken
+        return 1, [str(int(sign))]  # of any script, in any language
     left, found = keys[place][:_LONGEST_WORD], list[str]()
     while left:
         piece = next((left[:size] for size in range(len(left), 1, -1) if left[:size] in words), "")

@@ -1,11 +1,11 @@
 """What a language says for which of Home Assistant's intents: the words of a command without its names and values.
 
 The phrases are those of the sentences that Home Assistant installs for each language, with the names, areas and values taken
-out, and those of our data file. A phrase is what has to be said, whatever the order, and what may be said besides.
+out, and those of our data file. A phrase is what has to be said, in any order, and what may be said besides.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 import itertools
 from typing import Any
@@ -14,7 +14,7 @@ from home_assistant_intents import get_intents
 
 from ..support.text import fold, runs
 from .data import CommandPhrases, data_of
-from .intent_words import domains_of_intent
+from .intent_words import domains_of_block, domains_of_intent
 
 type Phrase = tuple[str, ...]
 """Folded words."""
@@ -90,11 +90,8 @@ def phrasings_of(code: str) -> Phrasings:
     found: dict[tuple[Any, ...], Phrasing] = {}
     for route in itertools.chain(reader.told(), reader.own(own.commands)):
         key = (route.intent, route.domains, repr((route.slots, route.values, route.change)), route.needed, route.alone)
-        route = _with(route, frozenset(), without=joins)
-        known = found.get(key)
-        if known is not None:
-            route = _with(known, route.beside)
-        found[key] = route
+        known = found.get(key, route)  # "and" always joins two wishes
+        found[key] = replace(known, beside=(known.beside | route.beside) - joins)
     routes = list(found.values())
     by_word: dict[str, list[int]] = {}
     without: list[int] = []
@@ -118,14 +115,6 @@ def phrasings_of(code: str) -> Phrasings:
         polite=sorted({words for words in polite if words}, key=len, reverse=True),
         runs=[*reader.own([CommandPhrases(intent="", domains=("automation",), sentences=own.runs)])],
     )
-
-
-def _with(route: Phrasing, beside: frozenset[str], *, without: frozenset[str] = frozenset()) -> Phrasing:
-    """Return a route with more words that may be said besides, or fewer: "and" joins two wishes, whatever it is part of."""
-    return Phrasing(
-        intent=route.intent, domains=route.domains, slots=route.slots, values=route.values, change=route.change,
-        needed=route.needed, beside=(route.beside | beside) - without, alone=route.alone, response=route.response,
-    )  # fmt: skip
 
 
 def _words(text: str) -> Phrase:
@@ -156,11 +145,9 @@ class _PhrasingReader:
         """Yield the routes of Home Assistant's own sentences."""
         for name in COMMANDS:
             for block in self._told.get("intents", {}).get(name, {}).get("data", ()):
-                context, slots = block.get("requires_context") or {}, dict(block.get("slots") or {})
-                domains = frozenset(_several(slots.pop("domain", None)) or _several(context.get("domain")))
-                domains = domains or frozenset(domains_of_intent(name)) or _DOMAINS.get(name, frozenset())
-                if not domains:
+                if not (domains := frozenset(domains_of_block(block) or domains_of_intent(name))):
                     continue
+                slots = block.get("slots") or {}
                 for sentence in block.get("sentences", ()):
                     for needed, beside, values, names in self._phrases(sentence):
                         yield Phrasing(
@@ -170,7 +157,7 @@ class _PhrasingReader:
                             values=values,
                             needed=needed,
                             beside=beside,
-                            alone=not names and "area" in context,
+                            alone=not names and "area" in (block.get("requires_context") or ()),
                             response=block.get("response") or "default",
                         )
 
@@ -333,13 +320,3 @@ def _units(items: Sequence[_Item]) -> Iterator[list[_Item]]:
             unit = [_Item("text", word)] if word else []
     if unit:
         yield unit
-
-
-def _several(value: object) -> list[str]:
-    return [value] if isinstance(value, str) else [str(item) for item in value] if isinstance(value, list) else []
-
-
-_DOMAINS: Mapping[str, frozenset[str]] = {
-    "HassSetPosition": frozenset({"cover", "valve"}),
-    "HassStopMoving": frozenset({"cover", "valve"}),
-}

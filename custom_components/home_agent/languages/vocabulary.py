@@ -6,7 +6,7 @@ classes, states and attributes, and the sentences that Home Assistant understand
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,13 +25,6 @@ type Kinds = Mapping[str, float]
 MAX_LANGUAGES = 6  # kept at a time
 MAX_REMEMBERED = 2000  # words
 LOAD_TIMEOUT = 20.0  # seconds; translations are read from disk
-
-DOMAINS = (
-    "alarm_control_panel", "automation", "binary_sensor", "button", "calendar", "camera", "climate", "cover", "event", "fan",
-    "humidifier", "input_boolean", "input_button", "input_number", "input_select", "lawn_mower", "light", "lock", "media_player",
-    "number", "person", "remote", "scene", "script", "select", "sensor", "siren", "switch", "text", "timer", "todo", "update",
-    "vacuum", "valve", "water_heater", "weather",
-)  # fmt: skip
 
 _VERB = 0.8
 _BESIDE_CLASS = 0.75
@@ -74,13 +67,13 @@ class Language:
     nouns: frozenset[str] = frozenset()
     """The words that name a kind; the others point to it."""
     forms: Forms = field(default_factory=Forms, repr=False)
-    """What is named, and words for what it does, in whatever form they are said."""
+    """Names of kinds and words for what they do, in all forms."""
     place_forms: Forms = field(default_factory=Forms, repr=False)
-    """The rooms, in whatever form they are said."""
+    """The rooms, in all forms."""
     things: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A thing as it is called, to the single words of what else it is called, in this language and in others."""
     thing_forms: Forms = field(default_factory=Forms, repr=False)
-    """The things, in whatever form they are said."""
+    """The things, in all forms."""
     _known: dict[str, Kinds] = field(default_factory=dict, repr=False, compare=False)
 
     def kinds_of(self, word: str) -> Kinds:
@@ -105,7 +98,7 @@ class Language:
         return any(likeness(word, noun) >= _FORM for noun in forms) or bool(self.noun_at_end(word)[1])
 
     def noun_at_end(self, word: str) -> tuple[int, str]:
-        """Return where the longest noun for a kind begins that a folded compound ends in, in whatever form, and that noun."""
+        """Return the place and the text of the longest noun for a kind at the end of a folded compound, in any form."""
         for cut in range(_ENDING + 1):
             end = word[: len(word) - cut]
             nouns = (n for n in self._long_nouns.get(end[-3:], ()) if len(n) + 2 < len(end) and end.endswith(n))
@@ -236,19 +229,11 @@ class Language:
 
     @cached_property
     def _by_start(self) -> Mapping[str, list[str]]:
-        table: dict[str, list[str]] = {}
-        for word in self.kinds:
-            if len(word) > 2 and " " not in word and not is_unspaced(word):
-                table.setdefault(word[:3], []).append(word)
-        return table
+        return _grouped(word for word in self.kinds if len(word) > 2 and not is_unspaced(word))
 
     @cached_property
     def _things_by_start(self) -> Mapping[str, list[str]]:
-        table: dict[str, list[str]] = {}
-        for name in sorted(self.things):
-            if len(name) > _TELLING and " " not in name and not is_unspaced(name):
-                table.setdefault(name[:3], []).append(name)
-        return table
+        return _grouped(name for name in sorted(self.things) if len(name) > _TELLING and not is_unspaced(name))
 
     @cached_property
     def _longest_name(self) -> int:
@@ -256,11 +241,16 @@ class Language:
 
     @cached_property
     def _long_nouns(self) -> Mapping[str, list[str]]:
-        table: dict[str, list[str]] = {}
-        for word in self.nouns:
-            if len(word) > 3 and " " not in word:
-                table.setdefault(word[-3:], []).append(word)
-        return table
+        return _grouped((word for word in self.nouns if len(word) > 3), at_end=True)
+
+
+def _grouped(words: Iterable[str], *, at_end: bool = False) -> dict[str, list[str]]:
+    """Return single words by their first three letters, or their last."""
+    table: dict[str, list[str]] = {}
+    for word in words:
+        if " " not in word:
+            table.setdefault(word[-3:] if at_end else word[:3], []).append(word)
+    return table
 
 
 NO_LANGUAGE = Language()
@@ -269,9 +259,10 @@ NO_LANGUAGE = Language()
 class Languages:
     """Languages as they are needed; loaded in the executor, the last few kept."""
 
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Start with none."""
+    def __init__(self, hass: HomeAssistant, domains: Collection[str]) -> None:
+        """Take the domains whose names, classes and states in Home Assistant's translations are words for them."""
         self._hass = hass
+        self._domains = domains
         self._loaded: OrderedDict[tuple[str, str], Language] = OrderedDict()
         """By code, and the code of the language that the home is set to: its rooms and things are named in that."""
         self._lock = asyncio.Lock()
@@ -293,7 +284,7 @@ class Languages:
         try:
             async with asyncio.timeout(LOAD_TIMEOUT):
                 for category in ("title", "entity_component"):
-                    translated |= await async_get_translations(self._hass, code, category, DOMAINS)
+                    translated |= await async_get_translations(self._hass, code, category, self._domains)
         except HomeAssistantError, TimeoutError, OSError:
             translated = {}  # the sentences and the table are enough
         return await self._hass.async_add_executor_job(language_of, code, translated, home)

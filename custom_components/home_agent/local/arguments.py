@@ -18,17 +18,14 @@ from homeassistant.core import State
 from ..home.snapshot import HomeEntity, HomeSnapshot, stems_of as beginnings_of
 from ..languages.data import data_of
 from ..languages.inflection import keys_of
+from ..languages.spoken_numbers import SECONDS, Named, Word, words_of
 from ..languages.times import (
-    SECONDS,
-    Named,
-    Word,
     dates_in,
     durations_in,
     numbers_in,
     spans_in,
     times_in,
     unit_at,
-    words_of,
 )
 from ..languages.vocabulary import Language
 from ..support.text import MAX_TEXT

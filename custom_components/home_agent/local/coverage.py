@@ -17,6 +17,7 @@ from homeassistant.const import SERVICE_TURN_OFF, SERVICE_TURN_ON, STATE_OFF, ST
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
+from ..home.domains import IN_A_ROOM, LIGHTS, READ_ONLY, domains_where
 from ..home.domains.script import required_fields
 from ..home.exposure import may_know
 from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot, stems_of
@@ -30,22 +31,14 @@ from .things import levels_of
 type Words = Sequence[str]
 """Folded words."""
 
-LIGHT = "light"
 _SURE = 0.95
 _LONG = 4  # letters of a word that can be mistyped and still be known
 _LIKE = 0.75
 _NAMED = 0.75  # of a word in a name, which may be of another language
 _SWITCHING = {intent.INTENT_TURN_ON: (SERVICE_TURN_ON, STATE_ON), intent.INTENT_TURN_OFF: (SERVICE_TURN_OFF, STATE_OFF)}
-_OPENING = frozenset({"binary_sensor", "cover"})
-"""Domains of which a question about one ("open") is one about the other as well."""
-_NEVER_NAMED = frozenset(
-    {"binary_sensor", "calendar", "event", "image", "person", "sensor", "sun", "switch", "weather", "zone"}
-)
-"""What no command is about, and switches: of those, "switch" is mostly what one does."""
-_NOT_OF_A_ROOM = frozenset(
-    {"automation", "camera", "climate", "input_boolean", "lawn_mower", "remote", "script", "vacuum", "water_heater"}
-)
-"""What can be turned on and off, but is not meant with everything in a room."""
+_OPENING = domains_where(lambda record: "open" in record.told_as)
+"""A question about one of these ("what is open?") is also about the others."""
+_NEVER_NAMED = READ_ONLY | domains_where(lambda record: record.is_verb)
 _WHERE = frozenset({"name", "area", "floor", "domain", "device_class", "state", "preferred_area_id"})
 """Slots about things; words of the others (a title, an item, a message) may name anything."""
 _NOWHERE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
@@ -221,8 +214,8 @@ class Coverage:
             others = [entity for entity in self._untouched(found) if entity.area_id in place.areas]
             if kinds:
                 others = [entity for entity in others if any(self._is_of(entity, kind) for kind in kinds)]
-            elif any(entity.domain == LIGHT for entity in others):
-                others = [entity for entity in others if entity.domain == LIGHT]
+            elif any(entity.domain in LIGHTS for entity in others):
+                others = [entity for entity in others if entity.domain in LIGHTS]
             return self._left_out(others, " ".join(place.name))
         return None
 
@@ -243,9 +236,9 @@ class Coverage:
             return entity.area_id in place.areas or any(set(place.name) <= set(name) for name in names)
         if kinds:
             return any(self._is_of(entity, kind) for kind in kinds)
-        if entity.domain == LIGHT or not any(each.name in _SWITCHING for each in intents):
+        if entity.domain in LIGHTS or not any(each.name in _SWITCHING for each in intents):
             return True
-        return not any(other.domain == LIGHT and other.area_id in place.areas for other in self._untouched(found))
+        return not any(other.domain in LIGHTS and other.area_id in place.areas for other in self._untouched(found))
 
     def _kind_left_out(self, said: Words, places: Sequence[_Place], found: Sequence[HomeEntity]) -> LeftOut | None:
         """Return what is of a kind that was said, where nothing of that kind is touched."""
@@ -277,7 +270,7 @@ class Coverage:
             others = [
                 entity
                 for entity in _within(self._untouched(found), places)
-                if entity.domain not in _NOT_OF_A_ROOM
+                if entity.domain in IN_A_ROOM
                 and self.hass.services.has_service(entity.domain, service)
                 and self._state(entity) not in (reached, *_NOWHERE)
             ]

@@ -31,6 +31,7 @@ from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
 from ..home.exposure import async_check_permission, is_exposed
 from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..languages.data import code_of, data_of
+from ..languages.personal_data import mask
 from ..languages.phrases import (
     MASK as MASKED_DIGITS,
     ReplyKind,
@@ -52,7 +53,7 @@ from ..support import issues
 from ..support.bounds import without_surplus
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
-from ..support.masking import HIDDEN, MASK, mask
+from ..support.masking import HIDDEN, MASK
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.plan import ActionClass, Plan, ServiceCall
 from ..turn.turn import Answer, Outcome, Turn, Understanding
@@ -88,8 +89,6 @@ _MOVING = frozenset({"toggle"})
 """What they do depends on how things are."""
 _TRAITS = (ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, "supported_color_modes", "hvac_modes", "preset_modes")
 """What two things have in common of which both can be told to do the same."""
-_EVERY = frozenset({("light", "turn_on"), ("light", "turn_off")})
-"""Services that, without data, everything of the domain can do, whatever else it can."""
 
 
 class Status(StrEnum):
@@ -642,7 +641,8 @@ def _effects_for(
 
 def _are_alike(one: State, other: State, effect: ServiceCall) -> bool:
     """Return whether two things can be told to do the same, as far as they show and it asks for more than all can do."""
-    is_for_all = not effect.data and (effect.domain, effect.service) in _EVERY
+    action = DOMAINS.get(effect.domain, UNKNOWN).actions.get(effect.service)
+    is_for_all = not effect.data and action is not None and not action.feature and action.when is None
     traits = (ATTR_DEVICE_CLASS,) if is_for_all else _TRAITS
     return one.domain == other.domain and all(
         one.attributes.get(trait) == other.attributes.get(trait) for trait in traits

@@ -14,6 +14,8 @@ from homeassistant.const import STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UN
 from homeassistant.core import State
 from homeassistant.helpers import intent
 
+from ..home.agreement import OPENINGS
+from ..home.domains import IN_A_ROOM, domains_where
 from ..policy.intents import Recognised
 from ..turn.turn import Understanding
 from .brain import Brain
@@ -21,23 +23,11 @@ from .fuzzy import Frame, async_tell
 from .intent_policy import IntentPolicy, Sentence
 from .reading import SentenceReading
 from .things import Things, tokens_of
-from .understanding import IN_A_ROOM, Said
+from .understanding import Said
 
 _NOT_ON = frozenset({STATE_OFF, "standby"})
 _SURE = 0.95
 _NO_STATE = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
-_SWITCHED = IN_A_ROOM | {"input_boolean", "humidifier", "siren", "climate"}
-_OPENED = frozenset({"cover", "valve", "binary_sensor"})
-_OPEN_CLASSES = frozenset({"door", "window", "garage_door", "opening"})
-_OF_STATE: Mapping[str, frozenset[str]] = {
-    "on": _SWITCHED, "off": _SWITCHED, "open": _OPENED, "closed": _OPENED, "locked": frozenset({"lock", "binary_sensor"}),
-    "unlocked": frozenset({"lock", "binary_sensor"}), "playing": frozenset({"media_player"}),
-}  # fmt: skip
-"""Domains that can be so."""
-_UNTOLD: Mapping[str, frozenset[str]] = {
-    "open": frozenset({"lock"}), "closed": frozenset({"lock"}), "locked": frozenset({"cover"}), "unlocked": frozenset({"cover"}),
-}  # fmt: skip
-"""Domains of things that may be so and do not tell."""
 _RESTING = frozenset({"off", "closed", "locked"})
 """States that several things are asked for together: "are the lights off" is all of them."""
 _DETECTED = frozenset(
@@ -216,7 +206,8 @@ class _Asking(SentenceReading):
 
     def _things(self, state: str, rest: Sequence[int], *, is_whole: bool) -> tuple[list[str], list[str]] | None:
         """Return the things that are asked about, and those among them that do not tell; None where a word is not explained."""
-        domains, untold = _OF_STATE[state], _UNTOLD.get(state, frozenset[str]())
+        domains = domains_where(lambda record: state in record.told_as)
+        untold = domains_where(lambda record: state in record.not_told_as)
         named = [at for at in rest if at not in self.in_places or at in self.kinds]
         if is_whole:
             numbers = set[int]() if named else self.things.in_domains(IN_A_ROOM & domains or domains)
@@ -256,7 +247,7 @@ class _Asking(SentenceReading):
     def _tells(self, state: str, class_: object) -> bool:
         """Return whether a sensor of a class says whether something is so."""
         if state in ("open", "closed"):
-            return class_ in _OPEN_CLASSES
+            return class_ in OPENINGS
         return state in ("locked", "unlocked") and class_ == "lock"
 
     def _is_so(self, entity_id: str, state: str) -> bool:

@@ -26,6 +26,7 @@ from homeassistant.util.json import JsonValueType
 import probatio
 
 from ..client.messages import add_calls, add_result
+from ..home.domains import DOMAINS, UNKNOWN
 from ..home.domains.script import fields_of
 from ..home.exposure import is_exposed
 from ..home.snapshot import HomeSnapshot
@@ -265,7 +266,7 @@ class RouteRegistry:
     def _of_home(self, _profile: Profile, home: HomeSnapshot, _tools: Sequence[HomeAgentTool]) -> Iterator[Route]:
         """Yield the scripts, scenes and automations that are exposed."""
         for entity in home.entities.values():
-            if entity.domain in ("script", "scene", "automation"):
+            if not DOMAINS.get(entity.domain, UNKNOWN).has_members:
                 fields = partial(script_fields, self._hass, entity.entity_id)
                 yield Route(
                     id=entity.entity_id,

@@ -14,6 +14,8 @@ from typing import Any
 from homeassistant.const import STATE_OFF, STATE_UNAVAILABLE
 from homeassistant.core import State
 
+from ..home.actions import GROUP
+from ..home.domains import DOMAINS, IN_A_ROOM, LIGHTS, RUNNERS, UNKNOWN, domains_where
 from ..languages.data import FollowUpWords
 from ..languages.phrases import is_order
 from ..languages.phrasings import Phrasing
@@ -34,25 +36,18 @@ _OF_ALL = ("_all", "_area")  # answers of Home Assistant's about all of a kind
 _MOST_PERCENT = 100
 _KELVIN = 1000
 _HOTTEST = 120  # degrees of either scale that anything in a home is set to
-_LIGHT = "light"
 _LIGHT_SET = "HassLightSet"
-_SCRIPT = "script"
 _SWITCHING = frozenset({"HassTurnOn", "HassTurnOff", "HassToggle"})
 """What is never meant without its kind or its name."""
-_RETURNING = frozenset({"HassVacuumReturnToBase", "HassLawnMowerDock"})
-IN_A_ROOM = frozenset({"light", "switch", "fan", "media_player"})
-"""What everything in a room is that can be turned off."""
+_DOCKING = domains_where(lambda record: "docked" in record.back)
+_GUARDING = domains_where(lambda record: record.keeps_out)
+_SWITCHED = LIGHTS | domains_where(lambda record: record.in_a_room and not record.values)
+_STARTED = domains_where(lambda record: record.turns_on) | {GROUP}
+_AT_ONCE = domains_where(lambda record: record.in_a_room or record.switches_at_once)
 _SET = frozenset({"HassLightSet", "HassSetPosition", "HassFanSetSpeed", "HassSetVolume", "HassClimateSetTemperature"})
 """What may be said of the same thing right after something else: "turn on the fan and set it to 40 percent"."""
 _SHARED_VALUE = frozenset({"HassSetPosition", "HassFanSetSpeed"})
 """What has a percentage, as the lights of a room have: "the bedroom at 50 percent" is none of them for certain."""
-_SWITCHED = frozenset({"switch", "light"})
-_STARTED = _SWITCHED | {
-    "scene", "script", "automation", "input_boolean", "fan", "media_player", "climate", "siren", "group"
-}  # fmt: skip
-"""What is turned on and off as well, where switches or lights are."""
-_IN_WINDOWS = ("blind", "curtain", "shade", "shutter")
-"""Classes that people do not tell apart."""
 _PLAYING = frozenset({"HassMediaPause", "HassMediaNext", "HassMediaPrevious", "HassSetVolume", "HassSetVolumeRelative"})
 
 
@@ -310,7 +305,7 @@ def _is_back(first: Wish, wish: Wish) -> bool:
     """
     switched = {first.intent, wish.intent} == {"HassTurnOn", "HassTurnOff"}
     domains = {item.partition(".")[0] for item in wish.targets}
-    return switched and first.targets == wish.targets and domains <= IN_A_ROOM | {"input_boolean"}
+    return switched and first.targets == wish.targets and domains <= _AT_ONCE
 
 
 def _goes_on(text: str, words: FollowUpWords) -> str:
@@ -665,7 +660,7 @@ class Commanding(SentenceReading):
             placed=bool(self.place_spans) and any(at in self.in_places for at in rest),
             only_place=bool(rest) and not kinds and all(at in self.in_places for at in rest),
             plural=self._is_plural(kinds),
-            everything=bool(self.everything - told if route.intent in _RETURNING else self.everything),  # "home"
+            everything=bool(self.everything - told if route.domains <= _DOCKING else self.everything),  # "home"
         )
         return self._chosen(route, fitting)
 
@@ -681,12 +676,12 @@ class Commanding(SentenceReading):
         """Return what is meant where nothing names it: what the sentence before was about; None where others may be meant."""
         if self.everything == self.both:
             if self._before and (self._says_it or self.both or found & self._before):
-                is_over = route.domains == {_SCRIPT} and all(self._state(n) == STATE_OFF for n in self._before)
+                is_over = route.domains <= RUNNERS and all(self._state(n) == STATE_OFF for n in self._before)
                 is_all = found >= self._before and not is_over  # "stop" is then something else that goes on
                 return _Found(tuple(sorted(self._before)), _GROUP) if is_all else _Found()
             if not route.alone or (self._says_it and not told - self._vague):
                 return _Found()
-        return None if route.alone or route.domains == {_LIGHT} else _Found()
+        return None if route.alone or route.domains == LIGHTS else _Found()
 
     def _length_said(self, number: int, said: set[str]) -> int:
         """Return how many words the longest name of a thing has that was said as a whole, in whatever form; 0 where none was."""
@@ -753,7 +748,7 @@ class Commanding(SentenceReading):
 
     def _is_any_of_a_place(self, route: Phrasing, fitting: _Fitting) -> bool:
         """Return whether anything in a place may be meant: "turn the bedroom up", "the bedroom to 21": its light, its heating, its blinds?"""
-        is_vague = (bool(route.change) or _LIGHT not in route.domains) and not fitting.told - self._vague
+        is_vague = (bool(route.change) or LIGHTS.isdisjoint(route.domains)) and not fitting.told - self._vague
         is_vague |= route.intent == _LIGHT_SET and self._has_bare_number(fitting.told)
         return fitting.everything or is_vague or route.intent in _SHARED_VALUE
 
@@ -786,16 +781,18 @@ class Commanding(SentenceReading):
         return self._are_lights(fitting.group) and (is_room or (everything and not fitting.rest and bool(self.kinds)))
 
     def _are_lights(self, numbers: Iterable[int]) -> bool:
-        return {self.things.things[n].entity.domain for n in numbers} == {_LIGHT}
+        return {self.things.things[n].entity.domain for n in numbers} == LIGHTS
 
     def _is_locking(self, route: Phrasing) -> bool:
         """Return whether a route keeps out: "lock the doors" is said of the home, whatever is around who speaks."""
-        return route.intent == "HassTurnOn" and route.domains == {"lock"}
+        return route.intent == "HassTurnOn" and route.domains <= _GUARDING
 
     def _alike_here(self, number: int) -> set[int]:
         """Return what is meant as well as a thing of another room: "the curtains" are also the blinds of this one."""
         things = self.things
-        alike = set[int]().union(*(things.by_sort.get(("cover", class_), set()) for class_ in _IN_WINDOWS))
+        domain = things.things[number].entity.domain
+        classes = DOMAINS.get(domain, UNKNOWN).alike
+        alike = set[int]().union(*(things.by_sort.get((domain, class_), set()) for class_ in classes))
         here = alike & things.by_area.get(self.area_id or "", set())
         return here if number in alike and number not in here else set()
 

@@ -24,12 +24,7 @@ _NAMING = frozenset({"action", "aggregate", "attributes", "device_class", "domai
 """Arguments of the tools themselves whose values are names of Home Assistant's."""
 _NAME = re.compile(r"[a-z_]{1,40}(?:\.[a-z_]{1,40})?")
 _ID = re.compile(r"([a-z_]+|[a-z_]*\*)\.[a-z0-9_*?]+|\*")
-_DOMAINS = frozenset(
-    {
-        *Platform, "automation", "counter", "group", "input_boolean", "input_button", "input_datetime", "input_number",
-        "input_select", "input_text", "person", "plant", "schedule", "script", "sun", "timer", "zone",
-    }
-)  # fmt: skip
+_DOMAINS = frozenset({*Platform, *DOMAINS, "group", "plant", "schedule"})
 _QUANTITY = re.compile(r"[-+]?\d{1,6}(?:[.,]\d{1,3})?\s?(?:%|°[CF]?|K|ms|s|min|m|h|d)")
 _CHOICES = frozenset(
     {

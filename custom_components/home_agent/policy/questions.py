@@ -41,8 +41,6 @@ _CODE = "services.unlock.fields.code.name"
 """What Home Assistant calls the code of a lock."""
 _ON_THE_WAY = frozenset({"locking", "unlocking", "opening", "closing", "arming", "disarming", "pending"})
 """States that Home Assistant's words tell with a verb of their own in some languages."""
-_STATELESS = frozenset({"button", "input_button", "scene", SCRIPT_DOMAIN, TODO_DOMAIN})
-"""Domains whose states say nothing to anybody: a number of items, a moment, whether it is running."""
 _WHY = {
     "unlock": "confirm_why_access",
     "open_door": "confirm_why_access",
@@ -243,7 +241,7 @@ async def _async_states(
             state=await _async_state(hass, language, state),
         )
         for state in states[:MAX_NAMES]
-        if state.domain not in _STATELESS
+        if DOMAINS.get(state.domain, UNKNOWN).state_is_told
     ]
 
 

@@ -21,6 +21,7 @@ import orjson
 from ..client.chat_completions import keep_alive_of
 from ..client.connection import Connection, read
 from ..client.error_map import ErrorMap, wait_before_retry
+from ..languages.personal_data import mask
 from ..settings.endpoint import EndpointConfig, normalize_base_url
 from ..settings.search import OLLAMA, RetrievalSettings
 from ..support.const import DOMAIN
@@ -38,7 +39,6 @@ from ..support.errors import (
     StoreError,
 )
 from ..support.issues import RetrievalIssues
-from ..support.masking import mask
 from ..support.outages import EMBEDDING, RetrievalBreaker
 from .database import Database
 from .model import async_load_numpy

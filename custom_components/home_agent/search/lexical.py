@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..home.domains import READ_ONLY, domains_where
 from ..languages.inflection import forms_of
 from ..support.text import fold, grams, likeness, words
 from .entity_documents import EntityDocument
@@ -25,12 +26,7 @@ MAX_WORDS = 24  # of one name
 MAX_ALIKE = 64  # words of the home that one spoken word may stand for
 MAX_REMEMBERED = 2000  # spoken words
 
-READ_ONLY = frozenset(
-    {"binary_sensor", "event", "image", "person", "sensor", "sun", "update", "weather", "zone", "device_tracker"}
-)
-SETTINGS = frozenset(
-    {"button", "event", "number", "select", "text", "update", "input_number", "input_select", "input_text"}
-)
+_SETTINGS = domains_where(lambda record: record.is_setting)
 
 # How much a word says by where it stands; names and places are matched on their own.
 _PRODUCT = 0.75
@@ -228,7 +224,7 @@ class Table:
         self.count = len(lexicon)
         self.row_of = {document.entity_id: row for row, document in enumerate(self.documents)}
         self.read_only = np.array([document.domain in READ_ONLY for document in self.documents], dtype=np.bool_)
-        self.settings = np.array([document.domain in SETTINGS for document in self.documents], dtype=np.bool_)
+        self.settings = np.array([document.domain in _SETTINGS for document in self.documents], dtype=np.bool_)
         self.primary = np.array([document.is_primary for document in self.documents], dtype=np.bool_)
         names = [(row, name) for row, entry in enumerate(entries) for name in entry.names]
         self.name_rows = np.array([row for row, _ in names], dtype=np.int32)

@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 import re
 import unicodedata
 
+from ..languages.data import unit_words
 from ..languages.vocabulary import Kinds, Language
 from ..support.text import fold, is_unspaced, normalized, pieces, runs
 from .lexical import Alike, Lexicon
 
 MAX_SPOKEN = 40  # words that are looked at
 
-_VALUE = re.compile(r"\d+(?:[.,]\d+)?\s*(?:%|°|℃|℉|percent\b|prozent\b|degrees?\b|grad\b)")
 _QUESTION = re.compile(r"[?؟？;]\s*$")
-_DEGREES = re.compile(
-    r"\d\s*(?:°|℃|℉|degrees?\b|grad\b|degr[eé]s\b|grados\b|градус|gradi\b|graden\b|grader\b|graus\b|stopni)"
-)
 _HEATED: Kinds = {"climate": 1.0, "water_heater": 0.7, ".temperature": 0.9}
 _SYNONYM = 0.6  # a name that says "lamp" when "light" was said
 _SAME_THING = 0.85  # "telly" and "tv": a word for one device class
@@ -29,6 +27,17 @@ _CONTROLLED = frozenset({".tv", ".speaker", ".receiver", ".projector", ".outlet"
 _ROOM = 0.8  # the same room under another name: more than a word that only has this one in it
 _THING = 0.75  # the same thing under another name, or what it is for
 _LINKS = ("s", "n", "en", "er", "es", "e")
+
+
+@cache
+def _value() -> re.Pattern[str]:
+    units = unit_words()
+    return re.compile(rf"\d+(?:[.,]\d+)?\s*(?:[%°℃℉]|{units['%']}|{units['°']})")
+
+
+@cache
+def _degrees() -> re.Pattern[str]:
+    return re.compile(rf"\d\s*(?:[°℃℉]|{unit_words()['°']})")
 
 
 @dataclass(slots=True)
@@ -69,7 +78,7 @@ class Request:
 def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
     """Return a text as a request to this home."""
     plain = normalized(text)
-    said = runs(_VALUE.sub(" ", plain))[:MAX_SPOKEN]
+    said = runs(_value().sub(" ", plain))[:MAX_SPOKEN]
     folded = [fold(run) for run in said]
     phrases: dict[int, dict[str, float]] = {}
     for start, length, kinds in language.phrases(folded):
@@ -84,7 +93,7 @@ def request_of(text: str, language: Language, lexicon: Lexicon) -> Request:
             if item.folded in language.fillers and item.folded in language.nouns:
                 item.kinds, item.is_noun, item.factor = language.kinds[item.folded], True, 1.0
                 break
-    if _DEGREES.search(plain):
+    if _degrees().search(plain):
         spoken.append(Spoken("°", "°", kinds=_HEATED, is_noun=True))
     asking = [language.asking.get(word, 0.0) for word in folded]
     mode = sum(asking) / max(1.0, sum(map(abs, asking)))

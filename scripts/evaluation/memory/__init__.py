@@ -17,6 +17,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
+from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.languages.data import async_load
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.memory.filters import rejected_because
@@ -94,7 +95,7 @@ async def async_remembering(retrieval: RetrievalSettings) -> AsyncIterator[tuple
             memories = Memories(hass)
             settings = MemorySettings(max_memories=100_000)
             await memories.async_open(
-                entry, settings, retrieval, vectors, Languages(hass), lambda _trouble, _name, _holds: None
+                entry, settings, retrieval, vectors, Languages(hass, NAMED), lambda _trouble, _name, _holds: None
             )
             try:
                 yield hass, memories

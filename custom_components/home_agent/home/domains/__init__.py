@@ -1,6 +1,6 @@
-"""What is known of each entity domain: one record per domain, found in the modules of this folder."""
+"""The record of each entity domain. The modules of this folder are found by themselves: a new domain is a new file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -13,11 +13,21 @@ DOMAINS: Mapping[str, Domain] = {
 }
 """A domain that is not listed, or has no actions, is read-only."""
 
-RUNNERS = frozenset(name for name, record in DOMAINS.items() if record.is_runner)
-"""Domains of what changes others and not itself."""
-
 UNKNOWN = Domain()
-"""What is known of the entities of any other domain."""
+"""The record of all other domains."""
+
+
+def domains_where(test: Callable[[Domain], object]) -> frozenset[str]:
+    """Return the domains whose record passes a test."""
+    return frozenset(name for name, record in DOMAINS.items() if test(record))
+
+
+RUNNERS = domains_where(lambda record: record.is_runner)
+"""Domains that change other entities and not themselves."""
+IN_A_ROOM = domains_where(lambda record: record.in_a_room)
+READ_ONLY = domains_where(lambda record: not record.actions)
+LIGHTS = domains_where(lambda record: record.is_light)
+NAMED = domains_where(lambda record: record.is_named)
 
 
 def domains_logged(kind: Logged) -> tuple[str, ...]:

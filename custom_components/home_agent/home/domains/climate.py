@@ -6,6 +6,7 @@ from homeassistant.components.water_heater.const import WaterHeaterEntityFeature
 from homeassistant.util.json import JsonValueType
 
 from ..domain import (
+    ON_OFF,
     SWITCHED,
     SWITCHED_BACK,
     Action,
@@ -117,7 +118,7 @@ DOMAINS = {
             "swing_horizontal_mode", "humidity",
         ),
         sets_state=("set_hvac_mode", "hvac_mode"),
-        is_plain=True,
+        told_as=ON_OFF,
     ),
     "humidifier": Domain(
         actions={
@@ -144,7 +145,8 @@ DOMAINS = {
         goals=SWITCHED,
         kept=("humidity", "mode"),
         back=SWITCHED_BACK,
-        is_plain=True,
+        in_a_room=True,
+        told_as=ON_OFF,
     ),
     "water_heater": Domain(
         actions={
@@ -179,5 +181,6 @@ DOMAINS = {
         goals={"turn_on": away_from("off"), "turn_off": at("off")},
         kept=("temperature", "operation_mode", "away_mode"),
         sets_state=("set_operation_mode", "operation_mode"),
+        told_as=ON_OFF,
     ),
 }  # fmt: skip

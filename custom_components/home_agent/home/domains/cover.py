@@ -10,6 +10,8 @@ from homeassistant.core import State
 
 from ...turn.plan import OPEN_DOOR, OPEN_VALVE
 from ..domain import (
+    LOCKED_UNLOCKED,
+    OPEN_CLOSED,
     Action,
     Domain,
     Field,
@@ -126,6 +128,9 @@ DOMAINS = {
         back={"open": "open_cover", "closed": "close_cover"},
         stop="stop_cover",
         sensitive=_door,
+        told_as=OPEN_CLOSED,
+        not_told_as=LOCKED_UNLOCKED,
+        alike=("blind", "curtain", "shade", "shutter"),
     ),
     "valve": Domain(
         actions={
@@ -160,5 +165,6 @@ DOMAINS = {
         back={"open": "open_valve", "closed": "close_valve"},
         stop="stop_valve",
         sensitive=lambda state, service, data: OPEN_VALVE if _opens(state, service, data) else None,
+        told_as=OPEN_CLOSED,
     ),
 }

@@ -7,6 +7,7 @@ from homeassistant.core import State
 from homeassistant.util.json import JsonValueType
 
 from ..domain import (
+    ON_OFF,
     SWITCHED,
     SWITCHED_BACK,
     Action,
@@ -96,6 +97,7 @@ DOMAINS = {
         leads=steps({"increase_speed": ("percentage", 100), "decrease_speed": ("percentage", 0)}),
         kept=("percentage", "preset_mode", "oscillating", "direction"),
         back=SWITCHED_BACK,
-        is_plain=True,
+        in_a_room=True,
+        told_as=ON_OFF,
     )
 }  # fmt: skip

@@ -11,6 +11,7 @@ from homeassistant.util.json import JsonObjectType
 
 from ...turn.plan import DESTRUCTIVE
 from ..domain import (
+    ON_OFF,
     SWITCHED,
     SWITCHED_BACK,
     Action,
@@ -47,13 +48,13 @@ _SWITCH = Domain(
     logged=Logged.BY_USER,
     goals=SWITCHED,
     back=SWITCHED_BACK,
-    is_plain=True,
+    told_as=ON_OFF,
 )
 
 _NUMBER = replace(
-    _value("value", between("min", "max"), near(1e-6, 0.5)), is_number=True, logged=Logged.BY_USER
+    _value("value", between("min", "max"), near(1e-6, 0.5)), is_number=True, logged=Logged.BY_USER, is_setting=True
 )  # a device rounds, a helper does not
-_INPUT_NUMBER = _value("value", between("min", "max"), near(1e-6, 1e-6))
+_INPUT_NUMBER = replace(_value("value", between("min", "max"), near(1e-6, 1e-6)), is_setting=True)
 _COUNTER = _value("value", between("minimum", "maximum", whole=True), near(0, 0))
 _STEP_WORDS = {"increase": "increment", "decrease": "decrement"}
 
@@ -78,8 +79,9 @@ _SELECT = Domain(
     logged=Logged.BY_USER,
     leads=_choice,
     sets_state=("select_option", "option"),
+    is_setting=True,
 )
-_TEXT = replace(_value("value", text, same), aliases={"text": "value"}, holds_text=True)
+_TEXT = replace(_value("value", text, same), aliases={"text": "value"}, holds_text=True, is_setting=True)
 
 
 def _has_date(subject: Subject) -> bool:
@@ -108,6 +110,8 @@ _BUTTON = Domain(
     on=("press",),
     words={"push": "press"},
     own={"turn_on": "press"},
+    state_is_told=False,
+    acts_unseen=True,
 )
 
 
@@ -127,7 +131,7 @@ def _seconds_left(state: State) -> JsonObjectType:
 
 
 DOMAINS = {
-    "switch": replace(_SWITCH, rank=1),
+    "switch": replace(_SWITCH, rank=1, in_a_room=True, is_verb=True),
     "input_boolean": _SWITCH,
     "number": _NUMBER,
     "input_number": replace(
@@ -145,14 +149,15 @@ DOMAINS = {
         leads=steps({"increment": (STATE, None), "decrement": (STATE, None)}),
         is_number=True,
         harmless=frozenset({"reset"}),
+        is_named=False,
     ),
     "select": _SELECT,
     "input_select": _SELECT,
     "text": _TEXT,
-    "input_text": _TEXT,
-    "date": _value("date", date, moment),
-    "time": _value("time", time, moment),
-    "datetime": _value("datetime", date_time, moment),
+    "input_text": replace(_TEXT, is_named=False),
+    "date": replace(_value("date", date, moment), is_named=False),
+    "time": replace(_value("time", time, moment), is_named=False),
+    "datetime": replace(_value("datetime", date_time, moment), is_named=False),
     "input_datetime": Domain(
         actions={
             "set_datetime": Action(
@@ -172,8 +177,9 @@ DOMAINS = {
         value=_what_it_holds,
         logged=Logged.BY_USER,
         restore=_restore_date_and_time,
+        is_named=False,
     ),
-    "button": replace(_BUTTON, logged=Logged.ALWAYS, sensitive=_restarts),
+    "button": replace(_BUTTON, logged=Logged.ALWAYS, sensitive=_restarts, is_setting=True),
     "input_button": replace(_BUTTON, logged=Logged.BY_USER),
     "timer": Domain(
         actions={

@@ -11,7 +11,7 @@ from homeassistant.components.light.const import (
 )
 from homeassistant.core import State
 
-from ..domain import SWITCHED, Action, Domain, Field, Logged, Snapshot, Step, Subject, exchanged, has, offers
+from ..domain import ON_OFF, SWITCHED, Action, Domain, Field, Logged, Snapshot, Step, Subject, exchanged, has, offers
 from ..parameters import channels, color_name, kelvin, number, of_255, one_of, option
 from ..tolerance import STATE, Check, Tolerance, channels as near_channels, colour, near, near_share, number_of, same
 
@@ -122,6 +122,8 @@ DOMAINS = {
         off_at_zero=("brightness", "brightness_pct"),
         kept=("brightness", "color_mode", *COLOURS, "effect"),
         restore=_restore,
-        is_plain=True,
+        in_a_room=True,
+        is_light=True,
+        told_as=ON_OFF,
     )
 }  # fmt: skip

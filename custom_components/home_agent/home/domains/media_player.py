@@ -4,6 +4,7 @@ from homeassistant.components.media_player.const import MediaPlayerEntityFeature
 from homeassistant.components.remote.const import RemoteEntityFeature
 
 from ..domain import (
+    ON_OFF,
     SWITCHED,
     SWITCHED_BACK,
     Action,
@@ -143,7 +144,8 @@ DOMAINS = {
             "off": "turn_off", "on": "turn_on", "idle": "turn_on", "playing": "media_play", "paused": "media_pause",
         },
         wakes="turn_on",
-        is_plain=True,
+        in_a_room=True,
+        told_as=ON_OFF | {"playing"},
     ),
     "remote": Domain(
         actions={
@@ -177,5 +179,6 @@ DOMAINS = {
         goals=SWITCHED,
         back=SWITCHED_BACK,
         harmless=frozenset({"send_command"}),
+        told_as=ON_OFF,
     ),
 }  # fmt: skip

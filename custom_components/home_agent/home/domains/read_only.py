@@ -1,4 +1,4 @@
-"""Domains that are only read: calendars, events, the weather, persons, binary sensors."""
+"""Domains that are only read: calendars, events, the weather, persons, sensors, cameras."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -8,7 +8,7 @@ from homeassistant.components.weather.const import WeatherEntityFeature
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
-from ..domain import Details, Domain, Logged
+from ..domain import LOCKED_UNLOCKED, OPEN_CLOSED, Details, Domain, Logged
 
 FORECAST = "forecast"
 """The attribute by which a forecast is asked for."""
@@ -28,20 +28,26 @@ def _forecast(state: State, attributes: Collection[str]) -> dict[str, Any] | Non
 
 
 DOMAINS = {
-    "binary_sensor": Domain(rank=14),
+    "binary_sensor": Domain(rank=14, told_as=OPEN_CLOSED | LOCKED_UNLOCKED),
     "calendar": Domain(
         details=Details("get_events", "events", lambda _state, _attributes: {"duration": {"days": UPCOMING.days}}),
         holds_text=True,
         others_write=True,
     ),
-    "event": Domain(others_write=True),
-    "geo_location": Domain(others_write=True),
+    "camera": Domain(),
+    "device_tracker": Domain(is_named=False),
+    "event": Domain(others_write=True, is_setting=True),
+    "geo_location": Domain(others_write=True, is_named=False),
+    "image": Domain(is_named=False),
     "person": Domain(rank=15, logged=Logged.ALWAYS),
-    "update": Domain(others_attributes=("title", "release_summary", "release_url")),
+    "sensor": Domain(),
+    "sun": Domain(is_named=False),
+    "update": Domain(others_attributes=("title", "release_summary", "release_url"), is_setting=True),
     "weather": Domain(
         line=("temperature", "humidity", "wind_speed"),
         attributes=("temperature", "humidity", "wind_speed", "pressure"),
         details=Details("get_forecasts", "forecast", _forecast),
         rank=16,
     ),
+    "zone": Domain(is_named=False),
 }

@@ -83,7 +83,7 @@ def _disabled(state: State, data: Mapping[str, Any]) -> DidNotRun | None:
 
 
 def _held_back(before: State) -> DidNotRun:
-    """Return why an automation did not run though it was called: nobody else says so."""
+    """Return why an automation did not run although it was called. Home Assistant does not report it."""
     runs, mode = before.attributes.get(ATTR_CUR), before.attributes.get(ATTR_MODE)
     most = before.attributes.get(ATTR_MAX, 1)
     if isinstance(runs, int) and isinstance(most, int) and runs >= most and mode != SCRIPT_MODE_RESTART:
@@ -113,6 +113,8 @@ DOMAINS = {
         is_runner=True,
         logged=Logged.ALWAYS,
         destructive=frozenset({"apply", "create"}),
+        state_is_told=False,
+        acts_unseen=True,
     ),
     "script": Domain(
         actions=plain("turn_on", "turn_off", "toggle"),
@@ -126,6 +128,8 @@ DOMAINS = {
         attributes=("last_triggered",),
         logged=Logged.ALWAYS,
         goals={"turn_off": at("off")},
+        state_is_told=False,
+        acts_unseen=True,
     ),
     "automation": Domain(
         actions={
@@ -145,5 +149,6 @@ DOMAINS = {
         goals=SWITCHED,
         back=SWITCHED_BACK,
         sensitive=_disables,
+        acts_unseen=True,
     ),
 }

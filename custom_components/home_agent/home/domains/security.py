@@ -9,7 +9,22 @@ from homeassistant.components.siren.const import SirenEntityFeature
 from homeassistant.core import State
 
 from ...turn.plan import DISARM, UNLOCK
-from ..domain import SWITCHED, Action, Domain, Field, Logged, Subject, at, either, exchanged, has, is_in
+from ..domain import (
+    LOCKED_UNLOCKED,
+    ON_OFF,
+    OPEN_CLOSED,
+    SWITCHED,
+    Action,
+    Domain,
+    Field,
+    Logged,
+    Subject,
+    at,
+    either,
+    exchanged,
+    has,
+    is_in,
+)
 from ..parameters import duration, fraction, option, text
 
 _CODE = {"code": Field(text)}
@@ -105,6 +120,9 @@ DOMAINS = {
         },
         back={"locked": "lock", "unlocked": "unlock"},
         sensitive=lambda _state, service, data: UNLOCK if service in _UNLOCKING or data.get("code") else None,
+        keeps_out=True,
+        told_as=LOCKED_UNLOCKED,
+        not_told_as=OPEN_CLOSED,
     ),
     "siren": Domain(
         actions={
@@ -127,5 +145,6 @@ DOMAINS = {
         logged=Logged.BY_USER,
         goals=SWITCHED,
         back={"off": "turn_off"},
+        told_as=ON_OFF,
     ),
 }

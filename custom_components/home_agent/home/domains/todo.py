@@ -80,7 +80,7 @@ def _items(_state: State, attributes: Collection[str]) -> dict[str, Any]:
 
 
 def listed(hass: HomeAssistant, entity_id: str, item: str) -> str | None:
-    """Return an item of a list as it stands there, whatever its case; None when it is not on the list.
+    """Return an item as it is written on a list, found in any case; None if it is not on the list.
 
     A list that is not loaded, or does not tell its items, may have any: then it is what was asked for.
     """
@@ -116,5 +116,6 @@ DOMAINS = {
         holds_text=True,
         others_write=True,
         logged=Logged.BY_USER,
+        state_is_told=False,
     )
 }  # fmt: skip

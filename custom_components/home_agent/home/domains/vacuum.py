@@ -1,12 +1,9 @@
-"""Machines that go out and come home: vacuums and lawn mowers."""
+"""Vacuum cleaners."""
 
-from homeassistant.components.lawn_mower.const import LawnMowerEntityFeature
 from homeassistant.components.vacuum.const import VacuumEntityFeature
 
 from ..domain import Action, Domain, Logged, at, away_from, features_as_words, is_in
 from ..parameters import choice
-
-_HOME = at("docked", under_way=("returning",))
 
 DOMAINS = {
     "vacuum": Domain(
@@ -43,28 +40,10 @@ DOMAINS = {
             "clean_spot": at("cleaning"),
             "pause": away_from("cleaning"),
             "stop": away_from("cleaning"),
-            "return_to_base": _HOME,
+            "return_to_base": at("docked", under_way=("returning",)),
         },
         kept=("fan_speed",),
         back={"docked": "return_to_base", "returning": "return_to_base", "paused": "pause", "cleaning": "start"},
         harmless=frozenset({"send_command"}),
-    ),
-    "lawn_mower": Domain(
-        actions={
-            "start_mowing": Action("start_mowing", LawnMowerEntityFeature.START_MOWING),
-            "pause": Action("pause", LawnMowerEntityFeature.PAUSE),
-            "dock": Action("dock", LawnMowerEntityFeature.DOCK),
-        },
-        on=("start_mowing",),
-        off=("dock",),
-        is_on=is_in("mowing"),
-        words={
-            **dict.fromkeys(("start", "mow", "resume"), "start_mowing"),
-            "return_to_base": "dock",
-            "stop": "pause",
-        },
-        logged=Logged.BY_USER,
-        goals={"start_mowing": at("mowing"), "pause": at("paused"), "dock": _HOME},
-        back={"docked": "dock", "returning": "dock", "paused": "pause", "mowing": "start_mowing"},
     ),
 }

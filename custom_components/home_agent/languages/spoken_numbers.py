@@ -1,0 +1,244 @@
+"""Numbers, units and how long something lasts, as words of a text: "two and a half hours", "90 Sekunden".
+
+The words are data (`times` in a language's file); English is used where a language has none. Each reading looks a fixed number of
+words ahead, so that the time taken grows with the length of the text.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+import re
+
+from ..support.text import MAX_TEXT, fold, normalized
+from .data import ENGLISH, TimeWords, data_of, number_words
+
+type ReadAt[T] = tuple[T, int] | None
+"""What stands at a place of a text, and the place behind it."""
+
+UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+"""Of the units that are always as long."""
+DASHES = frozenset("-–—−")
+
+_MOST = 100_000  # of any unit
+_MOST_JOINED = 7  # words and dashes of one number: "ein und zwanzig", "quatre-vingt-dix-sept"
+_MOST_LEAD = 3  # words in front of a span that belong to it: "in the"
+_TOKEN = re.compile(r"\d++(?:[.,:]\d++)*+|[^\W\d_]++(?:['’`´.][^\W\d_]++)*+|[%°℃℉+\-–—−/]")
+_PLAIN = re.compile(r"\d{1,12}(?:[.,]\d{1,12})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word, a number or a sign of a text, folded, and where it stands in it."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is written in digits."""
+        return self.text[0].isdigit()
+
+
+@dataclass(frozen=True, slots=True)
+class Named[T]:
+    """A value that a text names, and which words say so."""
+
+    value: T
+    first: int
+    behind: int
+
+
+def words_of(text: str) -> list[Word]:
+    """Return the words, numbers and signs of a text with their places in it; at most those of its first 1,000 characters."""
+    found: list[Word] = []
+    for match in _TOKEN.finditer(text[:MAX_TEXT]):
+        said = match[0].rstrip(".") if match[0][0].isdigit() else match[0]
+        folded = fold(normalized(said.replace(".", "") if not said[0].isdigit() else said)).replace(" ", "")
+        if folded:
+            found.append(Word(folded, match.start(), match.start() + len(said)))
+    return found
+
+
+type _TimePhrases = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _TimeWords:
+    """The words of a language as they are looked up."""
+
+    lists: Mapping[str, _TimePhrases]
+    numbers: Mapping[str, int]
+    fractions: Mapping[str, float]
+    thousands: str
+
+
+@cache
+def time_words(code: str) -> _TimeWords:
+    """Return the words of a language, or of English if it has none. Reads a file."""
+    own = data_of(code).times
+    if own is None:
+        code, own = ENGLISH, data_of(ENGLISH).times
+    assert own is not None  # the schema wants them of English
+    lists: dict[str, _TimePhrases] = {}
+    for name in TimeWords.__slots__:
+        if name in ("numbers", "fractions", "thousands"):
+            continue
+        value = getattr(own, name)
+        rows = value.items() if isinstance(value, Mapping) else [("", value)]
+        by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        for key, phrases in rows:
+            for phrase in phrases:
+                words = tuple(word.text for word in words_of(phrase))
+                by_first.setdefault(words[0], []).append((words, key))
+        lists[name] = {first: sorted(found, key=lambda row: -len(row[0])) for first, found in by_first.items()}
+    more = {word.text: int(key) for key, listed in own.numbers.items() for said in listed for word in words_of(said)}
+    fractions = {
+        word.text: float(key) for key, listed in own.fractions.items() for said in listed for word in words_of(said)
+    }
+    numbers = {word: number for word, number in number_words(code).items() if number >= 0}
+    hundreds = {word: 100 for word, number in number_words(code).items() if number < 0}
+    return _TimeWords(lists, {**hundreds, **numbers, **more}, fractions, own.thousands)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberReader:
+    """Reads numbers, units and durations among the words of one text."""
+
+    words: Sequence[Word]
+    language: _TimeWords
+
+    def says(self, name: str, at: int) -> ReadAt[str]:
+        """Return the key of the longest phrase of a list that stands at a place."""
+        if at >= len(self.words):
+            return None
+        for phrase, key in self.language.lists[name].get(self.words[at].text, ()):
+            end = at + len(phrase)
+            if end <= len(self.words) and all(
+                one.text == word for one, word in zip(self.words[at:end], phrase, strict=True)
+            ):
+                return key, end
+        return None
+
+    def each[T](self, read: Callable[[int], ReadAt[T]], *, lead: bool = True) -> Iterator[tuple[T, int, int]]:
+        """Yield each value in the text with the first of its words and the place behind the last."""
+        at = done = 0
+        while at < len(self.words):
+            if (vague := self.says("unclear", at)) is not None:
+                at = done = vague[1]
+                continue
+            if (found := read(at)) is None:
+                at += 1
+                continue
+            value, behind = found
+            first = at
+            for _ in range(_MOST_LEAD if lead else 0):
+                if first > done and self.says("lead", first - 1) == ("", first):
+                    first -= 1
+            yield value, first, behind
+            at = done = behind
+
+    def number(self, at: int) -> ReadAt[float]:
+        """Return the number at a place: digits, or words for one up to some thousands."""
+        if at >= len(self.words):
+            return None
+        word, numbers = self.words[at], self.language.numbers
+        if word.is_number:
+            text, thousands = word.text, self.language.thousands
+            if thousands and re.fullmatch(rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+", text):
+                text = text.replace(thousands, "")
+            return (float(text.replace(",", ".")), at + 1) if _PLAIN.fullmatch(text) else None
+        joined, best = "", None
+        for place in range(at, min(at + _MOST_JOINED, len(self.words))):
+            part = self.words[place].text
+            if part in DASHES and joined:
+                continue
+            if not part.isalpha():
+                break
+            joined += part
+            if (known := numbers.get(joined)) is not None:
+                best = float(known), place + 1
+        if best is None and (part_of := self.language.fractions.get(word.text)) is not None and part_of > 1:
+            return part_of, at + 1
+        return best
+
+    def signed(self, at: int) -> ReadAt[float]:
+        """Return the number at a place, with its sign."""
+        if (minus := self.says("minus", at)) is not None and (found := self.number(minus[1])) is not None:
+            return -found[0], found[1]
+        if (
+            self.words[at].text in DASHES
+            and at + 1 < len(self.words)
+            and self.words[at + 1].start == self.words[at].end
+            and (at == 0 or self.words[at - 1].end < self.words[at].start)
+            and (found := self.number(at + 1)) is not None
+        ):
+            return -found[0], found[1]
+        return self.number(at)
+
+    def count(self, at: int) -> ReadAt[tuple[float, str]]:
+        """Return how many of which unit: "24 h", "an hour", "half an hour", "two and a half hours"."""
+        if (half := self._half(at)) is not None and (unit := self._unit_behind(half[1])) is not None:
+            return (half[0], unit[0]), unit[1]
+        one = self.says("one", at)
+        if one is not None and (half := self._half(one[1])) is not None and (unit := self.says("units", half[1])):
+            return (half[0], unit[0]), unit[1]
+        if (minutes := self.says("minutes", one[1] if one else at)) is not None:
+            return (float(minutes[0]), "minute"), minutes[1]
+        found = self.number(at)
+        if found is None and one is not None:
+            found = 1.0, one[1]
+        if found is None:
+            return None
+        number, behind = found
+        if (more := self.says("and_half", behind)) is not None and (unit := self._unit_behind(more[1])) is not None:
+            return (number + 0.5, unit[0]), unit[1]
+        if (unit := self.says("units", behind)) is None or number > _MOST:
+            return None
+        behind = unit[1]
+        if (more := self.says("and_half", behind)) is not None:
+            number, behind = number + 0.5, more[1]
+        return (number, unit[0]), behind
+
+    def _half(self, at: int) -> ReadAt[float]:
+        """Return a half, or one and a half, that a unit follows."""
+        if at < len(self.words) and (part := self.language.fractions.get(self.words[at].text)) is not None:
+            return part, at + 1
+        return None
+
+    def _unit_behind(self, at: int) -> ReadAt[str]:
+        if (one := self.says("one", at)) is not None:
+            at = one[1]
+        return self.says("units", at)
+
+    def duration(self, at: int) -> ReadAt[timedelta]:
+        """Return a duration of one unit or several, each smaller than the one before: "1 h 30 min"."""
+        total, last, behind = 0.0, len(UNITS), at
+        while (found := self.count(behind)) is not None:
+            (number, unit), place = found
+            if unit not in SECONDS or UNITS.index(unit) >= last:
+                break
+            total, last, behind = total + number * SECONDS[unit], UNITS.index(unit), place
+            if (joined := self.says("joins", behind)) is not None and self.count(joined[1]) is not None:
+                behind = joined[1]
+        return (timedelta(seconds=total), behind) if behind > at else None
+
+    def skip(self, name: str, at: int) -> int:
+        """Return the place behind a phrase of a list, or the same place if none stands there."""
+        found = self.says(name, at)
+        return found[1] if found else at
+
+    def ordinal(self, at: int) -> ReadAt[int]:
+        """Return the day of a month at a place."""
+        found = self.ordinal_word(at) or self.number(at)
+        if found is None or not found[0].is_integer() or not 1 <= found[0] <= 31:
+            return None
+        ending = self.says("ordinal_endings", found[1])
+        return int(found[0]), ending[1] if ending else found[1]
+
+    def ordinal_word(self, at: int) -> ReadAt[float]:
+        """Return the number of an ordinal that is a word: "third"."""
+        found = self.says("ordinals", at)
+        return (float(found[0]), found[1]) if found is not None and found[0].isdigit() else None
