@@ -13,7 +13,7 @@ from homeassistant.util import slugify
 from homeassistant.util.json import json_loads
 import probatio
 
-from .agent.model_turn import ModelTurn
+from .agent.model_turn import Agent
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .client.endpoint import Endpoint
 from .entity import HomeAgentEntity, subentries_with
@@ -56,16 +56,10 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
     @override
     async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:
         turn = await _async_turn(task, chat_log, self.entity_id)
-        model_turn = ModelTurn(
-            hass=self.hass,
-            runtime=self.runtime,
-            endpoint=self.endpoint,
-            turn=turn,
-            chat_log=chat_log,
-            response_format=_response_format(task, chat_log.llm_api) if task.structure else None,
-        )
+        response_format = _response_format(task, chat_log.llm_api) if task.structure else None
+        agent = Agent.for_task(self.hass, self.runtime, self.endpoint, turn, chat_log, response_format)
         with running(turn):
-            text = (await model_turn.async_run()).text
+            text = (await agent.async_answer()).text
         data = _structured(self.endpoint, task.structure, text) if task.structure else text
         return ai_task.GenDataTaskResult(conversation_id=chat_log.conversation_id, data=data)
 

@@ -13,7 +13,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 
 from custom_components.home_agent.client.messages import messages_from_content
-from custom_components.home_agent.prompt.request import async_hide
+from custom_components.home_agent.prompt.hiding import async_hide
 from custom_components.home_agent.support.masking import mask
 
 PHONE = "0171 2345678"

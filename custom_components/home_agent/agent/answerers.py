@@ -43,8 +43,7 @@ from ..transcript.transcript import History, begin_round, keep_round
 from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, TurnRequest, async_open_turn, current_request, current_turn, running
 from .commands import SlashCommand, talk_of
-from .loop import LOOPED
-from .model_turn import ModelTurn
+from .model_turn import LOOPED, Agent
 from .router import OFF, async_route, async_worded
 from .runtime import Exchange, RuntimeData
 
@@ -86,8 +85,8 @@ async def async_answer(
         turn.record.taints = transcript.taints
         if endpoint is None:
             turn.record.context_mode = ContextMode.OFF.value
-        elif transcript.mode is not None or profile.context_mode != AUTO:
-            turn.record.context_mode = transcript.mode or profile.context_mode
+        elif (known := transcript.fixed.mode) is not None or profile.context_mode != AUTO:
+            turn.record.context_mode = known or profile.context_mode
         events.async_conversation_started(hass, turn)
         reply = None
         is_heard = confirmations.waiting or confirmations.late or confirmations.pins.are_set
@@ -349,23 +348,25 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         stage = sentences.Stage.BEFORE_MODEL if endpoint else sentences.Stage.NO_MODEL
         answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.means, stage)
     if answer is None and endpoint is not None:
-        turn.record.is_order = is_order(turn.text, turn.language)
-        model = ModelTurn(
-            hass=hass,
-            runtime=runtime,
-            endpoint=endpoint,
-            turn=turn,
-            chat_log=chat_log,
-            transcript=exchange.transcript,
-        )
-        try:
-            routed = await async_route(exchange) if turn.profile.routing != OFF else None
-            answer = routed or await model.async_run()
-        except LLMError as err:
-            answer = await _async_without_model(exchange, err)
+        answer = await _async_by_model(exchange, endpoint)
     if answer is None:
         raise HomeAgentError("text_empty")
     return answer
+
+
+async def _async_by_model(exchange: Exchange, endpoint: Endpoint) -> Answer:
+    """Return the answer of the model, or of what stands before it; that of the home if the model could not be asked."""
+    turn = exchange.turn
+    turn.record.is_order = is_order(turn.text, turn.language)
+    try:
+        if turn.profile.routing != OFF and (routed := await async_route(exchange)) is not None:
+            return routed
+        agent = await Agent.async_for_message(
+            exchange.hass, exchange.runtime, endpoint, turn, exchange.chat_log, exchange.transcript
+        )
+        return await agent.async_answer()
+    except LLMError as err:
+        return await _async_without_model(exchange, err)
 
 
 async def _async_without_model(exchange: Exchange, error: LLMError) -> Answer:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from homeassistant.components.conversation import DOMAIN as CONVERSATION, ChatLog, Content, SystemContent, UserContent
+from homeassistant.components.conversation import DOMAIN as CONVERSATION, ChatLog, SystemContent, UserContent
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import MATCH_ALL
@@ -27,13 +27,14 @@ from ..client.endpoint import Endpoint
 from ..client.model import ChatRequest, ModelReply
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import async_load
+from ..prompt.layout import Layout
 from ..prompt.request import Ready
 from ..settings.profile import Profile
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import LLMError, where_of
-from ..transcript.transcript import Transcript, begin_round
+from ..transcript.transcript import Round, Transcript, begin_round
 from ..turn.turn import Turn, TurnRecord, area_of, running
-from .model_turn import ModelTurn
+from .model_turn import async_requests
 from .router import SPLITS, async_router_begins
 from .runtime import RuntimeData
 
@@ -181,10 +182,9 @@ class Readiness:
             rehearsal=True,
             record=TurnRecord(),  # nothing of this is noted where something was said
         )
-        transcript = Transcript()
-        chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), UserContent(content="")])
-        if (request := await self._async_request(endpoint, turn, transcript, chat_log)) is None:
+        if (found := await self._async_request(endpoint, turn)) is None:
             return
+        request, _ = found
         system = request.messages[0]
         if await _async_read(endpoint, replace(request, messages=[system, {"role": "user", "content": NOTHING_SAID}])):
             view = await self.runtime.sources.views.async_of(self.hass, await self.runtime.home.async_get(), turn)
@@ -252,52 +252,52 @@ class Readiness:
         """Let the model read everything up to what the user is about to say, and keep it for that turn."""
         if turn.profile.routing in SPLITS:  # what comes first is short, and read already
             return
-        sources = self.runtime.sources
         going_on = self.runtime.transcripts.of_owner(turn.owner)
         logs = self.hass.data.get(DATA_CHAT_LOGS) or {}
-        transcript, content = Transcript(), list[Content]((SystemContent(content=""),))
-        conversation_id = None
         fresh = dt_util.utcnow() - timedelta(seconds=IDLE)
         if going_on is not None and going_on[1].rounds[-1].at < fresh:
             going_on = None  # Home Assistant begins a new one
-        if going_on is not None and (log := logs.get(going_on[0])) is not None:
-            conversation_id, transcript, content = going_on[0], going_on[1].rehearsed(), list(log.content)
+        transcript = conversation_id = None
+        if going_on is not None and going_on[0] in logs:
+            conversation_id, transcript = going_on
             turn = replace(turn, conversation_id=conversation_id)
-        chat_log = ChatLog(self.hass, turn.conversation_id, [*content, UserContent(content="")])
-        request = await self._async_request(endpoint, turn, transcript, chat_log)
-        part = transcript.rounds[-1].part if transcript.rounds else None
-        if request is None or part is None:
+        if (found := await self._async_request(endpoint, turn, transcript)) is None:
             return
-        sources.ready[turn.owner] = Ready(
-            part=part,
+        request, told = found
+        self.runtime.sources.ready[turn.owner] = Ready(
+            part=told.part,
             conversation_id=conversation_id,
-            rounds=len(transcript.rounds),
+            rounds=1 if transcript is None else len(transcript.rounds) + 1,
             language=turn.language,
-            baseline=transcript.baseline,
+            baseline=told.baseline,
             taints=frozenset(turn.record.taints),
             at=self.hass.loop.time(),
         )
         await _async_read(endpoint, request)
 
     async def _async_request(
-        self, endpoint: Endpoint, turn: Turn, transcript: Transcript, chat_log: ChatLog
-    ) -> ChatRequest | None:
-        """Return the request that a message without words would lead to; None where it cannot be made."""
+        self, endpoint: Endpoint, turn: Turn, transcript: Transcript | None = None
+    ) -> tuple[ChatRequest, Layout] | None:
+        """Return the request that a message without words would lead to, and its layout; None if it cannot be made.
+
+        `transcript` is that of the conversation in which it would be said; None: it begins one.
+        """
+        question, rehearsed = UserContent(content=""), None
+        chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), question])
         try:
             await async_load(self.hass, turn.language)
-            begin_round(turn, transcript, self.runtime.conversations, None, chat_log.content)
-            model_turn = ModelTurn(
-                hass=self.hass,
-                runtime=self.runtime,
-                endpoint=endpoint,
-                turn=turn,
-                chat_log=chat_log,
-                transcript=transcript,
-            )
+            if transcript is None:
+                transcript = Transcript()
+                begin_round(turn, transcript, self.runtime.conversations, None, chat_log.content)
+            else:
+                rehearsed = Round(question=question, speaker=turn.owner, at=question.created)
             with running(turn):  # what the agent does not know of the home is not read either
-                agent = await model_turn.async_prepared(transcript)
-                return ChatRequest(messages=await agent.build(False), tools=agent.tools, max_tokens=1)
-        except Exception as err:  # noqa: BLE001 - nobody waits for it, and the turn that follows says what is wrong
+                requests = await async_requests(
+                    self.hass, self.runtime, endpoint, turn, chat_log, transcript, rehearsed=rehearsed
+                )
+                messages = await requests.async_messages(False)
+                return ChatRequest(messages=messages, tools=requests.offered, max_tokens=1), requests.layout
+        except Exception as err:  # noqa: BLE001 - nothing waits for it, and the turn that follows says what is wrong
             LOGGER.debug("What a model would be asked could not be prepared: %s", where_of(err))
             return None
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 import re
 
 from ..languages.data import PromptWords
-from ..transcript.transcript import Estimate
+from ..transcript.turn_part import Estimate
 
 MAX_MESSAGES = 50  # more are not kept of a conversation (C-8)
 MAX_LENGTH = 20_000  # characters, whatever an option says

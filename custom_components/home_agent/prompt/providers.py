@@ -104,36 +104,41 @@ class Providers:
         others = [known for known in self._providers if known is not provider]
         self._providers = [*others, provider] if holds else others
 
-    async def async_blocks(
-        self, request: ContextRequest, known: Collection[str], estimate: Callable[[str], int]
-    ) -> dict[str, Block]:
-        """Return what is new to the model by provider, within `request.tokens` together.
+    async def async_blocks(self, request: ContextRequest) -> dict[str, Block]:
+        """Return what each provider adds, by its name; without room none is asked.
 
-        All are asked at once, and what answers at once costs no turn of the event loop. `known` are the keys (`known_key`)
-        that the model still sees. An item that is too long leaves its place to others.
+        All are asked at once, and what answers at once costs no turn of the event loop.
         """
-        room = request.tokens
-        asked = [provider for provider in self._providers if room > 0 and provider.is_asked(request)]
+        asked = [provider for provider in self._providers if request.tokens > 0 and provider.is_asked(request)]
         answer = self._outages.async_answer
         tasks = [create_eager_task(answer(item.name, TIMEOUT, item.async_block(request))) for item in asked]
         if waiting := [task for task in tasks if not task.done()]:
             await asyncio.gather(*waiting)
-        blocks: dict[str, Block] = {}
-        for provider, task in zip(asked, tasks, strict=True):
-            if (block := task.result()) is None:
-                continue
-            items: list[Item] = []
-            left = room - (estimate(block.heading) if block.heading else 0)
-            for item in block.items:
-                if known_key(provider.name, item.key) not in known:
-                    tokens = estimate(dump(item.data).decode())
-                    if tokens <= left:
-                        items.append(item)
-                        left -= tokens
-            if items:
-                blocks[provider.name] = replace(block, items=items)
-                room = left
-        return blocks
+        found = zip(asked, tasks, strict=True)
+        return {item.name: block for item, task in found if (block := task.result()) is not None}
+
+
+def new_blocks(
+    blocks: Mapping[str, Block], known: Collection[str], room: int, estimate: Callable[[str], int]
+) -> Mapping[str, Block]:
+    """Return what is new to the model by provider, within `room` tokens together.
+
+    `known` are the keys (`known_key`) that the model still sees. An item that is too long leaves its place to others.
+    """
+    found: dict[str, Block] = {}
+    for name, block in blocks.items():
+        left = room - (estimate(block.heading) if block.heading else 0)
+        items = []
+        for item in block.items:
+            if known_key(name, item.key) not in known:
+                tokens = estimate(dump(item.data).decode())
+                if tokens <= left:
+                    items.append(item)
+                    left -= tokens
+        if items:
+            found[name] = replace(block, items=items)
+            room = left
+    return found
 
 
 def known_key(provider: str, key: str) -> str:

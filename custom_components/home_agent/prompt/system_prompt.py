@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
+from ..client.model import raw_estimate
 from ..languages.data import prompt_words
 from ..policy.tool import HomeAgentTool
+from ..settings.profile import Profile
+from ..support import issues
 from ..support.const import LOGGER
 from ..support.errors import PromptTemplateError
 from ..support.masking import Mask
@@ -33,6 +36,7 @@ from .template import (
 )
 
 MAX_SHARE = 4  # of what the window has besides instructions and tools, a placeholder for the history gets one share
+DEFAULT_PROMPT_TOKENS = 550
 TIMEOUT = 4.0  # seconds for states, or for events; each asks its own sources and has limits of its own
 
 # The default instructions. Written for the model, so English whatever the home speaks (S1-88).
@@ -101,11 +105,22 @@ def default_prompt(tools: Sequence[HomeAgentTool], *, looks_up: bool = False) ->
     return "\n\n".join(parts)
 
 
+def instructions_tokens(profile: Profile, given: str | None) -> float:
+    """Return how many tokens instructions take before placeholders are filled in; `given` replaces the profile's."""
+    if given is not None:
+        return raw_estimate(given.encode("utf-8", "replace"))
+    own = "" if profile.use_default_prompt else profile.custom_prompt
+    tokens = raw_estimate(f"{own}{profile.prompt_additions}".encode("utf-8", "replace"))
+    return tokens + (DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0)
+
+
 @dataclass(frozen=True, slots=True)
 class SystemPrompt:
     """What stands in the system message, and why a prompt of the owner's stands there as it was written."""
 
     text: str
+    personal: bool = False
+    """Whether it may depend on who talks: a template was filled in."""
     error: PromptTemplateError | None = None
 
 
@@ -118,7 +133,7 @@ class SystemPrompts:
         self._calendar = calendar
         self._outages = Outages()
         self.service = PromptContextService(hass)
-        self.sound: set[str] = set()
+        self._sound: set[str] = set()
         """Profiles whose prompt was written without an error, the last time that it was."""
 
     async def async_write(
@@ -143,8 +158,6 @@ class SystemPrompts:
             own, additions = (with_named(prompt, profile.prompts) for prompt in (own, additions))
         written = {prompt: ProcessedPrompt(prompt="") for prompt in (own, additions)}
         prompts = [prompt for prompt in written if prompt.strip()]
-        if transcript.instructions is not None:  # what a template says, or what it imports, may depend on who talks
-            transcript.instructions.personal = any("{" in prompt for prompt in prompts)
         slow = {prompt for prompt in prompts if await self.service.async_is_slow(prompt)}
         task = options = None
         if prompts and profile.use_prompt_context_service:
@@ -168,7 +181,17 @@ class SystemPrompts:
         in_language = IN_LANGUAGE.format(language=profile.language) if profile.language else ""
         parts = (words, *guides, written[additions].prompt, in_language)
         error = next((written[prompt].error for prompt in prompts if written[prompt].error), None)
-        return SystemPrompt("\n\n".join(part for part in parts if part), error)
+        if error:
+            self._sound.discard(profile.subentry_id)
+            detail = (error.translation_placeholders or {}).get("detail", "")
+            issues.async_set(
+                self._hass, issues.PROMPT_TEMPLATE, profile.subentry_id, profile=profile.name, error=detail
+            )
+        elif profile.subentry_id not in self._sound:
+            self._sound.add(profile.subentry_id)
+            issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile.subentry_id, False)
+        personal = any("{" in prompt for prompt in prompts)
+        return SystemPrompt("\n\n".join(part for part in parts if part), personal, error)
 
     def _plain(self, prompt: str, turn: Turn) -> ProcessedPrompt:
         """Return a prompt that is a plain template, rendered."""

@@ -23,7 +23,7 @@ from ..client.model import TokenEstimator
 from ..languages.data import prompt_words
 from ..support.const import LOGGER
 from ..support.errors import PromptTemplateError
-from ..transcript.transcript import Estimate, masked_part
+from ..transcript.turn_part import Estimate, masked_part
 from ..turn.turn import Turn
 from .history_text import HistoryMessage, HistoryOptions, HistoryText, format_history, history_key
 
