@@ -521,7 +521,7 @@ class SplitTurn:
         note = render_turn_part(time="", facts={}, sections={"returns": ("", given)})
         told.rounds[-1].notes[-1] = note
         reserved = endpoint.client.estimator.estimate(note)
-        share = Share(instructions=SYNTHESIZE, providers=self.remembers, reserved=reserved)
+        share = Share(instructions=SYNTHESIZE, additions=True, providers=self.remembers, reserved=reserved)
         requests = await self._async_requests(turn, told, share)
         check = ClaimCheck(hass=self.hass, turn=turn, home=self.runtime.sources.home, asks_behind=True)
 

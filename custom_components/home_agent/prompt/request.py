@@ -25,7 +25,7 @@ from ..home.volatility import Volatility
 from ..policy.tool import HomeAgentTool
 from ..policy.write import HAPPENED
 from ..search.model import Query
-from ..search.user_documents import UserDocuments
+from ..search.user_documents import SystemDocuments, UserDocuments
 from ..settings.profile import ContextMode, Profile
 from ..support.bounds import in_slices
 from ..support.const import LOGGER
@@ -89,7 +89,9 @@ class Share:
     """What is told to a model that does a share of a turn: it splits it, answers a part, or puts the answer together."""
 
     instructions: str | None = None
-    """All of them: nothing is told of the home, and no event tells of it. None: what the profile says."""
+    """Instead of the profile's; then nothing is told of the home, and no event tells of it. None: as the profile says."""
+    additions: bool = False
+    """Whether the owner's additions stand behind these instructions."""
     providers: Providers = field(default_factory=Providers)
     """Asked instead of all others where the instructions are given."""
     sums_up: bool = False
@@ -155,7 +157,7 @@ class Gathering:
             estimate=estimate,
             expected=expected,
             mode=mode,
-            instructions=known if self.given is None else Instructions(owner=turn.owner, text=self.given),
+            instructions=known,
             added=transcript.added.get(turn.owner, ""),
             mask=self.mask,
             home=self.view.snapshot,
@@ -168,7 +170,9 @@ class Gathering:
             knows=partial(self.view.knows, self.hass),
             introduce=self.view.introduction,
         )
-        if self.given is None and (known is None or (known.personal and known.owner != turn.owner)):
+        if self.share is not None and self.given is not None and not self.share.additions:
+            self.inputs = replace(self.inputs, instructions=Instructions(owner=turn.owner, text=self.given))
+        elif known is None or (known.personal and known.owner != turn.owner):
             await self._async_write_instructions()
         zone = await _async_own_zone(self.hass, profile)
         await self._async_add_home()
@@ -290,13 +294,18 @@ class Gathering:
         self.window = window = min(known, before or known)  # the first one, unless a smaller one becomes known
         if self.share is not None and self.share.reserved:
             self.window = window = known - self.share.reserved
-        expected = instructions_tokens(profile, self.given)
-        documents = self.sources.documents.of_profile.get(profile.subentry_id) if self.given is None else None
-        if documents:
+        additions = self.share is None or self.share.additions or self.given is None
+        expected = instructions_tokens(profile, self.given, additions=additions)
+        if documents := self._documents:
             self._documents_room = min(self._documents_room, window // DOCUMENTS_SHARE)
             expected += min(documents.tokens, self._documents_room)
         answer = self.endpoint.config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
         return expected, shares(profile, room=window - answer, fixed=self.offered.raw_tokens + expected)
+
+    @property
+    def _documents(self) -> SystemDocuments | None:
+        """What stands in the instructions of the owner's documents."""
+        return self.sources.documents.of_profile.get(self.turn.profile.subentry_id) if self.given is None else None
 
     async def _async_view(self) -> View:
         return await self.sources.views.async_of(self.hass, await self.sources.home.async_get(), self.turn)
@@ -311,10 +320,11 @@ class Gathering:
             self.tools,
             inputs.budget,
             self._async_entity_context,
+            own=self.given,
             mask=self.mask,
             looks_up=inputs.mode.looks_up,
         )
-        documents = sources.documents.of_profile.get(turn.profile.subentry_id)
+        documents = self._documents
         parts = (written.text, documents.within(self._documents_room) if documents else "")
         begun = self.inputs.instructions or Instructions(owner=turn.owner)  # has the states, if they stand in it
         instructions = replace(begun, text="\n\n".join(filter(None, parts)), personal=written.personal)
@@ -488,7 +498,7 @@ class RequestBuilder:
             gathered.fixed = transcript.fixed = Fixed(
                 mode=inputs.mode,
                 window=gathered.window,
-                instructions=inputs.instructions if gathered.given is None else None,
+                instructions=inputs.instructions,
                 baseline=made.baseline,
             )
         transcript.map_limit = gathered.map_limit

@@ -105,13 +105,12 @@ def default_prompt(tools: Sequence[HomeAgentTool], *, looks_up: bool = False) ->
     return "\n\n".join(parts)
 
 
-def instructions_tokens(profile: Profile, given: str | None) -> float:
+def instructions_tokens(profile: Profile, given: str | None, *, additions: bool = True) -> float:
     """Return how many tokens instructions take before placeholders are filled in; `given` replaces the profile's."""
-    if given is not None:
-        return raw_estimate(given.encode("utf-8", "replace"))
-    own = "" if profile.use_default_prompt else profile.custom_prompt
-    tokens = raw_estimate(f"{own}{profile.prompt_additions}".encode("utf-8", "replace"))
-    return tokens + (DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0)
+    is_default = given is None and profile.use_default_prompt
+    own = given if given is not None else "" if is_default else profile.custom_prompt
+    tokens = raw_estimate(f"{own}{profile.prompt_additions if additions else ''}".encode("utf-8", "replace"))
+    return tokens + (DEFAULT_PROMPT_TOKENS if is_default else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,16 +143,19 @@ class SystemPrompts:
         budget: Budget,
         entity_context: Callable[[], Awaitable[str]],
         *,
+        own: str | None = None,
         mask: Mask | None = None,
         looks_up: bool = False,
     ) -> SystemPrompt:
         """Return the system prompt for a conversation that begins with this turn; the same for the same profile and tools.
 
-        `entity_context` returns the states of the first turn part, which count as sent from then on; `mask` hides
+        `own` replaces the owner's prompt. `entity_context` returns the states of the first turn part, which count as sent from then on; `mask` hides
         personal data in what is filled in, `looks_up` says whether states are sent by request. A prompt of the owner's that does not render stays as it was written.
         """
         profile = turn.profile
-        own, additions = "" if profile.use_default_prompt else profile.custom_prompt, profile.prompt_additions
+        if own is None:
+            own = "" if profile.use_default_prompt else profile.custom_prompt
+        additions = profile.prompt_additions
         if profile.prompts:
             own, additions = (with_named(prompt, profile.prompts) for prompt in (own, additions))
         written = {prompt: ProcessedPrompt(prompt="") for prompt in (own, additions)}
