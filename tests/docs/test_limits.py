@@ -14,7 +14,7 @@ from custom_components.home_agent.policy import (
     undo,
     write,
 )
-from custom_components.home_agent.prompt import layout, providers, states, template
+from custom_components.home_agent.prompt import providers, request, states, template
 from custom_components.home_agent.search import files, index, knowledge, passage_search, passages, ranking, vectors
 from custom_components.home_agent.services import search
 from custom_components.home_agent.settings import profile
@@ -78,7 +78,7 @@ SAID = {
         f"stored, {conversations.MAX_OF_OWNER} conversations of a person and {conversations.MAX_CONVERSATIONS:,} of the home",
         f"makes at most {word(model_turn.MORE_REQUESTS)} requests more than this",
         f"after half an hour or {stream.MAX_TEXT:,} characters",
-        f"at most {layout.MAX_BLOCKS_TOKENS} tokens",
+        f"at most {request.MAX_BLOCKS_TOKENS} tokens",
     ],
     "CONTEXT.md": [
         f"take at most {profile.AUTO_TOKENS} tokens together",

@@ -22,11 +22,11 @@ from custom_components.home_agent.prompt.layout import (
     Size,
     layout,
     rounds_to_drop,
-    shares,
     states_in_instructions,
     system_message,
 )
 from custom_components.home_agent.prompt.providers import Block, Item
+from custom_components.home_agent.prompt.request import shares
 from custom_components.home_agent.settings.profile import ContextMode, Profile
 from custom_components.home_agent.support.masking import mask
 from custom_components.home_agent.transcript.transcript import Instructions, Round

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 import json
-from typing import Any, cast
+from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.conversation import UserContent
@@ -11,12 +11,11 @@ from homeassistant.helpers import area_registry as ar
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.client.endpoint import Endpoint
 from custom_components.home_agent.home.snapshot import Home
 from custom_components.home_agent.prompt.budget import Budget
 from custom_components.home_agent.prompt.home_map import HomeMap
 from custom_components.home_agent.prompt.layout import Inputs, layout
-from custom_components.home_agent.prompt.request import Gathering, Sources
+from custom_components.home_agent.prompt.request import async_with_facts, async_with_states
 from custom_components.home_agent.prompt.states import Views, rows_of
 from custom_components.home_agent.settings.profile import ContextEntity, ContextMode, Profile
 from custom_components.home_agent.support.const import DOMAIN
@@ -56,15 +55,7 @@ class Conversation:
         self.home._stop_timer()
         rounds = [] if forget else self.transcript.rounds
         question = UserContent("hello")
-        gathering = Gathering(
-            hass=self.hass,
-            turn=turn,
-            transcript=self.transcript,
-            endpoint=cast(Endpoint, None),  # no model is asked
-            sources=cast(Sources, None),
-        )
-        gathering.view = view
-        gathering.inputs = Inputs(
+        inputs = Inputs(
             budget=Budget(
                 prompt=100_000,
                 home_map=0,
@@ -88,9 +79,8 @@ class Conversation:
             introduce=view.introduction,
             found=[view.snapshot.entities[entity_id] for entity_id in found],
         )
-        await gathering.async_add_states()
-        await gathering.async_add_facts()
-        made = layout(gathering.inputs)
+        inputs = await async_with_states(self.hass, turn, view, inputs, self.transcript.states_told_at)
+        made = layout(await async_with_facts(self.hass, turn, inputs))
         part = made.part
         if made.states_told:
             self.transcript.states_told_at = self.hass.loop.time()

@@ -10,7 +10,6 @@ import asyncio
 from contextvars import Context
 from dataclasses import replace
 from functools import partial
-import time
 
 from homeassistant.components import conversation
 from homeassistant.components.conversation import (
@@ -37,13 +36,12 @@ from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import shown
 from ..support.errors import HomeAgentError, LLMError, ToolError, where_of
 from ..support.localize import async_error_text
-from ..support.masking import Mask
 from ..transcript.summary import async_sum_up
-from ..transcript.transcript import History, begin_round, keep_round
+from ..transcript.transcript import begin_round, keep_round
 from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, TurnRequest, async_open_turn, current_request, current_turn, running
 from .commands import SlashCommand, talk_of
-from .model_turn import LOOPED, Agent
+from .model_turn import LOOPED, async_agent_for_message
 from .router import OFF, async_route, async_worded
 from .runtime import Exchange, RuntimeData
 
@@ -157,7 +155,7 @@ async def _async_hand_on(
     user_input: ConversationInput,
     chat_log: ChatLog,
 ) -> ConversationResult:
-    """Let another agent answer, in the conversation that it has with whoever speaks here; nothing of it stays in this one.
+    """Let another agent answer, in its own conversation with the same person; nothing of it stays in this one.
 
     It keeps to what protects the home here, unless it is the one that the owner's rules want to answer.
     """
@@ -186,7 +184,7 @@ async def _async_said_to(
     conversation_id: str | None,
     request: TurnRequest,
 ) -> ConversationResult:
-    """Say something to an agent as whoever speaks would. Raises `ToolError` when it is not there any more."""
+    """Say something to an agent as the same person. Raises `ToolError` if it is not there any more."""
     agent_id = _agent_of(hass, to)
     if agent_id is None:
         raise ToolError("profile_not_found", profile=to.name, profiles="")
@@ -208,7 +206,7 @@ async def _async_said_to(
 
 
 async def _async_say(exchange: Exchange, to: Profile, text: str) -> str:
-    """Return what another agent answers once its question has its yes, in the conversation that it has with whoever asked.
+    """Return what another agent answers once its question has its yes, in its own conversation with the same person.
 
     Apart from the running turn: a person said this, and can be asked again.
     """
@@ -270,7 +268,7 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
     if not said.failed:
         try:
             _keep(exchange, answer)
-        except Exception as err:  # noqa: BLE001 - the answer is there, whatever becomes of what is kept of it
+        except Exception as err:  # noqa: BLE001 - what cannot be kept must not cost the answer
             LOGGER.error("An answer could not be kept: %s", where_of(err))
     return ConversationResult(
         response=response,
@@ -305,16 +303,7 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
     history = transcript.history
     if endpoint and answer.origin is AnswerOrigin.MODEL and history.dropped and turn.profile.history_summary:
         mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote)
-        transcript.summing_up = endpoint.async_work(_async_sum_up(history, endpoint, mask), "sum up")
-
-
-async def _async_sum_up(history: History, endpoint: Endpoint, mask: Mask | None) -> None:
-    """Let the model sum up what is not sent any more; its tokens count like all others."""
-    started = time.perf_counter()
-    reply = await async_sum_up(history, endpoint.client, mask)
-    if reply.usage is not None:
-        endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
-        endpoint.async_publish()
+        transcript.summing_up = endpoint.async_work(async_sum_up(history, endpoint, mask), "sum up")
 
 
 async def _async_first_answer(exchange: Exchange) -> Answer:
@@ -361,7 +350,7 @@ async def _async_by_model(exchange: Exchange, endpoint: Endpoint) -> Answer:
     try:
         if turn.profile.routing != OFF and (routed := await async_route(exchange)) is not None:
             return routed
-        agent = await Agent.async_for_message(
+        agent = await async_agent_for_message(
             exchange.hass, exchange.runtime, endpoint, turn, exchange.chat_log, exchange.transcript
         )
         return await agent.async_answer()

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass
 from functools import partial
 import time
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from homeassistant.components.conversation import AssistantContent, ChatLog, UserContent
 from homeassistant.core import HomeAssistant
@@ -114,90 +114,6 @@ class Agent:
     """Returns what has to stand behind an answer, given its words."""
     response_format: Mapping[str, Any] | None = None
 
-    @classmethod
-    async def async_for_message(
-        cls,
-        hass: HomeAssistant,
-        runtime: RuntimeData,
-        endpoint: Endpoint,
-        turn: Turn,
-        chat_log: ChatLog,
-        transcript: Transcript,
-        *,
-        tools: Sequence[HomeAgentTool] | None = None,
-        share: Share | None = None,
-        only_words: bool = False,
-    ) -> Self:
-        """Return the agent for a message of a conversation, with the model told what belongs to it.
-
-        `tools` replaces those of the profile. With `only_words` everything is done, and the model words the answer.
-        """
-        requests = await async_requests(hass, runtime, endpoint, turn, chat_log, transcript, tools=tools, share=share)
-        check = ClaimCheck(hass=hass, turn=turn, home=runtime.sources.home)
-        offered = requests.offered
-        agent = cls(
-            hass=hass,
-            endpoint=endpoint,
-            turn=turn,
-            chat_log=chat_log,
-            requests=requests,
-            tools=offered,
-            manner=WORDS if only_words else TALK,
-            judge=partial(async_untrue, check, requests) if offered else _async_not_judged,
-            question=partial(async_put, hass, runtime.policy, turn),
-        )
-        turn.record.follow_up = agent.async_follow_up
-        return agent
-
-    @classmethod
-    def for_one_answer(
-        cls,
-        hass: HomeAssistant,
-        endpoint: Endpoint,
-        turn: Turn,
-        chat_log: ChatLog,
-        requests: RequestBuilder,
-        behind: Callable[[str], Awaitable[str]],
-    ) -> Self:
-        """Return the agent for one request without tools, which fails where the model says nothing."""
-        return cls(
-            hass=hass,
-            endpoint=endpoint,
-            turn=turn,
-            chat_log=chat_log,
-            requests=_Once(requests),
-            manner=ONCE,
-            behind=behind,
-        )
-
-    @classmethod
-    def for_task(
-        cls,
-        hass: HomeAssistant,
-        runtime: RuntimeData,
-        endpoint: Endpoint,
-        turn: Turn,
-        chat_log: ChatLog,
-        response_format: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Return the agent for a task, in which no person is asked: all there is stands in its chat log."""
-        if chat_log.llm_api is not None:  # another integration's tools, chosen by what started the task
-            chat_log.llm_api = policed(chat_log.llm_api, runtime.policy)
-        api = chat_log.llm_api
-        offered = OfferedTools()
-        if api and endpoint.config.tool_calling:
-            offered = offered_tools(api.tools, api.custom_serializer)
-        return cls(
-            hass=hass,
-            endpoint=endpoint,
-            turn=turn,
-            chat_log=chat_log,
-            requests=_TaskRequests(hass, endpoint, chat_log, offered),
-            tools=offered.specs,
-            manner=TASK,
-            response_format=response_format,
-        )
-
     async def async_answer(self) -> Answer:
         """Let the model answer. Raises `LLMError` when it could not be asked at all; for a task, also when it fails later."""
         await self.async_run()
@@ -256,7 +172,7 @@ class Agent:
             calls_left = turn.record.calls_started < turn.profile.max_calls_per_turn and left > 1
             may_call = bool(self.tools) and manner.calls and calls_left
             last_try = attempt == manner.tries - 1 or left <= 1
-            if not may_call and log.unresponded_tool_results:
+            if not may_call and manner.tries > 1 and log.unresponded_tool_results:
                 self.requests.note_last_request()
             before, messages = messages, await self.requests.async_messages(attempt > 0)
             if refused is not None and messages == before and not manner.in_words:  # nothing more could be left out
@@ -289,7 +205,7 @@ class Agent:
                 refused = err
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
         if turn.record.request_id is not None and (question := await self.question()):
-            if self._has_spoken:  # whatever the model has asked before is not what a yes is for
+            if self._has_spoken:  # a yes is for this question, not for one that the model has asked before
                 question = await async_text(self.hass, turn.speaks, "confirm_only_this", question=question)
             await self._async_say(question)
         return log.unresponded_tool_results
@@ -425,6 +341,87 @@ class Agent:
         return f"\n\n{text}" if after else text
 
 
+async def async_agent_for_message(
+    hass: HomeAssistant,
+    runtime: RuntimeData,
+    endpoint: Endpoint,
+    turn: Turn,
+    chat_log: ChatLog,
+    transcript: Transcript,
+    *,
+    tools: Sequence[HomeAgentTool] | None = None,
+    share: Share | None = None,
+    only_words: bool = False,
+) -> Agent:
+    """Return the agent for a message of a conversation, with the model told what belongs to it.
+
+    `tools` replaces those of the profile. With `only_words` everything is done, and the model words the answer.
+    """
+    requests = await async_requests(hass, runtime, endpoint, turn, chat_log, transcript, tools=tools, share=share)
+    check = ClaimCheck(hass=hass, turn=turn, home=runtime.sources.home)
+    offered = requests.offered
+    agent = Agent(
+        hass=hass,
+        endpoint=endpoint,
+        turn=turn,
+        chat_log=chat_log,
+        requests=requests,
+        tools=offered,
+        manner=WORDS if only_words else TALK,
+        judge=partial(async_untrue, check, requests) if offered else _async_not_judged,
+        question=partial(async_put, hass, runtime.policy, turn),
+    )
+    turn.record.follow_up = agent.async_follow_up
+    return agent
+
+
+def agent_for_one_answer(
+    hass: HomeAssistant,
+    endpoint: Endpoint,
+    turn: Turn,
+    chat_log: ChatLog,
+    requests: RequestBuilder,
+    behind: Callable[[str], Awaitable[str]],
+) -> Agent:
+    """Return the agent for one request without tools, which fails where the model says nothing."""
+    return Agent(
+        hass=hass,
+        endpoint=endpoint,
+        turn=turn,
+        chat_log=chat_log,
+        requests=requests,
+        manner=ONCE,
+        behind=behind,
+    )
+
+
+def agent_for_task(
+    hass: HomeAssistant,
+    runtime: RuntimeData,
+    endpoint: Endpoint,
+    turn: Turn,
+    chat_log: ChatLog,
+    response_format: Mapping[str, Any] | None = None,
+) -> Agent:
+    """Return the agent for a task, in which no person is asked: all there is stands in its chat log."""
+    if chat_log.llm_api is not None:  # another integration's tools, chosen by what started the task
+        chat_log.llm_api = policed(chat_log.llm_api, runtime.policy)
+    api = chat_log.llm_api
+    offered = OfferedTools()
+    if api and endpoint.config.tool_calling:
+        offered = offered_tools(api.tools, api.custom_serializer)
+    return Agent(
+        hass=hass,
+        endpoint=endpoint,
+        turn=turn,
+        chat_log=chat_log,
+        requests=_TaskRequests(hass, endpoint, chat_log, offered),
+        tools=offered.specs,
+        manner=TASK,
+        response_format=response_format,
+    )
+
+
 async def async_requests(
     hass: HomeAssistant,
     runtime: RuntimeData,
@@ -503,23 +500,6 @@ async def async_what_is_true(hass: HomeAssistant, turn: Turn, untrue: Untrue) ->
     if untrue.nothing_done or not untrue.states:
         return await async_text(hass, turn.speaks, "nothing_changed" if turn.record.outcomes else "nothing_was_done")
     return await async_states(hass, turn.speaks, untrue.states)
-
-
-@dataclass(frozen=True, slots=True)
-class _Once:
-    """The only request of a turn: it is sent as it is, and nothing is added to it later."""
-
-    requests: RequestBuilder
-
-    async def async_messages(self, shorter: bool) -> list[Message]:
-        """Return the messages."""
-        return await self.requests.async_messages(False)
-
-    def note_what_is_true(self, states: Mapping[str, str]) -> None:
-        """Add nothing."""
-
-    def note_last_request(self) -> None:
-        """Add nothing."""
 
 
 @dataclass(slots=True)

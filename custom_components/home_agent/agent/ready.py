@@ -1,7 +1,7 @@
-"""Keeps the models in the home ready: they have read a prompt before somebody waits for its answer.
+"""Keeps the models in the home ready: they have read a prompt before a person waits for its answer.
 
 Once a minute: how often states change is learned, and where much has changed since the states in the prompt were written
-down, they are written down anew while nobody talks. After that, and at start, the model is asked for one token, so that it
+down, they are written down anew while no one talks. After that, and at start, the model is asked for one token, so that it
 has read everything up to what the next person says. When a voice satellite begins to listen, the same is done with what
 belongs to its next message. None of it is an answer: no event, no history, no tool.
 """
@@ -42,9 +42,9 @@ LOOK_EVERY = timedelta(minutes=1)
 IDLE = 300.0  # seconds; so long a conversation goes on, and nothing before it may change in what the model has read
 OVERDUE = 900.0  # seconds after which a minute without a word is enough
 SHORT_IDLE = 60.0
-WORTH = 60  # tokens of what changed from which on one request while nobody waits is better than reading them each time
-UNREAD_SHARE = 0.5  # of the states, where nobody reads them beforehand: then the next person has to
-APART = 600.0  # seconds between two requests to one endpoint for which nobody asked: at most six an hour, and never all at once
+WORTH = 60  # tokens of changes; from here on, one request beforehand is better than reading them with each message
+UNREAD_SHARE = 0.5  # of the states, where they are not read beforehand: then the next person waits for it
+APART = 600.0  # seconds between two such requests to one endpoint: at most six an hour, and never all at once
 READ_TIMEOUT = 120.0  # seconds
 SATELLITE, LISTENING = "assist_satellite", "listening"  # an integration that need not be installed
 NOTHING_SAID = "…"
@@ -85,7 +85,7 @@ class Readiness:
         on_unload(async_track_state_change_filtered(self.hass, satellites, self._async_hears).async_remove)
 
     async def _async_at_start(self, _hass: HomeAssistant) -> None:
-        """Let the model read for whoever will probably speak first."""
+        """Let the model read for the person who will probably speak first."""
         for profile in self.runtime.profiles.values():
             endpoint = self.runtime.endpoint_of(profile)
             if endpoint is None or not endpoint.config.keeps_ready:
@@ -154,12 +154,12 @@ class Readiness:
             self._begin(endpoint, self._async_read_everything(endpoint, reader))
 
     def _may_ask(self, endpoint: Endpoint, now: float) -> bool:
-        """Return whether an endpoint may be asked again for a token that nobody waits for."""
+        """Return whether an endpoint may be asked again only to read."""
         return now - self._asked.get(endpoint.config.subentry_id, -APART) >= APART
 
     @callback
     def _begin(self, endpoint: Endpoint, work: Any) -> None:
-        """Start to let an endpoint read; one thing at a time, and never beside a question of somebody's."""
+        """Start to let an endpoint read; one thing at a time, and never beside a question of a person."""
         if endpoint.reading is not None and not endpoint.reading.done():
             endpoint.reading.cancel()
         endpoint.reading = endpoint.async_work(work, "keep the model ready")
@@ -303,7 +303,7 @@ class Readiness:
 
 
 async def _async_read(endpoint: Endpoint, request: ChatRequest) -> bool:
-    """Let an endpoint read a request; return whether it did. That it is away is no news: nobody asked it anything."""
+    """Let an endpoint read a request; return whether it did. An endpoint that is away is no news here."""
     with suppress(LLMError, TimeoutError):
         async with asyncio.timeout(READ_TIMEOUT), aclosing(endpoint.client.stream(request, ModelReply())) as deltas:
             async for _ in deltas:

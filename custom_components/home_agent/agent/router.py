@@ -1,7 +1,7 @@
 """A message that touches several extensions: split by a router, answered side by side, put together into one answer.
 
 The router is one request without tools; it sees what the extensions can do in a line each, and selects no tool. Each part is a
-model turn of its own, with the prompt and the tools of its extension alone, under the rules of the turn that somebody asked. The
+model turn of its own, with the prompt and the tools of its extension alone, under the rules of the turn that was asked. The
 synthesizer is one request without tools, whose words stream to the user; who failed is named and what needs a yes is asked by
 code. Whatever is wrong with the router's answer, the profile answers by itself.
 """
@@ -59,7 +59,7 @@ from ..transcript.turn_part import render_turn_part
 from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, ModelUsage, Routing, Turn, TurnRecord, Usage, Zone, running
 from .claims import ClaimCheck
-from .model_turn import Agent, async_untrue, async_what_is_true, mask_of
+from .model_turn import agent_for_one_answer, async_agent_for_message, async_untrue, async_what_is_true, mask_of
 from .runtime import Exchange, RuntimeData
 from .segments import Segment, route_prompt, segments_of
 
@@ -73,7 +73,7 @@ SYNTHESIZER = "synthesizer"
 AT_ONCE = 3  # parts that are answered side by side: more only wait for each other in a model of the home
 PLACES = 1000  # between the calls of one part and the next; no turn makes so many
 
-# Written for the model, so English whatever the home speaks.
+# Written for the model: in English in each home.
 
 ANSWER_PART = f"""\
 ## Your part
@@ -148,7 +148,7 @@ async def async_router_begins(runtime: RuntimeData, turn: Turn) -> list[Message]
 
 
 async def async_route(exchange: Exchange) -> Answer | None:
-    """Return the answer of the stages that the profile has before its model; None: the profile answers.
+    """Return the answer of the stages before the profile's model; None if the profile has to answer.
 
     A route that is surely meant runs without a model. Else the router splits the message, or, where the profile has none, the model
     is offered the tools of the best two routes. Raises `HomeAgentError` when the entry is unloaded meanwhile.
@@ -181,14 +181,9 @@ async def async_worded(exchange: Exchange, answer: Answer) -> Answer:
     if not isinstance(exchange.chat_log.content[-1], ToolResultContent):  # another agent has put it into words
         return answer
     try:
-        agent = await Agent.async_for_message(
-            exchange.hass,
-            exchange.runtime,
-            exchange.endpoint,
-            turn,
-            exchange.chat_log,
-            exchange.transcript,
-            only_words=True,
+        hass, runtime, chat_log = exchange.hass, exchange.runtime, exchange.chat_log
+        agent = await async_agent_for_message(
+            hass, runtime, exchange.endpoint, turn, chat_log, exchange.transcript, only_words=True
         )
         return await agent.async_answer()
     except LLMError as err:
@@ -217,7 +212,7 @@ def _handed_to(agent: str, _values: Mapping[str, Any], text: str) -> dict[str, A
 
 
 async def _async_split(exchange: Exchange) -> Answer | None:
-    """Return the answer to a message that concerns extensions; None: none does, or nobody can tell.
+    """Return the answer to a message that concerns extensions; None if none does, or the router cannot tell.
 
     It ends with the turn, and with the entry. Raises `HomeAgentError` when the entry is unloaded meanwhile.
     """
@@ -377,18 +372,13 @@ class SplitTurn:
         asking = replace(turn, record=TurnRecord(taints=turn.record.taints))
         told = self.transcript.as_told_to(ROUTER, ())
         share = Share(
-            instructions=route_prompt(self.schema),
-            providers=self.remembers,
-            sums_up=turn.profile.history_summary,
+            instructions=route_prompt(self.schema), providers=self.remembers, sums_up=turn.profile.history_summary
         )
         requests = await self._async_requests(asking, told, share)
         messages = await requests.async_messages(False)
         self.transcript.drop_with(told)
         request = ChatRequest(
-            messages=messages,
-            stream=False,
-            cache_key=f"{turn.profile.subentry_id}{ROUTER}",
-            retries=False,
+            messages=messages, stream=False, cache_key=f"{turn.profile.subentry_id}{ROUTER}", retries=False
         )
         reply, started, asked = ModelReply(), time.perf_counter(), self._routing.router
         asked.requests = 1
@@ -429,7 +419,7 @@ class SplitTurn:
         return requests
 
     async def _async_part(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
-        """Let an extension answer its part, in a conversation of its own. Never raises, whatever becomes of it."""
+        """Let an extension answer its part, in a conversation of its own. Never raises."""
         async with self._places:
             extension = made.segment.extension
             try:
@@ -451,7 +441,7 @@ class SplitTurn:
         """Fill in what an extension returns. Raises `LLMError` when its model could not be asked, `TimeoutError`."""
         extension, asked = self.extensions[made.segment.extension], ModelUsage()
         self._routing.domains[extension.name] = asked
-        profile, endpoint, tools = self._means(extension)
+        profile, endpoint, tools = _means(self.runtime, self.turn.profile, self.endpoint, extension)
         with own_conversation(self.hass, self.turn, heard) as log:
             log.async_add_user_content(UserContent(content=self.transcript.rounds[-1].question.content))
             made.turn = turn = replace(
@@ -470,12 +460,12 @@ class SplitTurn:
                     taints={*self.turn.record.taints}, is_order=is_order(made.segment.intent, self.turn.language)
                 ),
             )
-            told, share = self._told(extension, turn, tools)
+            told, share = _told(self.transcript, extension, turn, tools, self.remembers)
             told.rounds[-1].notes[-1] = render_turn_part(time="", facts={"task": made.segment.intent})
             try:
                 with running(turn):
                     async with asyncio.timeout(self.turn.profile.routing_timeout):
-                        agent = await Agent.async_for_message(
+                        agent = await async_agent_for_message(
                             self.hass, self.runtime, endpoint, turn, log, told, tools=tools, share=share
                         )
                         answer = await agent.async_answer()
@@ -485,29 +475,6 @@ class SplitTurn:
         made.text = answer.text
         if turn.record.fault is None:
             made.came = Came.ANSWERED
-
-    def _means(self, extension: Extension) -> tuple[Profile, Endpoint, Sequence[HomeAgentTool]]:
-        """Return as whom an extension answers, with which model, and what it may call of its tools."""
-        own, runtime = self.turn.profile, self.runtime
-        profile, endpoint = runtime.profiles.get(extension.profile_id), self.endpoint
-        if profile is not None:
-            endpoint = runtime.endpoint_of(profile) or endpoint
-            profile = replace(profile, language=own.language or profile.language)
-        else:
-            profile = replace(own, name=extension.name)
-        offers = runtime.policy.rules.offers
-        return profile, endpoint, [tool for tool in extension.tools if offers(profile, tool)]
-
-    def _told(self, extension: Extension, turn: Turn, tools: Sequence[HomeAgentTool]) -> tuple[Transcript, Share]:
-        """Return the conversation as an extension is told it, and what else it is told; the same bytes each time."""
-        told = self.transcript.as_told_to(f"/{extension.name}", [tool.name for tool in tools])
-        if extension.profile_id:  # its own instructions come first
-            told.added[turn.owner] = f"{extension.prompt}\n\n{ANSWER_PART}"
-            return told, Share()
-        guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
-        in_language = IN_LANGUAGE.format(language=turn.profile.language) if turn.profile.language else ""
-        parts = (extension.prompt, *guides, ANSWER_PART, in_language)
-        return told, Share(instructions="\n\n".join(filter(None, parts)), providers=self.remembers)
 
     async def _async_synthesized(self, returns: Returns) -> Answer:
         """Return the one answer that is made of what came back; where no model makes one, each return is told."""
@@ -530,7 +497,7 @@ class SplitTurn:
             true = await async_what_is_true(self.hass, turn, untrue) if untrue is not None else ""
             return "\n\n".join(filter(None, (true, await returns.async_besides(words))))
 
-        agent = Agent.for_one_answer(self.hass, endpoint, turn, self.chat_log, requests, behind)
+        agent = agent_for_one_answer(self.hass, endpoint, turn, self.chat_log, requests, behind)
         asked, before = self._routing.synthesizer, replace(record.usage)
         try:
             await agent.async_run()
@@ -596,6 +563,34 @@ class SplitTurn:
         if self.turn.record.request_id is not None:  # it has said the question already
             await async_put(self.hass, self.runtime.policy, self.turn)
         return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
+
+
+def _means(
+    runtime: RuntimeData, own: Profile, endpoint: Endpoint, extension: Extension
+) -> tuple[Profile, Endpoint, Sequence[HomeAgentTool]]:
+    """Return as whom an extension answers, with which model, and what it may call of its tools."""
+    profile = runtime.profiles.get(extension.profile_id)
+    if profile is not None:
+        endpoint = runtime.endpoint_of(profile) or endpoint
+        profile = replace(profile, language=own.language or profile.language)
+    else:
+        profile = replace(own, name=extension.name)
+    offers = runtime.policy.rules.offers
+    return profile, endpoint, [tool for tool in extension.tools if offers(profile, tool)]
+
+
+def _told(
+    transcript: Transcript, extension: Extension, turn: Turn, tools: Sequence[HomeAgentTool], remembers: Providers
+) -> tuple[Transcript, Share]:
+    """Return the conversation as an extension is told it, and what else it is told; the same bytes each time."""
+    told = transcript.as_told_to(f"/{extension.name}", [tool.name for tool in tools])
+    if extension.profile_id:  # its own instructions come first
+        told.added[turn.owner] = f"{extension.prompt}\n\n{ANSWER_PART}"
+        return told, Share()
+    guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
+    in_language = IN_LANGUAGE.format(language=turn.profile.language) if turn.profile.language else ""
+    parts = (extension.prompt, *guides, ANSWER_PART, in_language)
+    return told, Share(instructions="\n\n".join(filter(None, parts)), providers=remembers)
 
 
 def _is_told_of(name: str, words: str, language: str) -> bool:

@@ -20,7 +20,7 @@ MAX_READ = 8000  # characters of the router's answer; a list of parts has a few 
 MAX_TRIES = 20  # brackets in it with which a list may begin
 MAX_INTENT = 1000  # characters
 
-# The instructions. Written for the model, so English whatever the home speaks.
+# The instructions. Written for the model: in English in each home.
 
 ROUTE = f"""\
 You split the newest message of a user of a home into parts for the agents listed below. You do not answer it and you call nothing.

@@ -19,7 +19,7 @@ class Budget:
     prompt: int
     """Everything besides the instructions and the tools."""
     home_map: int
-    """The catalogue of the home where everything is told; the same in every turn, whatever else is said in it."""
+    """The catalogue of the home where everything is told; the same in every turn."""
     small_map: int
     """The same where entities are looked up."""
     states: int

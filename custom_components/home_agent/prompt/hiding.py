@@ -49,7 +49,7 @@ def _hide(messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
 
 
 def _hidden(item: Content, mask: Mask, *, plain: bool) -> Content:
-    """Return a message as it may be sent; results of tools are what the home knows, whatever asked for them."""
+    """Return a message as it may be sent; results of tools are what the home knows."""
     match item:
         case ToolResultContent():
             return replace(item, result=replace(item.result, data=_arguments(item.result.data, mask)))

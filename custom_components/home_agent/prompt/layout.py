@@ -15,7 +15,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import PROSE, describe, may_be_of_others
-from ..settings.profile import ContextMode, Profile
+from ..settings.profile import ContextMode
 from ..support.masking import Mask
 from ..transcript.transcript import Instructions, Round
 from ..transcript.turn_part import (
@@ -42,45 +42,12 @@ CHANGES_TOKENS = 60  # for what changed of what the model knows, where what a re
 ASKED = 4  # entities that a request is about and that are told again although nothing of them is different
 
 TOOL_CALL_CHARS = 60  # wire overhead of one tool call
-MIN_PROMPT_TOKENS = 512
 TRIM_TO = 0.5  # share of the limits that is kept when they are passed
-
-# What each part is sure of, whatever the others would take.
-_STATES_SHARE = 0.25
-_HISTORY_SHARE = 0.15
-_BLOCKS_SHARE = 0.1
-
-# What is looked up costs little, however large the window is: that is its purpose.
-SMALL_MAP_TOKENS = 1000
-TOKENS_PER_ENTITY = 26  # an entity that is told for the first time, with its name; later turns bring half as many
-MAX_BLOCKS_TOKENS = 800
 
 type Attributes = Mapping[str, tuple[str, ...]]
 """The attributes that the owner chose, by entity id; without an entry those that matter for the domain."""
 type Rows = Sequence[tuple[str, tuple[str, ...]]]
 """Patterns of entity ids with the attributes that the owner chose for them."""
-
-
-def shares(profile: Profile, *, room: int, fixed: float) -> Budget:
-    """Return how `room` tokens are shared out, of which `fixed` are sent whatever the home is like."""
-    prompt = max(MIN_PROMPT_TOKENS, room - math.ceil(fixed / FIXED_STEP) * FIXED_STEP - SPARE_TOKENS)
-    history = profile.history_max_tokens if profile.history_enabled else 0
-    blocks = min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE))
-    kept = max(blocks, min(history, round(prompt * _HISTORY_SHARE)) + LEAST_TOKENS)
-    states = prompt - kept
-    home_map = states - round(prompt * _STATES_SHARE)
-    found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
-    return Budget(
-        prompt=prompt,
-        home_map=home_map,
-        small_map=min(home_map, SMALL_MAP_TOKENS),
-        states=states,
-        kept=kept,
-        found=min(states, found),
-        found_later=min(states, max(LEAST_TOKENS, found // 2)),
-        history=history,
-        blocks=blocks,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +107,7 @@ class Inputs:
     states: Mapping[str, State] = field(default_factory=dict)
     """The states as they are now, of everything that was told before or found."""
     told_recently: bool = False
-    """Whether states that nobody asks for were told too short a time ago to be told again."""
+    """Whether states that the message is not about were told too short a time ago to be told again."""
     selection: Selection | None = None
     """Which entities are listed; None: none beyond those of the baseline."""
     listed: Mapping[str, KnownState] = field(default_factory=dict)
@@ -209,7 +176,7 @@ class Layout:
     baseline: Baseline | None = None
     """The states in the system message, which stay there for the conversation."""
     states_told: bool = False
-    """Whether states were told that nobody asked for."""
+    """Whether states were told that the message is not about."""
     others_wrote: bool = False
     """Whether people outside the home may have written a state that is told."""
     tokens: Mapping[str, int] = field(default_factory=dict)
@@ -487,7 +454,7 @@ class _States:
     def _add_since(self, baseline: Baseline) -> None:
         """Add what changed of what the model knows: of the baseline the states, of what it was told since all of it.
 
-        How far a lamp is dimmed is worth no word where nobody asks; what was told of it in the conversation stays true.
+        How far a lamp is dimmed is worth no word unasked; what was told of it in the conversation stays true.
         """
         entities, states = self._inputs.home.entities, self._inputs.states
         briefly: list[HomeEntity] = []
@@ -508,7 +475,7 @@ class _States:
     def _add_found(self, budget: int, *, retells: bool) -> int:
         """Add what the request is about; return how many are left out.
 
-        What the model knows and is no longer true comes first, whatever it takes; then what is new to it. Where not all of
+        What the model knows and is no longer true comes first, however long; then what is new to it. Where not all of
         it fits, only the best have attributes. The best are told again where the model knows them from the baseline alone.
         """
         known, long_ago, found = self._known, self._long_ago, self._inputs.found

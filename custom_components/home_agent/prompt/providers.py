@@ -161,7 +161,7 @@ class KnowledgeProvider:
         self._knowledge = knowledge
 
     def is_asked(self, request: ContextRequest) -> bool:
-        """Return whether there is anything to look in for whoever asks."""
+        """Return whether there is anything to look in for the user."""
         turn = request.turn
         for asking in turn.lineage:
             if (asked_for := asking.profile.documents_for) != "everyone" and (
@@ -196,7 +196,7 @@ class MemoryProvider:
         self._memories = memories
 
     def is_asked(self, request: ContextRequest) -> bool:
-        """Return whether there is anything for whoever asks; nobody said a rehearsal."""
+        """Return whether there is anything for the user; never for a rehearsal."""
         memories, turn = self._memories, request.turn
         return not (memories.is_empty or turn.rehearsal or memories.scope_of(turn) is None)
 
@@ -223,9 +223,6 @@ def _memory_line(memory: Memory) -> str:
 # The calendar context: what happened, happens and is to be done in the home, for a user who asks for it. From calendars,
 # to-do lists and the logbook; only what is exposed and what the user may read, judged at the moment of asking. It rides in
 # the turn part, or in the system prompt where the owner's prompt has a place for it.
-
-# Whether a message asks for events, of which days, and how events are rendered (S4-31 to S4-42).
-
 
 LIMIT = 20  # events
 WEEK_DAYS = 7
@@ -262,7 +259,7 @@ class HomeEvent:
 
 
 MAX_READ = 2_000
-"""Characters of a message that are looked at: nobody asks in more, and a pasted book would take minutes."""
+"""Characters of a message that are looked at: a question is never longer, and a pasted book would take minutes."""
 _KINDS = ("tasks", "show", "events", "ahead", "past")
 _WHOLE_DAYS = {"day_before_yesterday": -2, "yesterday": -1, "today": 0, "day_after_tomorrow": 2, "tomorrow": 1}
 """Periods of the language files in days from today; the first one that is named counts."""
@@ -297,9 +294,7 @@ def detect_event_request(text: str, now: datetime, language: str = ENGLISH) -> E
     if day is None:
         days = next((days for period, days in _SPANS.items() if patterns[period].search(text)), -WEEK_DAYS)
         days = abs(days) if ahead else days
-        other = (now + timedelta(days=days)).replace(
-            fold=0
-        )  # the same time by the clock, whatever it was put to meanwhile
+        other = (now + timedelta(days=days)).replace(fold=0)  # the same time by the clock, also where it was changed
         start, end = (now, other) if days > 0 else (other, now)
     else:
         date_of = now.date() + timedelta(days=day)

@@ -34,9 +34,9 @@ from ..transcript.transcript import Fixed, Instructions, Round, Transcript, fit_
 from ..transcript.turn_part import Baseline, KnownState, TurnPart, render_note
 from ..turn import events
 from ..turn.turn import Owner, Turn, async_zone
-from .budget import Budget
+from .budget import FIXED_STEP, LEAST_TOKENS, SPARE_TOKENS, Budget
 from .hiding import Messages, async_hide
-from .layout import Inputs, Layout, first_rounds, layout, shares, states_in_instructions
+from .layout import Inputs, Layout, first_rounds, layout, states_in_instructions
 from .providers import ContextRequest, Providers
 from .states import DATE, TAINT, Lookup, View, Views, rows_of
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts, instructions_tokens
@@ -47,7 +47,18 @@ STATE_TOKENS = 12  # of an entity that is not told, about
 SPOKEN_OF = 5  # entities that were found for a request and count as what the conversation is about
 
 DEFAULT_ANSWER_TOKENS = 1024
+MIN_PROMPT_TOKENS = 512
 DOCUMENTS_SHARE = 3  # of the window, documents in the instructions get one share
+
+# What each part is sure of, however much the others would take.
+_STATES_SHARE = 0.25
+_HISTORY_SHARE = 0.15
+_BLOCKS_SHARE = 0.1
+
+# What is looked up costs little, however large the window is: that is its purpose.
+SMALL_MAP_TOKENS = 1000
+TOKENS_PER_ENTITY = 26  # an entity that is told for the first time, with its name; later turns bring half as many
+MAX_BLOCKS_TOKENS = 800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +76,16 @@ class Ready:
     """Sources of text from outside that it was told of."""
     at: float
     """Loop time."""
+
+    def is_for(self, turn: Turn, rounds: int, baseline: Baseline | None, now: float) -> bool:
+        """Return whether a turn is the one that was rehearsed, a moment ago; `now` is loop time."""
+        return (
+            self.baseline is baseline
+            and self.rounds == rounds
+            and self.conversation_id in (None, turn.conversation_id)
+            and self.language == turn.language
+            and now - self.at < READY_FOR
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -190,7 +211,8 @@ class Gathering:
         ready = None
         if not turn.rehearsal and self.share is None:
             ready = self.sources.ready.pop(turn.owner, None)
-            if ready is not None and not self._goes_on_from(ready):
+            now, rounds = self.hass.loop.time(), len(self.transcript.rounds)
+            if ready is not None and not ready.is_for(turn, rounds, inputs.baseline, now):
                 ready = None
             if ready is not None:
                 turn.record.taints |= ready.taints
@@ -233,39 +255,11 @@ class Gathering:
         )
         await self._async_add_home()
 
-    async def async_add_states(self) -> None:
-        """Add the states of everything that may be told, and which are told unasked where they stand nowhere yet."""
-        inputs, hass, turn, sent_at = self.inputs, self.hass, self.turn, self.transcript.states_told_at
-        selection, listed = None, dict[str, KnownState]()
-        if (inputs.baseline is None and inputs.mode.lists) or turn.context_entities is not None:
-            room, full = inputs.states_room, inputs.home_map.full
-            selection = await self.view.async_selection(hass, turn, room, inputs.estimate, map_is_full=full)
-            described = self.view.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
-            listed = {entity.entity_id: now async for entity, now in in_slices(described)}
-        told = [one.part.told for one in inputs.rounds if one.part is not None]
-        told += [known.told for known in (inputs.baseline, inputs.instructions, inputs.head) if known is not None]
-        ids = {entity.entity_id for entity in inputs.found}.union(*told)
-        recently = sent_at is not None and hass.loop.time() - sent_at < turn.profile.context_update_interval
-        self.inputs = replace(
-            inputs,
-            selection=selection,
-            listed=listed,
-            states={entity_id: state for entity_id in ids if (state := hass.states.get(entity_id)) is not None},
-            told_recently=recently,
-        )
-
-    async def async_add_facts(self) -> None:
-        """Add time, language, user and area, and what was said in rounds that are not sent any more."""
-        turn = self.turn
-        now = dt_util.now(await _async_own_zone(self.hass, turn.profile))
-        facts = {"date": now.strftime(DATE), "language": turn.speaks}
-        if turn.user and turn.user.name:
-            facts["user"] = turn.user.name
-        if turn.area_id and (area := ar.async_get(self.hass).async_get_area(turn.area_id)):
-            facts["area"] = area.name
-        if summary := self.transcript.history.summary:
-            facts[EARLIER] = summary
-        self.inputs = replace(self.inputs, clock=now.strftime("%H:%M"), facts=facts)
+    async def async_complete(self) -> None:
+        """Add the states and facts of this moment."""
+        hass, turn, transcript = self.hass, self.turn, self.transcript
+        inputs = await async_with_states(hass, turn, self.view, self.inputs, transcript.states_told_at)
+        self.inputs = await async_with_facts(hass, turn, inputs, transcript.history.summary)
 
     async def async_shorten(self, told: int) -> None:
         """Gather anew with less: the model refused a request as too long, in which `told` tokens were turn parts."""
@@ -340,7 +334,7 @@ class Gathering:
         await self._async_add_home()  # whether the home map names everything decides how states are told
         await self._async_find(self._query(""))
         await self.async_see_again()
-        await self.async_add_states()
+        await self.async_complete()
         text, told, others_wrote = states_in_instructions(self.inputs)
         if others_wrote:
             self.turn.record.taints.add(TAINT)
@@ -367,16 +361,6 @@ class Gathering:
                 lasting = baseline.home is view.snapshot and self.mask is None
                 text = baseline.home_map if lasting else await view.async_home_map(baseline, self.mask)
         self.inputs = replace(inputs, home=view.snapshot, home_map=home_map, baseline=baseline, home_text=text)
-
-    def _goes_on_from(self, ready: Ready) -> bool:
-        """Return whether the turn is the one that a rehearsal was for, a moment ago."""
-        return (
-            ready.baseline is self.inputs.baseline
-            and ready.rounds == len(self.transcript.rounds)
-            and ready.conversation_id in (None, self.turn.conversation_id)
-            and ready.language == self.turn.language
-            and self.hass.loop.time() - ready.at < READY_FOR
-        )
 
     def _query(self, previous: str) -> Query:
         """Return what is looked for; `previous` is what was said before."""
@@ -474,8 +458,7 @@ class RequestBuilder:
         gathered = self._gathering
         try:
             await gathering
-            await gathered.async_add_states()
-            await gathered.async_add_facts()
+            await gathered.async_complete()
             made = layout(gathered.inputs)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the home could not be told")
@@ -496,10 +479,7 @@ class RequestBuilder:
         if transcript.fixed is gathered.fixed:  # else the owner has changed the settings meanwhile
             inputs = gathered.inputs
             gathered.fixed = transcript.fixed = Fixed(
-                mode=inputs.mode,
-                window=gathered.window,
-                instructions=inputs.instructions,
-                baseline=made.baseline,
+                mode=inputs.mode, window=gathered.window, instructions=inputs.instructions, baseline=made.baseline
             )
         transcript.map_limit = gathered.map_limit
         if made.states_told:
@@ -532,6 +512,66 @@ class RequestBuilder:
             home_map_reduced=not home_map.full,
         )
         events.async_context_optimized(hass, self._turn, optimized)
+
+
+def shares(profile: Profile, *, room: int, fixed: float) -> Budget:
+    """Return how `room` tokens are shared out, of which `fixed` are sent in every home."""
+    prompt = max(MIN_PROMPT_TOKENS, room - math.ceil(fixed / FIXED_STEP) * FIXED_STEP - SPARE_TOKENS)
+    history = profile.history_max_tokens if profile.history_enabled else 0
+    blocks = min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE))
+    kept = max(blocks, min(history, round(prompt * _HISTORY_SHARE)) + LEAST_TOKENS)
+    states = prompt - kept
+    home_map = states - round(prompt * _STATES_SHARE)
+    found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
+    return Budget(
+        prompt=prompt,
+        home_map=home_map,
+        small_map=min(home_map, SMALL_MAP_TOKENS),
+        states=states,
+        kept=kept,
+        found=min(states, found),
+        found_later=min(states, max(LEAST_TOKENS, found // 2)),
+        history=history,
+        blocks=blocks,
+    )
+
+
+async def async_with_states(
+    hass: HomeAssistant, turn: Turn, view: View, inputs: Inputs, told_at: float | None = None
+) -> Inputs:
+    """Return the inputs with the states of all that may be told, and those that are told unasked where they stand nowhere yet.
+
+    `told_at` is the loop time of the newest states in the conversation.
+    """
+    selection, listed = None, dict[str, KnownState]()
+    if (inputs.baseline is None and inputs.mode.lists) or turn.context_entities is not None:
+        room, full = inputs.states_room, inputs.home_map.full
+        selection = await view.async_selection(hass, turn, room, inputs.estimate, map_is_full=full)
+        described = view.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        listed = {entity.entity_id: now async for entity, now in in_slices(described)}
+    told = [one.part.told for one in inputs.rounds if one.part is not None]
+    told += [known.told for known in (inputs.baseline, inputs.instructions, inputs.head) if known is not None]
+    ids = {entity.entity_id for entity in inputs.found}.union(*told)
+    return replace(
+        inputs,
+        selection=selection,
+        listed=listed,
+        states={entity_id: state for entity_id in ids if (state := hass.states.get(entity_id)) is not None},
+        told_recently=told_at is not None and hass.loop.time() - told_at < turn.profile.context_update_interval,
+    )
+
+
+async def async_with_facts(hass: HomeAssistant, turn: Turn, inputs: Inputs, summary: str = "") -> Inputs:
+    """Return the inputs with time, language, user and area, and the summary of rounds that are not sent any more."""
+    now = dt_util.now(await _async_own_zone(hass, turn.profile))
+    facts = {"date": now.strftime(DATE), "language": turn.speaks}
+    if turn.user and turn.user.name:
+        facts["user"] = turn.user.name
+    if turn.area_id and (area := ar.async_get(hass).async_get_area(turn.area_id)):
+        facts["area"] = area.name
+    if summary:
+        facts[EARLIER] = summary
+    return replace(inputs, clock=now.strftime("%H:%M"), facts=facts)
 
 
 async def _async_own_zone(hass: HomeAssistant, profile: Profile) -> ZoneInfo | None:

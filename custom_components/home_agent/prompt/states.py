@@ -36,7 +36,7 @@ MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
 NEARLY = 2 * FIXED_STEP  # tokens by which the room may differ for which states were written down
 LOOKUP_TIMEOUT = 3.0  # seconds; an embedding endpoint may be asked on the way
 MAX_READ = 2_000
-"""Characters of a message that are looked up: nobody asks in more, and a pasted book would keep the index busy."""
+"""Characters of a message that are looked up: a question is never longer, and a pasted book would keep the index busy."""
 TAINT = "states"
 """What a confirmation names when states that others wrote make the conversation careful."""
 DATE = "%A %Y-%m-%d"
@@ -72,13 +72,7 @@ class View:
         return kept
 
     async def async_selection(
-        self,
-        hass: HomeAssistant,
-        turn: Turn,
-        budget: int,
-        estimate: Estimate,
-        *,
-        map_is_full: bool = True,
+        self, hass: HomeAssistant, turn: Turn, budget: int, estimate: Estimate, *, map_is_full: bool = True
     ) -> Selection:
         """Return what is sent without being asked; remembered while the home stays the same.
 

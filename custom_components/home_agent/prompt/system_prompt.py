@@ -39,7 +39,7 @@ MAX_SHARE = 4  # of what the window has besides instructions and tools, a placeh
 DEFAULT_PROMPT_TOKENS = 550
 TIMEOUT = 4.0  # seconds for states, or for events; each asks its own sources and has limits of its own
 
-# The default instructions. Written for the model, so English whatever the home speaks (S1-88).
+# The default instructions. Written for the model: in English in each home.
 
 ROLE = "You are a helpful home assistant. You know this house and act in it through Home Assistant."
 
@@ -249,7 +249,7 @@ class SystemPrompts:
 
 
 def _stored_history(transcript: Transcript, turn: Turn) -> tuple[HistoryMessage, ...]:
-    """Return what was said before this session; from now on it is sent in the prompt, and nowhere else (C-9)."""
+    """Return what was said before this session; from now on it is sent in the prompt, and nowhere else."""
     history: list[HistoryMessage] = []
     for message in transcript.history.tell():
         if turn.profile.prompt_history_system:

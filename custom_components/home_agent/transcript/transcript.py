@@ -129,7 +129,7 @@ def _text(item: Content) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class History:
-    """What one owner said in a conversation, which is told to nobody else.
+    """What one owner said in a conversation, which is told to no other user.
 
     Home Assistant forgets a conversation after five minutes, and at every restart. What is kept goes before its new chat
     log in each request, or into the owner's prompt where that asks for it, never both; once chosen it stays the same.
@@ -148,7 +148,7 @@ class History:
     dropped: list[Round] = field(default_factory=list)
     """Rounds that are not sent any more and are not yet in the summary."""
     summary: str = ""
-    """What was said in rounds that are not sent any more; empty: nobody made one."""
+    """What was said in rounds that are not sent any more; empty: there is none."""
 
     def tell(self) -> Sequence[StoredMessage]:
         """Return what was said before the session, for a prompt that has it as text: then it is not sent as rounds.
@@ -247,10 +247,10 @@ def _content(message: StoredMessage, tools: Collection[str]) -> list[Content]:
 
 @dataclass(slots=True, kw_only=True)
 class Speakers:
-    """Who said what in one conversation, whichever of our profiles heard it; nobody is sent what another said."""
+    """Who said what in one conversation, to any of our profiles; no user is sent what another one said."""
 
     guarded: bool = True
-    """Nobody but whoever began the conversation gets into it."""
+    """Whether only the user who began the conversation gets into it."""
     said: list[tuple[UserContent, Owner]] = field(default_factory=list)
     """Messages and who said them, the newest last; one that is not here was heard by another agent."""
     taints: set[str] = field(default_factory=set)
@@ -297,7 +297,7 @@ class Transcript:
     added: dict[Owner, str] = field(default_factory=dict)
     """What callers of Assist added to the instructions, for everybody who talks in it."""
     history: History = field(default_factory=lambda: History(conversation_id=""))
-    """Of whoever talks now."""
+    """Of the user who talks now."""
     owner: Owner | None = None
     """Who talks now."""
     cleared: datetime = BEGINNING
@@ -370,9 +370,9 @@ class Transcript:
         self.history.dropped += [one for one in dropped if one in self.rounds]
 
     def _is_sent(self, one: Round) -> bool:
-        """Return whether whoever talks now said it, and a model should know of it.
+        """Return whether the user who talks now said it, and a model should know of it.
 
-        What another agent heard is theirs if nobody else gets in.
+        What another agent heard is theirs if no other user gets in.
         """
         if one.failed and not any(isinstance(item, ToolResultContent) for item in one.answers):
             return False
@@ -411,7 +411,7 @@ class Transcript:
         return told
 
     def drop_with(self, told: Transcript) -> None:
-        """Drop what somebody is not told any more who is asked in every turn: it is summed up here, and not sent here either."""
+        """Drop here what another model is not sent any more that is asked in every turn: it is summed up here."""
         self.history.dropped += [one for one in told.history.dropped if one.at >= self.history.start]
         self.history.start = max(self.history.start, told.history.start)
         told.history.dropped.clear()
@@ -421,13 +421,13 @@ class Transcript:
         self.spoken_of = list(dict.fromkeys((*entity_ids, *self.spoken_of)))[:MAX_SPOKEN_OF]
 
     def leave_off_summing_up(self) -> None:
-        """Stop the model that sums up: somebody speaks, and is not kept waiting."""
+        """Stop the model that sums up: a person speaks, and is not kept waiting."""
         if self.summing_up is not None:
             self.summing_up.cancel()
             self.summing_up = None
 
     def cleared_at(self, owner: Owner) -> datetime:
-        """Return when the history of whoever talks was cleared last."""
+        """Return when the history of a user was cleared last."""
         return max(self.cleared, self.cleared_by.get(owner.user_id or "", BEGINNING))
 
     def forget(self, user_id: str | None) -> bool:
@@ -523,7 +523,7 @@ class Transcripts:
         key = (conversation_id, profile_id)
         if (transcript := self._transcripts.get(key)) is None:
             chat = chat_session.current_session.get()
-            # From 2026.11 on a session knows its user; before, whoever knows its id gets in, and names can be guessed.
+            # From 2026.11 on a session knows its user; before, its id was enough to get in, and names can be guessed.
             guarded = hasattr(chat, "user_id") or is_given(conversation_id)
             speakers = self._speakers.setdefault(conversation_id, Speakers(guarded=guarded))
             transcript = self._transcripts[key] = Transcript(speakers, taints=speakers.taints)

@@ -143,5 +143,5 @@ def _masked_line(line: str, hide: Mask) -> str:
 
 
 def _escaped(data: JsonValueType) -> str:
-    """Return JSON that cannot close the tag around it, whatever a name or a state says."""
+    """Return JSON that cannot close the tag around it, even where a name or a state has that tag in it."""
     return dump(data).decode().replace("<", "\\u003c").replace(">", "\\u003e")
