@@ -690,7 +690,9 @@ PLACES: Mapping[str, Place] = {
         modules=("local.coverage",),
     ),
     "parts of a message": Place(
-        read=routed, words='[{"extension": "Chef", "intent": "a"}] Chef (b). Chef: no! ', modules=("agent.router",)
+        read=routed,
+        words='[{"extension": "Chef", "intent": "a"}] Chef (b). Chef: no! ',
+        modules=("agent.router", "agent.segments"),
     ),
     "names of extensions": Place(
         read=lambda text: (

@@ -57,7 +57,7 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
     async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:
         turn = await _async_turn(task, chat_log, self.entity_id)
         response_format = _response_format(task, chat_log.llm_api) if task.structure else None
-        agent = agent_for_task(self.hass, self.runtime, self.endpoint, turn, chat_log, response_format)
+        agent = agent_for_task(self.runtime, self.endpoint, turn, chat_log, response_format)
         with running(turn):
             text = (await agent.async_answer()).text
         data = _structured(self.endpoint, task.structure, text) if task.structure else text

@@ -350,9 +350,7 @@ async def _async_by_model(exchange: Exchange, endpoint: Endpoint) -> Answer:
     try:
         if turn.profile.routing != OFF and (routed := await async_route(exchange)) is not None:
             return routed
-        agent = await async_agent_for_message(
-            exchange.hass, exchange.runtime, endpoint, turn, exchange.chat_log, exchange.transcript
-        )
+        agent = await async_agent_for_message(exchange.runtime, endpoint, turn, exchange.chat_log, exchange.transcript)
         return await agent.async_answer()
     except LLMError as err:
         return await _async_without_model(exchange, err)

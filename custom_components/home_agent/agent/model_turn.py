@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass
 from functools import partial
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from homeassistant.components.conversation import AssistantContent, ChatLog, UserContent
 from homeassistant.core import HomeAssistant
@@ -50,21 +50,7 @@ LOOPED = "answer_repeats"
 TRIES = 3  # of one request, shorter each time the model says that it is too long
 LESS = 0.7  # of a task that was too long, sent again
 
-
-class Requests(Protocol):
-    """Makes the messages of a turn's requests."""
-
-    async def async_messages(self, shorter: bool) -> list[Message]:
-        """Return the messages of the next request; `shorter` after the model refused the last one as too long."""
-        ...
-
-    def note_what_is_true(self, states: Mapping[str, str]) -> None:
-        """Put behind the last answer, for all later requests, the states that it got wrong, or what was really done."""
-        ...
-
-    def note_last_request(self) -> None:
-        """Put behind the newest results, for all later requests, that no more tools may be called."""
-        ...
+type Behind = Callable[[str], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,18 +85,17 @@ async def _async_not_judged(_answer: str) -> Untrue | None:
 class Agent:
     """One turn with a model."""
 
-    hass: HomeAssistant
     endpoint: Endpoint
     turn: Turn
     chat_log: ChatLog
-    requests: Requests
+    requests: RequestBuilder | TaskRequests
     tools: Sequence[ToolSpec] = ()
     manner: Manner
     judge: Callable[[str], Awaitable[Untrue | None]] = _async_not_judged
     """Returns what is not true in an answer, which the model then may correct."""
     question: Callable[[], Awaitable[str]] = _async_nothing
     """Returns what the turn ends with, where a tool call needs a yes."""
-    behind: Callable[[str], Awaitable[str]] = _async_nothing
+    behind: Behind = _async_nothing
     """Returns what has to stand behind an answer, given its words."""
     response_format: Mapping[str, Any] | None = None
 
@@ -143,7 +128,7 @@ class Agent:
                 if untrue is None:
                     return
                 if self._requests_left <= 0:
-                    await self._async_say(await async_what_is_true(self.hass, self.turn, untrue))
+                    await self._async_say(await async_what_is_true(self.chat_log.hass, self.turn, untrue))
                     return
                 self.requests.note_what_is_true({} if untrue.nothing_done else untrue.states)
                 correcting = untrue
@@ -206,7 +191,7 @@ class Agent:
             LOGGER.info("%s: the request was too long, asking again with less", self.endpoint.config.title)
         if turn.record.request_id is not None and (question := await self.question()):
             if self._has_spoken:  # a yes is for this question, not for one that the model has asked before
-                question = await async_text(self.hass, turn.speaks, "confirm_only_this", question=question)
+                question = await async_text(self.chat_log.hass, turn.speaks, "confirm_only_this", question=question)
             await self._async_say(question)
         return log.unresponded_tool_results
 
@@ -261,7 +246,7 @@ class Agent:
             if not self.manner.in_words or (not reply.started and (not acted or (too_long and not last_try))):
                 raise
             kept = events.KEPT_TOOL_CALLS if called else events.KEPT_PARTIAL_ANSWER if said else events.KEPT_NOTHING
-            events.async_streaming_error(self.hass, self.turn, err, kept)
+            events.async_streaming_error(self.chat_log.hass, self.turn, err, kept)
             if not called:  # else the loop goes on with the results of what was started
                 self.turn.record.fault = err
                 yield await self._async_broken_off(err, reply, said=said)
@@ -282,7 +267,7 @@ class Agent:
             key = "answer_too_long" if isinstance(error, LLMEndlessError) else "answer_cut_off"
             key = "answer_stalled" if isinstance(error, LLMTimeoutError) else key
             return {"content": await self._notice(key, after=True)}
-        text = await async_error_text(self.hass, self.turn.speaks, error)
+        text = await async_error_text(self.chat_log.hass, self.turn.speaks, error)
         return {"content": text} if reply.started else {"role": "assistant", "content": text}
 
     async def _honest(self, stream: AsyncGenerator[Delta], corrected: Untrue) -> AsyncGenerator[Delta]:
@@ -296,10 +281,10 @@ class Agent:
                 yield delta
         except LLMError as err:  # the claim was heard: it must not be all that is said
             self.turn.record.fault = err
-            yield {"role": "assistant", "content": await async_what_is_true(self.hass, self.turn, corrected)}
+            yield {"role": "assistant", "content": await async_what_is_true(self.chat_log.hass, self.turn, corrected)}
             return
         if not called and (untrue := await self.judge(words)) is not None:
-            yield {"content": f"\n\n{await async_what_is_true(self.hass, self.turn, untrue)}"}
+            yield {"content": f"\n\n{await async_what_is_true(self.chat_log.hass, self.turn, untrue)}"}
 
     async def _complete(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
         """Pass the deltas on, and behind the answer what has to be said besides."""
@@ -337,12 +322,11 @@ class Agent:
             yield {"content": await self._notice("answer_empty", after=False)}
 
     async def _notice(self, key: str, *, after: bool) -> str:
-        text = await async_text(self.hass, self.turn.speaks, key)
+        text = await async_text(self.chat_log.hass, self.turn.speaks, key)
         return f"\n\n{text}" if after else text
 
 
 async def async_agent_for_message(
-    hass: HomeAssistant,
     runtime: RuntimeData,
     endpoint: Endpoint,
     turn: Turn,
@@ -357,11 +341,10 @@ async def async_agent_for_message(
 
     `tools` replaces those of the profile. With `only_words` everything is done, and the model words the answer.
     """
-    requests = await async_requests(hass, runtime, endpoint, turn, chat_log, transcript, tools=tools, share=share)
-    check = ClaimCheck(hass=hass, turn=turn, home=runtime.sources.home)
+    requests = await async_requests(runtime, endpoint, turn, chat_log, transcript, tools=tools, share=share)
+    check = ClaimCheck(hass=chat_log.hass, turn=turn, home=runtime.sources.home)
     offered = requests.offered
     agent = Agent(
-        hass=hass,
         endpoint=endpoint,
         turn=turn,
         chat_log=chat_log,
@@ -369,34 +352,20 @@ async def async_agent_for_message(
         tools=offered,
         manner=WORDS if only_words else TALK,
         judge=partial(async_untrue, check, requests) if offered else _async_not_judged,
-        question=partial(async_put, hass, runtime.policy, turn),
+        question=partial(async_put, chat_log.hass, runtime.policy, turn),
     )
     turn.record.follow_up = agent.async_follow_up
     return agent
 
 
 def agent_for_one_answer(
-    hass: HomeAssistant,
-    endpoint: Endpoint,
-    turn: Turn,
-    chat_log: ChatLog,
-    requests: RequestBuilder,
-    behind: Callable[[str], Awaitable[str]],
+    endpoint: Endpoint, turn: Turn, chat_log: ChatLog, requests: RequestBuilder, behind: Behind
 ) -> Agent:
     """Return the agent for one request without tools, which fails where the model says nothing."""
-    return Agent(
-        hass=hass,
-        endpoint=endpoint,
-        turn=turn,
-        chat_log=chat_log,
-        requests=requests,
-        manner=ONCE,
-        behind=behind,
-    )
+    return Agent(endpoint=endpoint, turn=turn, chat_log=chat_log, requests=requests, manner=ONCE, behind=behind)
 
 
 def agent_for_task(
-    hass: HomeAssistant,
     runtime: RuntimeData,
     endpoint: Endpoint,
     turn: Turn,
@@ -411,11 +380,10 @@ def agent_for_task(
     if api and endpoint.config.tool_calling:
         offered = offered_tools(api.tools, api.custom_serializer)
     return Agent(
-        hass=hass,
         endpoint=endpoint,
         turn=turn,
         chat_log=chat_log,
-        requests=_TaskRequests(hass, endpoint, chat_log, offered),
+        requests=TaskRequests(endpoint, chat_log, offered),
         tools=offered.specs,
         manner=TASK,
         response_format=response_format,
@@ -423,7 +391,6 @@ def agent_for_task(
 
 
 async def async_requests(
-    hass: HomeAssistant,
     runtime: RuntimeData,
     endpoint: Endpoint,
     turn: Turn,
@@ -450,7 +417,7 @@ async def async_requests(
         offered = tools if tools is not None else await runtime.tools.async_tools(turn.profile, llm_context)
         callable_tools = [tool for tool in offered if turn.answerable or not asks_for(turn.profile, tool)]
     chat_log.llm_api = TurnAPI(
-        hass=hass,
+        hass=chat_log.hass,
         id=f"{DOMAIN}-{turn.profile.subentry_id}",
         name=turn.profile.name,
         tools=callable_tools,
@@ -461,13 +428,12 @@ async def async_requests(
     chat_log.extra_system_prompt = transcript.added.get(turn.owner)  # that of another user stays with them
     chat_log.llm_input_provided_index = len(chat_log.content)
     gathering = Gathering(
-        hass=hass,
+        hass=chat_log.hass,
         turn=turn,
         transcript=transcript,
         endpoint=endpoint,
         sources=runtime.sources,
         tools=callable_tools,
-        offered=offered_tools(callable_tools, chat_log.llm_api.custom_serializer),
         mask=mask_of(turn, endpoint),
         share=share,
         rehearsed=rehearsed,
@@ -503,10 +469,9 @@ async def async_what_is_true(hass: HomeAssistant, turn: Turn, untrue: Untrue) ->
 
 
 @dataclass(slots=True)
-class _TaskRequests:
+class TaskRequests:
     """The requests of a task: its chat log as it is, and once that was too long, what fits beside the answer."""
 
-    hass: HomeAssistant
     endpoint: Endpoint
     chat_log: ChatLog
     offered: OfferedTools
@@ -515,7 +480,7 @@ class _TaskRequests:
     async def async_messages(self, shorter: bool) -> list[Message]:
         """Return the messages, with less each time they are refused."""
         endpoint, estimate = self.endpoint, self.endpoint.client.estimator.estimate
-        attachments = await async_load_attachments(self.hass, self.chat_log.content)
+        attachments = await async_load_attachments(self.chat_log.hass, self.chat_log.content)
         messages = messages_from_content(self.chat_log.content, {}, attachments)
         if shorter:
             answer = endpoint.config.max_tokens or min(DEFAULT_ANSWER_TOKENS, endpoint.window // 4)

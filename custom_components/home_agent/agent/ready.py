@@ -261,13 +261,14 @@ class Readiness:
         if going_on is not None and going_on[0] in logs:
             conversation_id, transcript = going_on
             turn = replace(turn, conversation_id=conversation_id)
+        rounds = 1 if transcript is None else len(transcript.rounds) + 1
         if (found := await self._async_request(endpoint, turn, transcript)) is None:
             return
         request, told = found
         self.runtime.sources.ready[turn.owner] = Ready(
             part=told.part,
             conversation_id=conversation_id,
-            rounds=1 if transcript is None else len(transcript.rounds) + 1,
+            rounds=rounds,
             language=turn.language,
             baseline=told.baseline,
             taints=frozenset(turn.record.taints),
@@ -292,9 +293,7 @@ class Readiness:
             else:
                 rehearsed = Round(question=question, speaker=turn.owner, at=question.created)
             with running(turn):  # what the agent does not know of the home is not read either
-                requests = await async_requests(
-                    self.hass, self.runtime, endpoint, turn, chat_log, transcript, rehearsed=rehearsed
-                )
+                requests = await async_requests(self.runtime, endpoint, turn, chat_log, transcript, rehearsed=rehearsed)
                 messages = await requests.async_messages(False)
                 return ChatRequest(messages=messages, tools=requests.offered, max_tokens=1), requests.layout
         except Exception as err:  # noqa: BLE001 - nothing waits for it, and the turn that follows says what is wrong

@@ -181,10 +181,8 @@ async def async_worded(exchange: Exchange, answer: Answer) -> Answer:
     if not isinstance(exchange.chat_log.content[-1], ToolResultContent):  # another agent has put it into words
         return answer
     try:
-        hass, runtime, chat_log = exchange.hass, exchange.runtime, exchange.chat_log
-        agent = await async_agent_for_message(
-            hass, runtime, exchange.endpoint, turn, chat_log, exchange.transcript, only_words=True
-        )
+        runtime, endpoint, chat_log = exchange.runtime, exchange.endpoint, exchange.chat_log
+        agent = await async_agent_for_message(runtime, endpoint, turn, chat_log, exchange.transcript, only_words=True)
         return await agent.async_answer()
     except LLMError as err:
         events.async_error(exchange.hass, turn, err, events.component_of(err))
@@ -466,7 +464,7 @@ class SplitTurn:
                 with running(turn):
                     async with asyncio.timeout(self.turn.profile.routing_timeout):
                         agent = await async_agent_for_message(
-                            self.hass, self.runtime, endpoint, turn, log, told, tools=tools, share=share
+                            self.runtime, endpoint, turn, log, told, tools=tools, share=share
                         )
                         answer = await agent.async_answer()
             finally:
@@ -497,7 +495,7 @@ class SplitTurn:
             true = await async_what_is_true(self.hass, turn, untrue) if untrue is not None else ""
             return "\n\n".join(filter(None, (true, await returns.async_besides(words))))
 
-        agent = agent_for_one_answer(self.hass, endpoint, turn, self.chat_log, requests, behind)
+        agent = agent_for_one_answer(endpoint, turn, self.chat_log, requests, behind)
         asked, before = self._routing.synthesizer, replace(record.usage)
         try:
             await agent.async_run()

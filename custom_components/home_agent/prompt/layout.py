@@ -4,7 +4,7 @@
 is gathered before it, and what is remembered and sent after it, is in `request.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 import math
@@ -427,15 +427,8 @@ class _States:
     def _described(
         self, entities: Iterable[HomeEntity], chosen: Attributes | None = None, *, detailed: bool
     ) -> list[tuple[HomeEntity, KnownState]]:
-        """Return the entities that have a state, each as the model knows it afterwards."""
         states, knows = self._inputs.states, self._inputs.knows
-        described = []
-        for entity in entities:
-            if (state := states.get(entity.entity_id)) is not None:
-                attributes = chosen.get(entity.entity_id, ()) if chosen else ()
-                text = describe(state, attributes, detailed=detailed, knows=knows)
-                described.append((entity, KnownState(text, state)))
-        return described
+        return list(described(states.get, entities, chosen or {}, detailed=detailed, knows=knows))
 
     def _add(self, entity_id: str, now: KnownState, *, anyway: bool = False) -> None:
         """Take an entity in; it is written down if it reads differently from what the model knew."""
@@ -543,6 +536,21 @@ class _States:
                 if may_be_of_others(state, attributes_of(entity_id, rows)):
                     return True
         return False
+
+
+def described(
+    state_of: Callable[[str], State | None],
+    entities: Iterable[HomeEntity],
+    attributes: Attributes,
+    *,
+    detailed: bool,
+    knows: Callable[[str], bool] | None,
+) -> Iterator[tuple[HomeEntity, KnownState]]:
+    """Yield the entities that have a state, each as the model knows it afterwards."""
+    for entity in entities:
+        if (state := state_of(entity.entity_id)) is not None:
+            text = describe(state, attributes.get(entity.entity_id, ()), detailed=detailed, knows=knows)
+            yield entity, KnownState(text, state)
 
 
 def attributes_of(entity_id: str, rows: Rows) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.async_ import create_eager_task
 
 from ..client.endpoint import Endpoint
-from ..client.messages import OfferedTools, messages_from_content
+from ..client.messages import OfferedTools, messages_from_content, offered_tools
 from ..client.model import Message, ToolSpec
 from ..home.snapshot import Home
 from ..home.volatility import Volatility
@@ -131,8 +131,6 @@ class Gathering:
     endpoint: Endpoint
     sources: Sources
     tools: Sequence[HomeAgentTool] = ()
-    offered: OfferedTools = field(default_factory=OfferedTools)
-    """The same tools as they are sent."""
     mask: Mask | None = None
     """Hides personal data; None: nothing is hidden."""
     share: Share | None = None
@@ -140,6 +138,8 @@ class Gathering:
     """Stands for the next message of the conversation, in which nothing is remembered of it."""
 
     inputs: Inputs = field(init=False)
+    offered: OfferedTools = field(init=False)
+    """The tools as they are sent."""
     view: View = field(init=False)
     fixed: Fixed = field(init=False)
     """As it was before this turn."""
@@ -154,13 +154,10 @@ class Gathering:
     _looked_up: bool = field(default=False, init=False)
 
     async def async_gather(self) -> None:
-        """Gather everything up to the rounds: how states are told, the instructions, and the home map.
-
-        How states are told is decided with the first turn of a conversation, and so are the instructions: what was sent
-        stays as it is.
-        """
+        """Gather everything up to the rounds: how states are told, the instructions, and the home map."""
         turn, transcript, profile = self.turn, self.transcript, self.turn.profile
         self.fixed, self.map_limit = transcript.fixed, transcript.map_limit
+        self.offered = offered_tools(self.tools)
         self.given = self.share.instructions if self.share is not None else None
         self.view = await self._async_view()
         expected, budget = self._shares()
@@ -290,15 +287,13 @@ class Gathering:
             self.window = window = known - self.share.reserved
         additions = self.share is None or self.share.additions or self.given is None
         expected = instructions_tokens(profile, self.given, additions=additions)
-        if documents := self._documents:
+        if documents := self._documents():
             self._documents_room = min(self._documents_room, window // DOCUMENTS_SHARE)
             expected += min(documents.tokens, self._documents_room)
         answer = self.endpoint.config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
         return expected, shares(profile, room=window - answer, fixed=self.offered.raw_tokens + expected)
 
-    @property
     def _documents(self) -> SystemDocuments | None:
-        """What stands in the instructions of the owner's documents."""
         return self.sources.documents.of_profile.get(self.turn.profile.subentry_id) if self.given is None else None
 
     async def _async_view(self) -> View:
@@ -318,7 +313,7 @@ class Gathering:
             mask=self.mask,
             looks_up=inputs.mode.looks_up,
         )
-        documents = self._documents
+        documents = self._documents()
         parts = (written.text, documents.within(self._documents_room) if documents else "")
         begun = self.inputs.instructions or Instructions(owner=turn.owner)  # has the states, if they stand in it
         instructions = replace(begun, text="\n\n".join(filter(None, parts)), personal=written.personal)

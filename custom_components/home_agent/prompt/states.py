@@ -29,7 +29,7 @@ from ..transcript.turn_part import Baseline, Estimate, KnownState, render_states
 from ..turn.turn import Turn
 from .budget import FIXED_STEP, Budget
 from .home_map import NAME_SEPARATOR, HomeMap, async_home_map, async_with_states, says_its_name
-from .layout import Attributes, Inputs, Selection, rendered
+from .layout import Attributes, Inputs, Selection, described, rendered
 
 SHORT_LINE = 25  # characters; most ids and states are longer
 MAX_CHARS_PER_TOKEN = 5  # more than any tokenizer gets out of ids and states
@@ -56,8 +56,6 @@ class View:
     maps: dict[int, HomeMap] = field(default_factory=dict)
     """By budget."""
     selections: dict[tuple[object, ...], Selection] = field(default_factory=dict)
-    described: dict[tuple[str, tuple[str, ...], bool], KnownState] = field(default_factory=dict)
-    """By entity id, attributes and detail: a new conversation sends the same states again, described only once."""
     introductions: dict[str, str] = field(default_factory=dict)
     """By entity id."""
     baselines: dict[tuple[str, int, bool], Baseline] = field(default_factory=dict)
@@ -156,15 +154,12 @@ class View:
         As JSON they stand in the home map, where it names each entity. Without what changes all the time: that is told when a request is about it.
         """
         selection = await self.async_selection(hass, turn, budget, estimate, map_is_full=home_map.full)
-        told: dict[str, KnownState] = {}
         today = dt_util.now(zone)
         midnight = (today + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
         facts = {"date": today.strftime(DATE), "language": hass.config.language}
         now = today.timestamp()
-        async for entity, state in in_slices(
-            self.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
-        ):
-            told[entity.entity_id] = KnownState(state.text, state.state)
+        found = self.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        told = {entity.entity_id: known async for entity, known in in_slices(found)}
         for entity_id, known in list(told.items()):
             holds = volatility.holds(known.state, now) if known.state is not None else Holds.NOTHING
             if known.state is not None and may_be_of_others(known.state, selection.attributes.get(entity_id, ())):
@@ -214,18 +209,9 @@ class View:
     def describe(
         self, hass: HomeAssistant, entities: Iterable[HomeEntity], attributes: Attributes, *, detailed: bool
     ) -> Iterator[tuple[HomeEntity, KnownState]]:
-        """Yield the entities that have a state, each as the model knows it afterwards; the same object for the same state."""
-        get, described = hass.states.get, self.described
-        for entity in entities:
-            entity_id = entity.entity_id
-            if (state := get(entity_id)) is None:
-                continue
-            chosen = attributes.get(entity_id, ())
-            key = (entity_id, chosen, detailed)
-            if (now := described.get(key)) is None or now.state is not state:
-                text = describe(state, chosen, detailed=detailed, knows=partial(self.knows, hass))
-                now = described[key] = KnownState(text, state)
-            yield entity, now
+        """Return the entities that have a state, each as the model knows it afterwards."""
+        knows = partial(self.knows, hass)
+        return described(hass.states.get, entities, attributes, detailed=detailed, knows=knows)
 
     def knows(self, hass: HomeAssistant, entity_id: str) -> bool:
         """Return whether the reader may be told of an entity; true for what is none."""
@@ -273,8 +259,8 @@ class View:
         """Return the lines by entity id, until they are longer than the budget can be."""
         lines: dict[str, str] = {}
         room = budget * MAX_CHARS_PER_TOKEN
-        described = self.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
-        async for entity, now in in_slices(described):
+        found = self.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        async for entity, now in in_slices(found):
             entity_id = entity.entity_id
             note = self.introduction(entity_id) if names else ""
             line = lines[entity_id] = f'"{entity_id}":"{now.text} ({note})"' if note else f'"{entity_id}":"{now.text}"'

@@ -391,55 +391,48 @@ class PromptContextService:
 
     def process_prompt(self, template: str, task: PromptTask, options: HistoryOptions | None = None) -> ProcessedPrompt:
         """Return the prompt with its placeholders filled in. Never raises for what stands in a prompt."""
-        started = time.perf_counter()
+        started = formatted = time.perf_counter()
         history: HistoryText | None = None
+        error: PromptTemplateError | None = None
+        names: frozenset[str] = frozenset()
         try:
             names = names_in(template, NAMES)
             wanted = used(names)
             if has_history(wanted):
                 history = self.format_message_history(task, options or HistoryOptions())
             formatted = time.perf_counter()
-            text = history.text if history else ""
-            values = values_for(task, text)
+            values = values_for(task, history.text if history else "")
             if VARIABLES in wanted:
                 block = fill(self._hass, "\n".join(prompt_words(task.language).context_lines), values).text
-                values = values_for(task, text, block)
-            filled = fill(self._hass, template, values)
-        except UNUSABLE as err:  # it goes out as it was written
-            LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(err).__name__)
-            tokens = self.estimate(template)
-            processed = ProcessedPrompt(
-                prompt=template.strip(),
-                metadata=PromptMetadata(estimated_tokens=tokens, warnings=(UNPROCESSED,)),
-                performance=PerformanceMetrics(
-                    prompt_processing_time=(time.perf_counter() - started) * 1000, total_tokens=tokens
-                ),
-                error=PromptTemplateError(profile=task.agent_name, detail=str(err)),
-            )
-        else:
-            warnings = tuple(f"unknown placeholder: {name}" for name in filled.unknown)
+                values = values_for(task, history.text if history else "", block)
+            text, unknown = fill(self._hass, template, values)
+            warnings = tuple(f"unknown placeholder: {name}" for name in unknown)
             if not wanted.isdisjoint(_USER) and not task.user_id:
                 LOGGER.warning("%s in context, using default value", USER_MISSING)
                 warnings = (*warnings, USER_MISSING)
-            ended = time.perf_counter()
-            tokens = self.estimate(filled.text)
-            processed = ProcessedPrompt(
-                prompt=filled.text,
-                metadata=PromptMetadata(
-                    history_messages_count=history.messages if history else 0,
-                    history_truncated=history.truncated if history else False,
-                    placeholders_replaced=tuple(sorted(names)),
-                    estimated_tokens=tokens,
-                    warnings=warnings,
-                ),
-                performance=PerformanceMetrics(
-                    prompt_processing_time=(ended - started) * 1000,
-                    history_formatting_time=(formatted - started) * 1000,
-                    placeholder_replacement_time=(ended - formatted) * 1000,
-                    total_tokens=tokens,
-                    history_tokens=history.tokens if history else 0,
-                ),
-            )
+        except UNUSABLE as err:  # it goes out as it was written
+            LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(err).__name__)
+            error = PromptTemplateError(profile=task.agent_name, detail=str(err))
+            text, history, names, warnings = template.strip(), None, frozenset(), (UNPROCESSED,)
+        ended, tokens = time.perf_counter(), self.estimate(text)
+        processed = ProcessedPrompt(
+            prompt=text,
+            metadata=PromptMetadata(
+                history_messages_count=history.messages if history else 0,
+                history_truncated=history.truncated if history else False,
+                placeholders_replaced=tuple(sorted(names)),
+                estimated_tokens=tokens,
+                warnings=warnings,
+            ),
+            performance=PerformanceMetrics(
+                prompt_processing_time=(ended - started) * 1000,
+                history_formatting_time=(formatted - started) * 1000,
+                placeholder_replacement_time=(ended - formatted) * 1000,
+                total_tokens=tokens,
+                history_tokens=history.tokens if history else 0,
+            ),
+            error=error,
+        )
         self._note(processed, task, history)
         return processed
 
