@@ -208,7 +208,7 @@ def test_what_is_known_of_a_dropped_round_is_told_again() -> None:
     ids=["all fit", "too many messages", "too many words", "too much told", "one alone", "no history", "none"],
 )
 def test_about_half_of_too_many_rounds_go(sizes: list[int], limits: tuple[int, int, int], dropped: int) -> None:
-    assert rounds_to_drop([Size(messages=2, words=size, tokens=size) for size in sizes], *limits) == dropped
+    assert rounds_to_drop([Size(2, size, size) for size in sizes], Size(*limits)) == dropped
 
 
 def test_rounds_go_where_the_new_part_needs_their_room() -> None:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 import math
+from typing import NamedTuple
 
 from homeassistant.components.conversation import AssistantContent, ToolResultContent
 from homeassistant.core import State
 from homeassistant.util.json import JsonValueType
 
+from ..client.model import raw_estimate
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import PROSE, describe, may_be_of_others
-from ..settings.profile import ContextMode
+from ..settings.profile import ContextMode, Profile
 from ..support.masking import Mask
 from ..transcript.transcript import Instructions, Round
 from ..transcript.turn_part import (
@@ -41,6 +43,7 @@ DETAILED = 6  # entities; a request is rarely about more, and where it is, it is
 CHANGES_TOKENS = 60  # for what changed of what the model knows, where what a request is about takes all the room
 ASKED = 4  # entities that a request is about and that are told again although nothing of them is different
 
+DEFAULT_PROMPT_TOKENS = 550
 TOOL_CALL_CHARS = 60  # wire overhead of one tool call
 TRIM_TO = 0.5  # share of the limits that is kept when they are passed
 
@@ -48,6 +51,14 @@ type Attributes = Mapping[str, tuple[str, ...]]
 """The attributes that the owner chose, by entity id; without an entry those that matter for the domain."""
 type Rows = Sequence[tuple[str, tuple[str, ...]]]
 """Patterns of entity ids with the attributes that the owner chose for them."""
+
+
+def instructions_tokens(profile: Profile, given: str | None, *, additions: bool = True) -> float:
+    """Return how many tokens instructions take before placeholders are filled in; `given` replaces the profile's."""
+    is_default = given is None and profile.use_default_prompt
+    own = given if given is not None else "" if is_default else profile.custom_prompt
+    tokens = raw_estimate(f"{own}{profile.prompt_additions if additions else ''}".encode("utf-8", "replace"))
+    return tokens + (DEFAULT_PROMPT_TOKENS if is_default else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +89,14 @@ class Inputs:
     mode: ContextMode = ContextMode.DIRECT
     instructions: Instructions | None = None
     added: str = ""
-    """What the caller of Assist added to the instructions."""
+    """By the caller of Assist."""
     mask: Mask | None = None
-    """Hides personal data of the baseline; None: nothing is hidden."""
+    """Hides personal data of the baseline."""
 
     home: HomeSnapshot
     """What the user may see."""
     home_map: HomeMap = field(default_factory=lambda: HomeMap(""))
-    """The one whose budget was chosen; its text may be empty where the home is not told."""
+    """Empty where the home is not told."""
     home_text: str = ""
     """The home map with the states of the baseline; empty: as it stands in `home_map`."""
     baseline: Baseline | None = None
@@ -99,7 +110,7 @@ class Inputs:
     head: TurnPart | None = None
     """What the model has read before the message was said: it stays as it is, and only what is new is said after it."""
     is_order: bool = False
-    """Whether something is to be done, for which the model need not be told how things are."""
+    """Whether something is to be done: how the things are need not be told again then."""
 
     clock: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -245,7 +256,7 @@ def _too_many(inputs: Inputs, sizes: Sequence[Size], sure: int) -> int:
     """Return how many of the oldest rounds go, where the new part takes `sure` tokens."""
     history = inputs.budget.history
     earlier = max(0, inputs.turn_room - sure) if history else 0
-    return rounds_to_drop(sizes, inputs.history_messages, min(history, earlier), earlier)
+    return rounds_to_drop(sizes, Size(inputs.history_messages, min(history, earlier), earlier))
 
 
 def system_message(inputs: Inputs) -> str:
@@ -276,16 +287,15 @@ def states_in_instructions(inputs: Inputs) -> tuple[str, Mapping[str, KnownState
 # Which rounds are sent.
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How large a round is."""
+class Size(NamedTuple):
+    """How large a round is, or how large rounds may be."""
 
     messages: int
     """What was said: user messages and answers in words; tool calls travel with their round."""
     words: int
     """Tokens of what was said, called and returned."""
     tokens: int
-    """The same with the turn part."""
+    """The same with the turn part: what is told of the home has a share of its own, which it may pass in a long talk."""
 
 
 def size_of(one: Round, estimate: Estimate) -> Size:
@@ -302,26 +312,17 @@ def size_of(one: Round, estimate: Estimate) -> Size:
     return Size(messages, words, words + (estimate(one.part.text) if one.part else 0))
 
 
-def rounds_to_drop(sizes: Sequence[Size], messages: int, words: int, tokens: int) -> int:
-    """Return how many of the oldest rounds go, given the size of each: none while all are within the limits.
+def rounds_to_drop(sizes: Sequence[Size], limits: Size) -> int:
+    """Return how many of the oldest rounds go, given the size of each: none while all together are within the limits."""
 
-    `words` are tokens of what was said; `tokens` counts what was told of the home as well, which has a share of its own that
-    it may pass in a long talk.
-    """
+    def passes(rest: Sequence[Size], limits: Size) -> bool:
+        return any(sum(column) > most for column, most in zip(zip(*rest, strict=True), limits, strict=False))
 
-    def passes(rest: Sequence[Size], messages: int, words: int, tokens: int) -> bool:
-        return (
-            sum(size.messages for size in rest) > messages
-            or sum(size.words for size in rest) > words
-            or sum(size.tokens for size in rest) > tokens
-        )
-
-    if not passes(sizes, messages, words, tokens):
+    if not passes(sizes, limits):
         return 0
-    drop, kept = 0, min(messages, max(2, int(messages * TRIM_TO)))
-    while drop < len(sizes) and passes(sizes[drop:], kept, int(words * TRIM_TO), int(tokens * TRIM_TO)):
-        drop += 1
-    return drop
+    messages = min(limits.messages, max(2, int(limits.messages * TRIM_TO)))
+    kept = Size(messages, int(limits.words * TRIM_TO), int(limits.tokens * TRIM_TO))
+    return next((drop for drop in range(len(sizes)) if not passes(sizes[drop:], kept)), len(sizes))
 
 
 def known_from(rounds: Iterable[Round], baseline: Baseline | None, instructions: Instructions | None) -> KnownStates:

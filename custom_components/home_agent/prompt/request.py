@@ -36,10 +36,10 @@ from ..turn import events
 from ..turn.turn import Owner, Turn, async_zone
 from .budget import FIXED_STEP, LEAST_TOKENS, SPARE_TOKENS, Budget
 from .hiding import Messages, async_hide
-from .layout import Inputs, Layout, first_rounds, layout, states_in_instructions
+from .layout import Inputs, Layout, first_rounds, instructions_tokens, layout, states_in_instructions
 from .providers import ContextRequest, Providers
 from .states import DATE, TAINT, Lookup, View, Views, rows_of
-from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts, instructions_tokens
+from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
 
 EARLIER = "earlier"
 READY_FOR = 60.0  # seconds; who begins to speak has said it by then

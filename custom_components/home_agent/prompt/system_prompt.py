@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
-from ..client.model import raw_estimate
 from ..languages.data import prompt_words
 from ..policy.tool import HomeAgentTool
-from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import LOGGER
 from ..support.errors import PromptTemplateError
@@ -36,7 +34,6 @@ from .template import (
 )
 
 MAX_SHARE = 4  # of what the window has besides instructions and tools, a placeholder for the history gets one share
-DEFAULT_PROMPT_TOKENS = 550
 TIMEOUT = 4.0  # seconds for states, or for events; each asks its own sources and has limits of its own
 
 # The default instructions. Written for the model: in English in each home.
@@ -103,14 +100,6 @@ def default_prompt(tools: Sequence[HomeAgentTool], *, looks_up: bool = False) ->
     guidelines = (LOOK_UP, ACT, IDS, TRUTH) if tools else ()
     parts.append("\n".join((GUIDELINES, "", *guidelines, SPEAK)))
     return "\n\n".join(parts)
-
-
-def instructions_tokens(profile: Profile, given: str | None, *, additions: bool = True) -> float:
-    """Return how many tokens instructions take before placeholders are filled in; `given` replaces the profile's."""
-    is_default = given is None and profile.use_default_prompt
-    own = given if given is not None else "" if is_default else profile.custom_prompt
-    tokens = raw_estimate(f"{own}{profile.prompt_additions if additions else ''}".encode("utf-8", "replace"))
-    return tokens + (DEFAULT_PROMPT_TOKENS if is_default else 0)
 
 
 @dataclass(frozen=True, slots=True)
