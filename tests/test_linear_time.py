@@ -31,7 +31,7 @@ import pytest
 from yarl import URL
 
 from custom_components.home_agent import ai_task
-from custom_components.home_agent.agent import router
+from custom_components.home_agent.agent import router, segments
 from custom_components.home_agent.agent.commands import command_name
 from custom_components.home_agent.client import chat_completions, discovery, messages
 from custom_components.home_agent.client.error_map import ErrorMap
@@ -318,8 +318,8 @@ def announced(text: str) -> None:
 
 def routed(text: str) -> None:
     """Read what a router says, and what a synthesizer says of what failed."""
-    router.segments_of(text, ("Chef", "Garden (back)"))
-    router.segments_of(f"Chef ({text}", ("Chef", "Garden (back)"))
+    segments.segments_of(text, ("Chef", "Garden (back)"))
+    segments.segments_of(f"Chef ({text}", ("Chef", "Garden (back)"))
     router._is_told_of("Chef", text, "en")
 
 
@@ -694,7 +694,9 @@ PLACES: Mapping[str, Place] = {
         modules=("local.coverage",),
     ),
     "parts of a message": Place(
-        read=routed, words='[{"extension": "Chef", "intent": "a"}] Chef (b). Chef: no! ', modules=("agent.router",)
+        read=routed,
+        words='[{"extension": "Chef", "intent": "a"}] Chef (b). Chef: no! ',
+        modules=("agent.router", "agent.segments"),
     ),
     "names of extensions": Place(
         read=lambda text: (

@@ -10,7 +10,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 import pytest
 
-from custom_components.home_agent.agent import loop
+from custom_components.home_agent.agent import model_turn
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.search import embeddings
 from custom_components.home_agent.support import outages
@@ -60,7 +60,7 @@ async def test_model(hass: HomeAssistant, llm_server: LLMServer, failure: str) -
 async def test_a_loading_model_is_said_and_no_outage_until_it_never_ends(
     hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "PATIENCE", 0)
+    monkeypatch.setattr(model_turn, "TALK", model_turn.Manner(patience=0))
     await set_up(hass, llm_server, llm={"context_window": 16384})
     llm_server.loading = -1
     for _ in range(5):
@@ -88,7 +88,7 @@ async def test_a_loading_model_is_said_and_no_outage_until_it_never_ends(
 async def test_a_server_that_is_away_between_two_loads_counts_them_anew(
     hass: HomeAssistant, llm_server: LLMServer, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "PATIENCE", 0)
+    monkeypatch.setattr(model_turn, "TALK", model_turn.Manner(patience=0))
     await set_up(hass, llm_server, llm={"context_window": 16384})
     llm_server.loading = 1
     await say(hass, "hello")
@@ -113,7 +113,7 @@ async def test_a_turn_waits_for_a_model_that_is_being_loaded(hass: HomeAssistant
 async def test_a_task_waits_longer_than_a_person(
     hass: HomeAssistant, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "PATIENCE", 0)
+    monkeypatch.setattr(model_turn, "TALK", model_turn.Manner(patience=0))
     assert await async_setup_component(hass, "ai_task", {})
     await set_up(hass, llm_server, llm={"context_window": 16384})
     llm_server.loading = 2

@@ -23,7 +23,8 @@ from pytest_homeassistant_custom_component.common import (
     mock_integration,
 )
 
-from custom_components.home_agent.agent.router import AT_ONCE, MOST, Segment, segments_of
+from custom_components.home_agent.agent.router import AT_ONCE
+from custom_components.home_agent.agent.segments import MOST, Segment, segments_of
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.policy.channels import CONFIRM
 from custom_components.home_agent.tools import delegation

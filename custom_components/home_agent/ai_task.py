@@ -13,7 +13,7 @@ from homeassistant.util import slugify
 from homeassistant.util.json import json_loads
 import probatio
 
-from .agent.model_turn import ModelTurn
+from .agent.model_turn import agent_for_task
 from .agent.runtime import HomeAgentConfigEntry, RuntimeData
 from .client.endpoint import Endpoint
 from .entity import HomeAgentEntity, subentries_with
@@ -56,22 +56,16 @@ class HomeAgentTaskEntity(HomeAgentEntity, ai_task.AITaskEntity):
     @override
     async def _async_generate_data(self, task: ai_task.GenDataTask, chat_log: ChatLog) -> ai_task.GenDataTaskResult:
         turn = await _async_turn(task, chat_log, self.entity_id)
-        model_turn = ModelTurn(
-            hass=self.hass,
-            runtime=self.runtime,
-            endpoint=self.endpoint,
-            turn=turn,
-            chat_log=chat_log,
-            response_format=_response_format(task, chat_log.llm_api) if task.structure else None,
-        )
+        response_format = _response_format(task, chat_log.llm_api) if task.structure else None
+        agent = agent_for_task(self.runtime, self.endpoint, turn, chat_log, response_format)
         with running(turn):
-            text = (await model_turn.async_run()).text
+            text = (await agent.async_answer()).text
         data = _structured(self.endpoint, task.structure, text) if task.structure else text
         return ai_task.GenDataTaskResult(conversation_id=chat_log.conversation_id, data=data)
 
 
 async def _async_turn(task: ai_task.GenDataTask, chat_log: ChatLog, agent_id: str) -> Turn:
-    """Return the turn of a task: nobody can be asked for a yes, so what is sensitive does not happen.
+    """Return the turn of a task: no person can be asked for a yes, so what is sensitive does not happen.
 
     Where its words come from is not known; mails, pictures and web pages are what tasks are for. They count as text from
     outside, so that it does not happen either where the owner wants no question.

@@ -15,7 +15,7 @@ from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util.json import JsonObjectType
 import probatio
 
-from custom_components.home_agent.agent.router import ROUTE
+from custom_components.home_agent.agent.segments import ROUTE
 from custom_components.home_agent.tools.extensions.extensions import RegisteredExtension, async_register_extension
 
 NAMES = ("ChefByte", "CoachByte")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.agent import answerers, loop
+from custom_components.home_agent.agent import answerers, model_turn
 from custom_components.home_agent.client import connection, discovery, model, stream
 from custom_components.home_agent.home.domains import todo
 from custom_components.home_agent.policy import (
@@ -76,7 +76,7 @@ SAID = {
     "CONFIGURATION.md": [
         f"At most {conversations.MAX_MESSAGES} messages of a conversation are stored",
         f"stored, {conversations.MAX_OF_OWNER} conversations of a person and {conversations.MAX_CONVERSATIONS:,} of the home",
-        f"makes at most {word(loop.MORE_REQUESTS)} requests more than this",
+        f"makes at most {word(model_turn.MORE_REQUESTS)} requests more than this",
         f"after half an hour or {stream.MAX_TEXT:,} characters",
         f"at most {request.MAX_BLOCKS_TOKENS} tokens",
     ],
@@ -95,7 +95,7 @@ SAID = {
         f"takes longer than {word(template.RENDER_TIMEOUT)} seconds",
     ],
     "TROUBLESHOOTING.md": [
-        f"{word(model.PATIENCE).capitalize()} seconds are waited for that, {word(loop.TASK_PATIENCE / 60)} minutes for an AI task",
+        f"{word(model.PATIENCE).capitalize()} seconds are waited for that, {word(model_turn.TASK.patience / 60)} minutes for an AI task",
         f"An answer has at most {stream.MAX_TEXT:,} characters and half an hour",
         f"may have {answerers.MAX_MESSAGE:,} characters, one to an agent without a model {answerers.MAX_SENTENCE}",
         f"A yes counts for {confirmation.TIMEOUT} seconds",

@@ -14,7 +14,7 @@ from homeassistant.helpers import llm
 
 from custom_components.home_agent.client.messages import messages_from_content
 from custom_components.home_agent.languages.personal_data import mask
-from custom_components.home_agent.prompt.request import async_hide
+from custom_components.home_agent.prompt.hiding import async_hide
 
 PHONE = "0171 2345678"
 

@@ -7,8 +7,8 @@ import pytest
 
 from custom_components.home_agent.home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from custom_components.home_agent.languages.personal_data import mask
-from custom_components.home_agent.prompt.states import states_in_words
-from custom_components.home_agent.transcript.transcript import masked_part, render_turn_part
+from custom_components.home_agent.prompt.layout import rendered
+from custom_components.home_agent.transcript.turn_part import masked_part, render_turn_part
 
 OFFICE = HomeArea("office", ("Office",))
 HOME = HomeSnapshot(
@@ -40,7 +40,7 @@ def test_formats(style: str, states: object) -> None:
     text = render_turn_part(
         time="09:12",
         facts={"area": "Office"},
-        states=states_in_words(TEXTS, HOME, as_sentences=style == "natural_language"),
+        states=rendered(TEXTS, HOME, style, {}),
         left_out={"states_not_listed": 3, "changes_not_listed": 0},
     )
     data = json.loads(text.removeprefix("<house>").removesuffix("</house>"))
@@ -86,7 +86,7 @@ def test_no_value_leaves_the_tag(evil: str, style: str) -> None:
     home = HomeSnapshot({"light.x": HomeEntity("light.x", (evil,), "a")}, {"a": HomeArea("a", (evil,))})
     states: JsonValueType = {"light.x": evil}
     if style != "json":
-        states = states_in_words({"light.x": evil}, home, as_sentences=style == "natural_language")
+        states = rendered({"light.x": evil}, home, style, {})
     text = render_turn_part(time="09:12", facts={"user": evil}, states=states)
     inside = text.removeprefix("<house>").removesuffix("</house>")
     assert "<" not in inside

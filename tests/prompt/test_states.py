@@ -13,8 +13,10 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.home.snapshot import Home
 from custom_components.home_agent.prompt.budget import Budget
-from custom_components.home_agent.prompt.request import async_turn_part
-from custom_components.home_agent.prompt.states import StateContext, Views
+from custom_components.home_agent.prompt.home_map import HomeMap
+from custom_components.home_agent.prompt.layout import Inputs, layout
+from custom_components.home_agent.prompt.request import async_with_facts, async_with_states
+from custom_components.home_agent.prompt.states import Views, rows_of
 from custom_components.home_agent.settings.profile import ContextEntity, ContextMode, Profile
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.transcript.transcript import Round, Transcript
@@ -51,30 +53,37 @@ class Conversation:
         turn = self.make_turn(**fields)
         view = await self.views.async_of(self.hass, await self.home.async_get(), turn)
         self.home._stop_timer()
-        context = StateContext(
-            hass=self.hass,
-            turn=turn,
-            transcript=self.transcript,
-            view=view,
-            mode=mode,
-            known=self.transcript.known_from([] if forget else self.transcript.rounds),
+        rounds = [] if forget else self.transcript.rounds
+        question = UserContent("hello")
+        inputs = Inputs(
             budget=Budget(
-                prompt=10_000,
+                prompt=100_000,
                 home_map=0,
                 small_map=0,
                 states=budget,
                 kept=0,
                 found=budget,
                 found_later=budget,
-                history=0,
+                history=10_000,
                 blocks=0,
             ),
             estimate=lambda text: len(text) // 4,
-            map_is_full=map_is_full,
+            mode=mode,
+            home=view.snapshot,
+            home_map=HomeMap("", full=map_is_full),
+            rounds=[*rounds, Round(question=question, at=question.created)],
+            begins=not self.transcript.rounds,
+            history_messages=1000,
+            rows=rows_of(turn),
+            context_format=turn.profile.context_format,
+            introduce=view.introduction,
             found=[view.snapshot.entities[entity_id] for entity_id in found],
         )
-        part, _ = await async_turn_part(context)
-        question = UserContent("hello")
+        inputs = await async_with_states(self.hass, turn, view, inputs, self.transcript.states_told_at)
+        made = layout(await async_with_facts(self.hass, turn, inputs))
+        part = made.part
+        if made.states_told:
+            self.transcript.states_told_at = self.hass.loop.time()
         self.transcript.rounds.append(Round(question=question, at=question.created, part=part))
         return dict(json.loads(part.text.removeprefix("<house>").removesuffix("</house>")))
 

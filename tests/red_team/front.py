@@ -12,7 +12,7 @@ from typing import Any
 
 from homeassistant.config_entries import ConfigSubentryDataWithId
 
-from custom_components.home_agent.agent.router import MAX_INTENT
+from custom_components.home_agent.agent.segments import MAX_INTENT
 from custom_components.home_agent.tools.extensions.extension import VERBS
 from tests.llm_server import LLMServer, Reply, text, tool_call
 from tests.routing import ROUTER, SYNTHESIZER, part_of_turn

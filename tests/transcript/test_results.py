@@ -12,7 +12,8 @@ from homeassistant.util.json import JsonObjectType
 import pytest
 
 from custom_components.home_agent.support.const import ASSISTANT
-from custom_components.home_agent.transcript.transcript import Estimate, Round, fit_results
+from custom_components.home_agent.transcript.transcript import Round, fit_results
+from custom_components.home_agent.transcript.turn_part import Estimate
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, Reply, error, text, tool_call
 

@@ -10,7 +10,6 @@ import asyncio
 from contextvars import Context
 from dataclasses import replace
 from functools import partial
-import time
 
 from homeassistant.components import conversation
 from homeassistant.components.conversation import (
@@ -37,14 +36,12 @@ from ..support.const import DOMAIN, LOGGER
 from ..support.encoding import shown
 from ..support.errors import HomeAgentError, LLMError, ToolError, where_of
 from ..support.localize import async_error_text
-from ..support.masking import Mask
 from ..transcript.summary import async_sum_up
-from ..transcript.transcript import History, begin_round, keep_round
+from ..transcript.transcript import begin_round, keep_round
 from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, TurnRequest, async_open_turn, current_request, current_turn, running
 from .commands import SlashCommand, talk_of
-from .loop import LOOPED
-from .model_turn import ModelTurn
+from .model_turn import LOOPED, async_agent_for_message
 from .router import OFF, async_route, async_worded
 from .runtime import Exchange, RuntimeData
 
@@ -86,8 +83,8 @@ async def async_answer(
         turn.record.taints = transcript.taints
         if endpoint is None:
             turn.record.context_mode = ContextMode.OFF.value
-        elif transcript.mode is not None or profile.context_mode != AUTO:
-            turn.record.context_mode = transcript.mode or profile.context_mode
+        elif (known := transcript.fixed.mode) is not None or profile.context_mode != AUTO:
+            turn.record.context_mode = known or profile.context_mode
         events.async_conversation_started(hass, turn)
         reply = None
         is_heard = confirmations.waiting or confirmations.late or confirmations.pins.are_set
@@ -158,7 +155,7 @@ async def _async_hand_on(
     user_input: ConversationInput,
     chat_log: ChatLog,
 ) -> ConversationResult:
-    """Let another agent answer, in the conversation that it has with whoever speaks here; nothing of it stays in this one.
+    """Let another agent answer, in its own conversation with the same person; nothing of it stays in this one.
 
     It keeps to what protects the home here, unless it is the one that the owner's rules want to answer.
     """
@@ -187,7 +184,7 @@ async def _async_said_to(
     conversation_id: str | None,
     request: TurnRequest,
 ) -> ConversationResult:
-    """Say something to an agent as whoever speaks would. Raises `ToolError` when it is not there any more."""
+    """Say something to an agent as the same person. Raises `ToolError` if it is not there any more."""
     agent_id = _agent_of(hass, to)
     if agent_id is None:
         raise ToolError("profile_not_found", profile=to.name, profiles="")
@@ -209,7 +206,7 @@ async def _async_said_to(
 
 
 async def _async_say(exchange: Exchange, to: Profile, text: str) -> str:
-    """Return what another agent answers once its question has its yes, in the conversation that it has with whoever asked.
+    """Return what another agent answers once its question has its yes, in its own conversation with the same person.
 
     Apart from the running turn: a person said this, and can be asked again.
     """
@@ -271,7 +268,7 @@ async def _async_result(exchange: Exchange) -> ConversationResult:
     if not said.failed:
         try:
             _keep(exchange, answer)
-        except Exception as err:  # noqa: BLE001 - the answer is there, whatever becomes of what is kept of it
+        except Exception as err:  # noqa: BLE001 - what cannot be kept must not cost the answer
             LOGGER.error("An answer could not be kept: %s", where_of(err))
     return ConversationResult(
         response=response,
@@ -306,16 +303,7 @@ def _keep(exchange: Exchange, answer: Answer) -> None:
     history = transcript.history
     if endpoint and answer.origin is AnswerOrigin.MODEL and history.dropped and turn.profile.history_summary:
         mask = mask_for(turn.profile.mask_personal_data, remote=endpoint.config.remote)
-        transcript.summing_up = endpoint.async_work(_async_sum_up(history, endpoint, mask), "sum up")
-
-
-async def _async_sum_up(history: History, endpoint: Endpoint, mask: Mask | None) -> None:
-    """Let the model sum up what is not sent any more; its tokens count like all others."""
-    started = time.perf_counter()
-    reply = await async_sum_up(history, endpoint.client, mask)
-    if reply.usage is not None:
-        endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
-        endpoint.async_publish()
+        transcript.summing_up = endpoint.async_work(async_sum_up(history, endpoint, mask), "sum up")
 
 
 async def _async_first_answer(exchange: Exchange) -> Answer:
@@ -349,23 +337,23 @@ async def _async_first_answer(exchange: Exchange) -> Answer:
         stage = sentences.Stage.BEFORE_MODEL if endpoint else sentences.Stage.NO_MODEL
         answer = await sentences.async_answer(hass, turn, exchange.user_input, chat_log, runtime.means, stage)
     if answer is None and endpoint is not None:
-        turn.record.is_order = is_order(turn.text, turn.language)
-        model = ModelTurn(
-            hass=hass,
-            runtime=runtime,
-            endpoint=endpoint,
-            turn=turn,
-            chat_log=chat_log,
-            transcript=exchange.transcript,
-        )
-        try:
-            routed = await async_route(exchange) if turn.profile.routing != OFF else None
-            answer = routed or await model.async_run()
-        except LLMError as err:
-            answer = await _async_without_model(exchange, err)
+        answer = await _async_by_model(exchange, endpoint)
     if answer is None:
         raise HomeAgentError("text_empty")
     return answer
+
+
+async def _async_by_model(exchange: Exchange, endpoint: Endpoint) -> Answer:
+    """Return the answer of the model, or of what stands before it; that of the home if the model could not be asked."""
+    turn = exchange.turn
+    turn.record.is_order = is_order(turn.text, turn.language)
+    try:
+        if turn.profile.routing != OFF and (routed := await async_route(exchange)) is not None:
+            return routed
+        agent = await async_agent_for_message(exchange.runtime, endpoint, turn, exchange.chat_log, exchange.transcript)
+        return await agent.async_answer()
+    except LLMError as err:
+        return await _async_without_model(exchange, err)
 
 
 async def _async_without_model(exchange: Exchange, error: LLMError) -> Answer:

@@ -41,7 +41,7 @@ class OfferedAPI(llm.API):
         asks_for = self.policy.rules.asks_for
         found = await self.tools.async_tools(self.profile, llm_context)
         tools = [tool for tool in found if not asks_for(self.profile, tool)]
-        language = self.hass.config.language  # Home Assistant asks once, for whoever calls
+        language = self.hass.config.language  # Home Assistant asks once, for all callers
         guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
         return llm.APIInstance(
             api=self,
@@ -87,7 +87,7 @@ class OfferedTool(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
-        """Return the envelope of the call, as whoever asks; never raises."""
+        """Return the envelope of the call, as the user who asks; never raises."""
         turn = await self._api.async_turn(llm_context)
         call = llm.ToolInput(tool_name=self._tool.name, tool_args=tool_input.tool_args)
         with running(turn):
@@ -106,11 +106,6 @@ def async_offer(
         if profile.offer_tools:
             name = profile.name if profile.name == "Home Agent" else f"{profile.name} (Home Agent)"
             api = OfferedAPI(
-                hass=hass,
-                id=f"{DOMAIN}-{profile.subentry_id}",
-                name=name,
-                profile=profile,
-                tools=tools,
-                policy=policy,
+                hass=hass, id=f"{DOMAIN}-{profile.subentry_id}", name=name, profile=profile, tools=tools, policy=policy
             )
             entry.async_on_unload(llm.async_register_api(hass, api))

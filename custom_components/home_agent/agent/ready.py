@@ -1,7 +1,7 @@
-"""Keeps the models in the home ready: they have read a prompt before somebody waits for its answer.
+"""Keeps the models in the home ready: they have read a prompt before a person waits for its answer.
 
 Once a minute: how often states change is learned, and where much has changed since the states in the prompt were written
-down, they are written down anew while nobody talks. After that, and at start, the model is asked for one token, so that it
+down, they are written down anew while no one talks. After that, and at start, the model is asked for one token, so that it
 has read everything up to what the next person says. When a voice satellite begins to listen, the same is done with what
 belongs to its next message. None of it is an answer: no event, no history, no tool.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from homeassistant.components.conversation import DOMAIN as CONVERSATION, ChatLog, Content, SystemContent, UserContent
+from homeassistant.components.conversation import DOMAIN as CONVERSATION, ChatLog, SystemContent, UserContent
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import MATCH_ALL
@@ -27,13 +27,14 @@ from ..client.endpoint import Endpoint
 from ..client.model import ChatRequest, ModelReply
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import async_load
+from ..prompt.layout import Layout
 from ..prompt.request import Ready
 from ..settings.profile import Profile
 from ..support.const import DOMAIN, LOGGER
 from ..support.errors import LLMError, where_of
-from ..transcript.transcript import Transcript, begin_round
+from ..transcript.transcript import Round, Transcript, begin_round
 from ..turn.turn import Turn, TurnRecord, area_of, running
-from .model_turn import ModelTurn
+from .model_turn import async_requests
 from .router import SPLITS, async_router_begins
 from .runtime import RuntimeData
 
@@ -41,9 +42,9 @@ LOOK_EVERY = timedelta(minutes=1)
 IDLE = 300.0  # seconds; so long a conversation goes on, and nothing before it may change in what the model has read
 OVERDUE = 900.0  # seconds after which a minute without a word is enough
 SHORT_IDLE = 60.0
-WORTH = 60  # tokens of what changed from which on one request while nobody waits is better than reading them each time
-UNREAD_SHARE = 0.5  # of the states, where nobody reads them beforehand: then the next person has to
-APART = 600.0  # seconds between two requests to one endpoint for which nobody asked: at most six an hour, and never all at once
+WORTH = 60  # tokens of changes; from here on, one request beforehand is better than reading them with each message
+UNREAD_SHARE = 0.5  # of the states, where they are not read beforehand: then the next person waits for it
+APART = 600.0  # seconds between two such requests to one endpoint: at most six an hour, and never all at once
 READ_TIMEOUT = 120.0  # seconds
 SATELLITE, LISTENING = "assist_satellite", "listening"  # an integration that need not be installed
 NOTHING_SAID = "…"
@@ -84,7 +85,7 @@ class Readiness:
         on_unload(async_track_state_change_filtered(self.hass, satellites, self._async_hears).async_remove)
 
     async def _async_at_start(self, _hass: HomeAssistant) -> None:
-        """Let the model read for whoever will probably speak first."""
+        """Let the model read for the person who will probably speak first."""
         for profile in self.runtime.profiles.values():
             endpoint = self.runtime.endpoint_of(profile)
             if endpoint is None or not endpoint.config.keeps_ready:
@@ -153,12 +154,12 @@ class Readiness:
             self._begin(endpoint, self._async_read_everything(endpoint, reader))
 
     def _may_ask(self, endpoint: Endpoint, now: float) -> bool:
-        """Return whether an endpoint may be asked again for a token that nobody waits for."""
+        """Return whether an endpoint may be asked again only to read."""
         return now - self._asked.get(endpoint.config.subentry_id, -APART) >= APART
 
     @callback
     def _begin(self, endpoint: Endpoint, work: Any) -> None:
-        """Start to let an endpoint read; one thing at a time, and never beside a question of somebody's."""
+        """Start to let an endpoint read; one thing at a time, and never beside a question of a person."""
         if endpoint.reading is not None and not endpoint.reading.done():
             endpoint.reading.cancel()
         endpoint.reading = endpoint.async_work(work, "keep the model ready")
@@ -181,10 +182,9 @@ class Readiness:
             rehearsal=True,
             record=TurnRecord(),  # nothing of this is noted where something was said
         )
-        transcript = Transcript()
-        chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), UserContent(content="")])
-        if (request := await self._async_request(endpoint, turn, transcript, chat_log)) is None:
+        if (found := await self._async_request(endpoint, turn)) is None:
             return
+        request, _ = found
         system = request.messages[0]
         if await _async_read(endpoint, replace(request, messages=[system, {"role": "user", "content": NOTHING_SAID}])):
             view = await self.runtime.sources.views.async_of(self.hass, await self.runtime.home.async_get(), turn)
@@ -252,58 +252,57 @@ class Readiness:
         """Let the model read everything up to what the user is about to say, and keep it for that turn."""
         if turn.profile.routing in SPLITS:  # what comes first is short, and read already
             return
-        sources = self.runtime.sources
         going_on = self.runtime.transcripts.of_owner(turn.owner)
         logs = self.hass.data.get(DATA_CHAT_LOGS) or {}
-        transcript, content = Transcript(), list[Content]((SystemContent(content=""),))
-        conversation_id = None
         fresh = dt_util.utcnow() - timedelta(seconds=IDLE)
         if going_on is not None and going_on[1].rounds[-1].at < fresh:
             going_on = None  # Home Assistant begins a new one
-        if going_on is not None and (log := logs.get(going_on[0])) is not None:
-            conversation_id, transcript, content = going_on[0], going_on[1].rehearsed(), list(log.content)
+        transcript = conversation_id = None
+        if going_on is not None and going_on[0] in logs:
+            conversation_id, transcript = going_on
             turn = replace(turn, conversation_id=conversation_id)
-        chat_log = ChatLog(self.hass, turn.conversation_id, [*content, UserContent(content="")])
-        request = await self._async_request(endpoint, turn, transcript, chat_log)
-        part = transcript.rounds[-1].part if transcript.rounds else None
-        if request is None or part is None:
+        rounds = 1 if transcript is None else len(transcript.rounds) + 1
+        if (found := await self._async_request(endpoint, turn, transcript)) is None:
             return
-        sources.ready[turn.owner] = Ready(
-            part=part,
+        request, told = found
+        self.runtime.sources.ready[turn.owner] = Ready(
+            part=told.part,
             conversation_id=conversation_id,
-            rounds=len(transcript.rounds),
+            rounds=rounds,
             language=turn.language,
-            baseline=transcript.baseline,
+            baseline=told.baseline,
             taints=frozenset(turn.record.taints),
             at=self.hass.loop.time(),
         )
         await _async_read(endpoint, request)
 
     async def _async_request(
-        self, endpoint: Endpoint, turn: Turn, transcript: Transcript, chat_log: ChatLog
-    ) -> ChatRequest | None:
-        """Return the request that a message without words would lead to; None where it cannot be made."""
+        self, endpoint: Endpoint, turn: Turn, transcript: Transcript | None = None
+    ) -> tuple[ChatRequest, Layout] | None:
+        """Return the request that a message without words would lead to, and its layout; None if it cannot be made.
+
+        `transcript` is that of the conversation in which it would be said; None: it begins one.
+        """
+        question, rehearsed = UserContent(content=""), None
+        chat_log = ChatLog(self.hass, turn.conversation_id, [SystemContent(content=""), question])
         try:
             await async_load(self.hass, turn.language)
-            begin_round(turn, transcript, self.runtime.conversations, None, chat_log.content)
-            model_turn = ModelTurn(
-                hass=self.hass,
-                runtime=self.runtime,
-                endpoint=endpoint,
-                turn=turn,
-                chat_log=chat_log,
-                transcript=transcript,
-            )
+            if transcript is None:
+                transcript = Transcript()
+                begin_round(turn, transcript, self.runtime.conversations, None, chat_log.content)
+            else:
+                rehearsed = Round(question=question, speaker=turn.owner, at=question.created)
             with running(turn):  # what the agent does not know of the home is not read either
-                agent = await model_turn.async_prepared(transcript)
-                return ChatRequest(messages=await agent.build(False), tools=agent.tools, max_tokens=1)
-        except Exception as err:  # noqa: BLE001 - nobody waits for it, and the turn that follows says what is wrong
+                requests = await async_requests(self.runtime, endpoint, turn, chat_log, transcript, rehearsed=rehearsed)
+                messages = await requests.async_messages(False)
+                return ChatRequest(messages=messages, tools=requests.offered, max_tokens=1), requests.layout
+        except Exception as err:  # noqa: BLE001 - nothing waits for it, and the turn that follows says what is wrong
             LOGGER.debug("What a model would be asked could not be prepared: %s", where_of(err))
             return None
 
 
 async def _async_read(endpoint: Endpoint, request: ChatRequest) -> bool:
-    """Let an endpoint read a request; return whether it did. That it is away is no news: nobody asked it anything."""
+    """Let an endpoint read a request; return whether it did. An endpoint that is away is no news here."""
     with suppress(LLMError, TimeoutError):
         async with asyncio.timeout(READ_TIMEOUT), aclosing(endpoint.client.stream(request, ModelReply())) as deltas:
             async for _ in deltas:

@@ -1,9 +1,9 @@
 """A message that touches several extensions: split by a router, answered side by side, put together into one answer.
 
 The router is one request without tools; it sees what the extensions can do in a line each, and selects no tool. Each part is a
-model turn of its own, with the prompt and the tools of its extension alone, under the rules of the turn that somebody asked. The
+model turn of its own, with the prompt and the tools of its extension alone, under the rules of the turn that was asked. The
 synthesizer is one request without tools, whose words stream to the user; who failed is named and what needs a yes is asked by
-code. Whatever is wrong with the router's answer, the profile answers by itself (S2-20 to S2-34, C-48).
+code. Whatever is wrong with the router's answer, the profile answers by itself.
 """
 
 import asyncio
@@ -12,8 +12,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from itertools import islice
-import json
 import re
 from secrets import token_hex
 import time
@@ -42,12 +40,12 @@ from ..languages.phrases import is_order
 from ..local.route_index import Route
 from ..local.routes import SEMANTIC
 from ..policy.channels import async_put
+from ..policy.policy import Policy
 from ..policy.tool import HomeAgentTool
 from ..prompt.providers import MemoryProvider, Providers
-from ..prompt.request import RequestBuilder, Sources
+from ..prompt.request import Gathering, RequestBuilder, Share
 from ..prompt.system_prompt import DATA, IN_LANGUAGE, TRUTH
-from ..search.user_documents import UserDocuments
-from ..settings.profile import ContextMode, Profile
+from ..settings.profile import Profile
 from ..support.const import LOGGER
 from ..support.errors import HomeAgentError, LLMError, where_of
 from ..support.localize import async_error_text, async_text
@@ -56,13 +54,14 @@ from ..tools.delegation import MAX_ANSWER, REQUEST, TARGET, DelegateToService, a
 from ..tools.extensions.extension import Extension
 from ..tools.registry import llm_context_of
 from ..tools.sanitize import cleaned
-from ..transcript.transcript import Instructions, Transcript, render_turn_part
+from ..transcript.transcript import Transcript
+from ..transcript.turn_part import render_turn_part
 from ..turn import events
 from ..turn.turn import Answer, AnswerOrigin, ModelUsage, Routing, Turn, TurnRecord, Usage, Zone, running
 from .claims import ClaimCheck
-from .loop import Agent
-from .model_turn import ModelTurn
+from .model_turn import agent_for_one_answer, async_agent_for_message, async_untrue, async_what_is_true, mask_of
 from .runtime import Exchange, RuntimeData
+from .segments import Segment, route_prompt, segments_of
 
 ROUTER = "router"
 """In transcripts, who splits a message."""
@@ -71,23 +70,10 @@ SPLITS = frozenset({"router", "semantic_then_router"})
 """Values of the setting `routing` of profiles whose messages are split."""
 MAX_COMPARED = 500  # characters of a message that is compared with the routes
 SYNTHESIZER = "synthesizer"
-MOST = 6  # parts of a message; people ask for two or three things at once, and each is a whole turn with a model
 AT_ONCE = 3  # parts that are answered side by side: more only wait for each other in a model of the home
 PLACES = 1000  # between the calls of one part and the next; no turn makes so many
-MAX_READ = 8000  # characters of the router's answer; a list of parts has a few hundred
-MAX_TRIES = 20  # brackets in it with which a list may begin
-MAX_INTENT = 1000  # characters
 
-# The instructions. Written for the model, so English whatever the home speaks (S1-88).
-
-ROUTE = f"""\
-You split the newest message of a user of a home into parts for the agents listed below. You do not answer it and you call nothing.
-Answer with a JSON list and nothing else: [{{"extension": "name of the agent", "intent": "what it is to do"}}]
-- One entry for each agent that the message concerns, in the order of the message; none for the others.
-- The intent is in the language of the user and complete: what "it" or "there" means, names, numbers, times.
-- If no agent fits, or it is only talk, answer [].
-A message may have <house>…</house>: the time, where the user is, what is remembered. {DATA}"""
-AGENTS = "## Agents"
+# Written for the model: in English in each home.
 
 ANSWER_PART = f"""\
 ## Your part
@@ -106,15 +92,6 @@ stands in <house>…</house> behind the message, as "returns".
 - Behind "failed" stands why the part of an agent was not done: name the agent and say that.
 - Where "waits" stands, nothing was done yet. The user is asked about it right behind your answer: do not ask, and do not say that it is done.
 - {DATA}"""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of a message and whose it is."""
-
-    extension: str
-    """Its name, as it is listed."""
-    intent: str
 
 
 class Came(StrEnum):
@@ -164,67 +141,6 @@ class Return:
         return told
 
 
-def segments_of(text: str, names: Sequence[str]) -> list[Segment]:
-    """Return the parts that a router names: JSON, fenced or with prose around it, else `Name (intent)`.
-
-    What goes to nobody of these names is left out, several parts of one are joined, and more than `MOST` are cut off; in the
-    order of the text. Empty: it cannot be used, or nobody is concerned.
-    """
-    known = {fold(name.casefold()): name for name in names}
-    text = text[:MAX_READ]
-    joined: dict[str, list[str]] = {}
-    for given, intent in [*_from_json(text)] or [*_from_words(text, names)]:
-        name, words = known.get(fold(given.strip().casefold())), " ".join(cleaned(intent, MAX_INTENT).split())
-        if name is None:
-            LOGGER.debug("The router names an extension that there is not")
-        elif words and words not in joined.setdefault(name, []):
-            joined[name].append(words)
-    found = [Segment(name, "; ".join(intents)) for name, intents in joined.items() if intents]
-    if len(found) > MOST:
-        LOGGER.warning("The router split a message into %d parts; the first %d are answered", len(found), MOST)
-    return found[:MOST]
-
-
-def _from_json(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and intent of the objects of the first JSON in a text that has any."""
-    decoder = json.JSONDecoder()
-    for start in islice(re.finditer(r"[\[{]", text), MAX_TRIES):
-        try:
-            value, _ = decoder.raw_decode(text, start.start())
-        except ValueError, RecursionError:
-            continue
-        if found := [*_pairs(value)]:
-            yield from found
-            return
-
-
-def _pairs(value: Any, depth: int = 3) -> Iterator[tuple[str, str]]:
-    match value:
-        case {"extension": str(name), "intent": str(intent)}:
-            yield name, intent
-        case dict() | list() if depth:  # a list, or {"segments": [...]}
-            for item in value.values() if isinstance(value, dict) else value:
-                yield from _pairs(item, depth - 1)
-
-
-def _from_words(text: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what stands as `Name (intent)`; an intent may have brackets of its own."""
-    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    pattern = re.compile(rf"(?<!\w)({listed})[*_`\"]{{0,3}}\s{{0,3}}\(", re.IGNORECASE)
-    for match in islice(pattern.finditer(text), MAX_TRIES):
-        depth = 1
-        for place in range(match.end(), min(len(text), match.end() + MAX_INTENT)):
-            depth += {"(": 1, ")": -1}.get(text[place], 0)
-            if not depth:
-                yield match[1], text[match.end() : place]
-                break
-
-
-def route_prompt(schema: str) -> str:
-    """Return what the router's requests begin with: the same bytes as long as the extensions are the same."""
-    return f"{ROUTE}\n\n{AGENTS}\n\n{schema}"
-
-
 async def async_router_begins(runtime: RuntimeData, turn: Turn) -> list[Message]:
     """Return the messages with which the router's next request of a profile begins."""
     schema = await runtime.extensions.async_light_schema(turn.profile, llm_context_of(turn))
@@ -232,7 +148,7 @@ async def async_router_begins(runtime: RuntimeData, turn: Turn) -> list[Message]
 
 
 async def async_route(exchange: Exchange) -> Answer | None:
-    """Return the answer of the stages that the profile has before its model (C-16); None: the profile answers.
+    """Return the answer of the stages before the profile's model; None if the profile has to answer.
 
     A route that is surely meant runs without a model. Else the router splits the message, or, where the profile has none, the model
     is offered the tools of the best two routes. Raises `HomeAgentError` when the entry is unloaded meanwhile.
@@ -264,17 +180,10 @@ async def async_worded(exchange: Exchange, answer: Answer) -> Answer:
         return answer
     if not isinstance(exchange.chat_log.content[-1], ToolResultContent):  # another agent has put it into words
         return answer
-    model = ModelTurn(
-        hass=exchange.hass,
-        runtime=exchange.runtime,
-        endpoint=exchange.endpoint,
-        turn=turn,
-        chat_log=exchange.chat_log,
-        transcript=exchange.transcript,
-        only_words=True,
-    )
     try:
-        return await model.async_run()
+        runtime, endpoint, chat_log = exchange.runtime, exchange.endpoint, exchange.chat_log
+        agent = await async_agent_for_message(runtime, endpoint, turn, chat_log, exchange.transcript, only_words=True)
+        return await agent.async_answer()
     except LLMError as err:
         events.async_error(exchange.hass, turn, err, events.component_of(err))
         return answer
@@ -301,7 +210,7 @@ def _handed_to(agent: str, _values: Mapping[str, Any], text: str) -> dict[str, A
 
 
 async def _async_split(exchange: Exchange) -> Answer | None:
-    """Return the answer to a message that concerns extensions; None: none does, or nobody can tell.
+    """Return the answer to a message that concerns extensions; None if none does, or the router cannot tell.
 
     It ends with the turn, and with the entry. Raises `HomeAgentError` when the entry is unloaded meanwhile.
     """
@@ -321,7 +230,7 @@ async def _async_split(exchange: Exchange) -> Answer | None:
         transcript=exchange.transcript,
         extensions={extension.name: extension for extension in extensions},
         schema=await runtime.extensions.async_light_schema(turn.profile, llm_context),
-        sources=_sources(exchange.hass, runtime),
+        remembers=Providers(MemoryProvider(runtime.memories)),
     )
     try:
         await endpoint.async_work(routed.async_run(), "answer in parts")
@@ -333,29 +242,74 @@ async def _async_split(exchange: Exchange) -> Answer | None:
     return routed.answer
 
 
-def _sources(hass: HomeAssistant, runtime: RuntimeData) -> Sources:
-    """Return what the parts of a turn are told from: what is remembered, nothing of the home, no documents."""
-    return replace(
-        runtime.sources,
-        providers=Providers(MemoryProvider(runtime.memories)),
-        documents=UserDocuments(hass),
-        asked={},
-        ready={},
-        quiet=True,
-    )
+@dataclass(slots=True, kw_only=True)
+class Returns:
+    """What all parts of one turn returned."""
 
+    hass: HomeAssistant
+    turn: Turn
+    policy: Policy
+    parts: Sequence[Return]
 
-def _told_little(profile: Profile, prompt: str) -> Profile:
-    """Return a profile with these instructions that is told nothing of the home."""
-    return replace(
-        profile,
-        use_default_prompt=False,
-        custom_prompt=prompt,
-        context_mode=ContextMode.OFF.value,
-        context_entities=(),
-        system_documents=(),
-        history_summary=False,
-    )
+    def note_calls(self, chat_log: ChatLog, place: int) -> None:
+        """Put what was called into the chat log, before the answer: what was done is told and kept with it."""
+        calls: list[llm.ToolInput] = []
+        results: list[Content] = []
+        record = self.turn.record
+        for one in self.parts:
+            if one.turn is not None:
+                record.calls += one.turn.record.calls
+                record.used_external_llm = record.used_external_llm or one.turn.record.used_external_llm
+                if record.first_token_ms is None and one.turn.record.first_token_ms is not None:
+                    begun = round((one.turn.record.started - record.started) * 1000)
+                    record.first_token_ms = begun + one.turn.record.first_token_ms
+            came = {item.tool_call_id: item for item in one.content if isinstance(item, ToolResultContent)}
+            for item in one.content:
+                for call in (item.tool_calls or ()) if isinstance(item, AssistantContent) else ():
+                    if (result := came.get(call.id)) is not None:
+                        noted = replace(call, id=f"part{token_hex(4)}", external=True)
+                        calls.append(noted)
+                        results.append(replace(result, agent_id=self.turn.agent_id, tool_call_id=noted.id))
+        if calls:
+            made = AssistantContent(agent_id=self.turn.agent_id, tool_calls=calls, native=ROUTED)
+            chat_log.content[place:place] = [made, *results]
+
+    async def async_besides(self, words: str) -> str:
+        """Return what has to stand behind the synthesizer's words: the returns where they broke off, failures, the question."""
+        if self.turn.record.fault is not None:
+            return await self.async_told()
+        parts = [await self.async_failures(words), await self._async_question()]
+        return "\n\n".join(filter(None, parts))
+
+    async def async_told(self) -> str:
+        """Return all that came back, each as it is, without a model."""
+        say = partial(async_text, self.hass, self.turn.speaks)
+        parts = [
+            await say("route_return", agent=one.segment.extension, text=one.text)
+            for one in self.parts
+            if one.came is Came.ANSWERED
+        ]
+        parts += [await self.async_failures(), await self._async_question()]
+        return "\n\n".join(filter(None, parts))
+
+    async def async_failures(self, words: str = "") -> str:
+        """Return a sentence about each that failed and of which the words do not say so already."""
+        sentences = []
+        for one in self.parts:
+            name, key = one.segment.extension, SENTENCES.get(one.came)
+            if key is None or (one.came is not Came.BROKE_OFF and _is_told_of(name, words, self.turn.speaks)):
+                continue  # of what broke off, a denial alone would not be true
+            sentences.append(await async_text(self.hass, self.turn.speaks, key, agent=name, intent=one.segment.intent))
+        return " ".join(sentences)
+
+    async def _async_question(self) -> str:
+        """Put the question that the turn ends with, and return it; empty where there is none."""
+        if self.turn.record.request_id is None:
+            return ""
+        try:
+            return await async_put(self.hass, self.policy, self.turn)
+        except HomeAssistantError as err:
+            return await async_error_text(self.hass, self.turn.speaks, err)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -370,7 +324,8 @@ class SplitTurn:
     transcript: Transcript
     extensions: Mapping[str, Extension]
     schema: str
-    sources: Sources
+    remembers: Providers
+    """What is told besides the conversation: memories, nothing of the home, no documents."""
     answer: Answer | None = None
     """None: the profile answers by itself."""
     _routing: Routing = field(default_factory=Routing)
@@ -385,21 +340,25 @@ class SplitTurn:
         if len(segments) == 1 and self.turn.profile.routing_skips:
             self.answer = await self._async_direct(segments[0])
             return
-        progress, returns = as_progress(self.chat_log), [Return(segment=segment) for segment in segments]
+        progress, returns = as_progress(self.chat_log), self._returns(segments)
         place = len(self.chat_log.content)
         try:
             async with asyncio.TaskGroup() as group:  # cancelled together
-                for number, made in enumerate(returns):
+                for number, made in enumerate(returns.parts):
                     group.create_task(self._async_part(number, made, progress))
         finally:  # what was called before it was cancelled is counted as well
-            self._note(returns, place)
-        if any(one.came is Came.ANSWERED for one in returns):
+            returns.note_calls(self.chat_log, place)
+        if any(one.came is Came.ANSWERED for one in returns.parts):
             self.answer = await self._async_synthesized(returns)
-        elif all(one.came is Came.ASKS for one in returns):
+        elif all(one.came is Came.ASKS for one in returns.parts):
             self.answer = Answer(needs_confirmation=True, origin=AnswerOrigin.MODEL)
         else:
             waits = self.turn.record.request_id is not None
-            self.answer = Answer(text=await self._async_told(returns), done=waits, origin=AnswerOrigin.NOTICE)
+            self.answer = Answer(text=await returns.async_told(), done=waits, origin=AnswerOrigin.NOTICE)
+
+    def _returns(self, segments: Sequence[Segment]) -> Returns:
+        parts = [Return(segment=segment) for segment in segments]
+        return Returns(hass=self.hass, turn=self.turn, policy=self.runtime.policy, parts=parts)
 
     async def _async_segments(self) -> list[Segment]:
         """Return how the router splits the message; nothing where it cannot, or takes too long."""
@@ -407,20 +366,17 @@ class SplitTurn:
         endpoint.asked_at = time.time()
         if endpoint.reading is not None:
             endpoint.reading.cancel()
-        prompt = route_prompt(self.schema)
         # what it is told is no news: its record is its own, but for where its words came from
-        profile = replace(_told_little(turn.profile, prompt), history_summary=turn.profile.history_summary)
-        asking = replace(turn, profile=profile, record=TurnRecord(taints=turn.record.taints))
-        told = self.transcript.as_told_to(ROUTER, (), ContextMode.OFF)
-        told.instructions = Instructions(owner=turn.owner, text=prompt)
-        requests = await self._async_requests(asking, told)
+        asking = replace(turn, record=TurnRecord(taints=turn.record.taints))
+        told = self.transcript.as_told_to(ROUTER, ())
+        share = Share(
+            instructions=route_prompt(self.schema), providers=self.remembers, sums_up=turn.profile.history_summary
+        )
+        requests = await self._async_requests(asking, told, share)
         messages = await requests.async_messages(False)
         self.transcript.drop_with(told)
         request = ChatRequest(
-            messages=messages,
-            stream=False,
-            cache_key=f"{turn.profile.subentry_id}{ROUTER}",
-            retries=False,
+            messages=messages, stream=False, cache_key=f"{turn.profile.subentry_id}{ROUTER}", retries=False
         )
         reply, started, asked = ModelReply(), time.perf_counter(), self._routing.router
         asked.requests = 1
@@ -443,17 +399,25 @@ class SplitTurn:
         LOGGER.debug("%s: a message concerns %d extensions", turn.profile.name, len(segments))
         return segments
 
-    async def _async_requests(self, asking: Turn, told: Transcript) -> RequestBuilder:
-        """Return what builds the request of somebody who has no tools, in a chat log that nobody sees."""
+    async def _async_requests(self, asking: Turn, told: Transcript, share: Share) -> RequestBuilder:
+        """Return what makes the request of a model without tools, in a chat log of its own."""
         said = told.rounds[-1].question
         log = ChatLog(self.hass, asking.conversation_id, [SystemContent(content=""), UserContent(content=said.content)])
-        log.extra_system_prompt = told.added.get(asking.owner)
-        requests = RequestBuilder(self.hass, asking, told, log, self.endpoint, self.sources, ())
+        gathering = Gathering(
+            hass=self.hass,
+            turn=asking,
+            transcript=told,
+            endpoint=self.endpoint,
+            sources=self.runtime.sources,
+            mask=mask_of(asking, self.endpoint),
+            share=share,
+        )
+        requests = RequestBuilder(gathering, log)
         await requests.async_open()
         return requests
 
     async def _async_part(self, number: int, made: Return, heard: Callable[[ChatLog, Any], None]) -> None:
-        """Let an extension answer its part, in a conversation of its own. Never raises, whatever becomes of it."""
+        """Let an extension answer its part, in a conversation of its own. Never raises."""
         async with self._places:
             extension = made.segment.extension
             try:
@@ -475,7 +439,7 @@ class SplitTurn:
         """Fill in what an extension returns. Raises `LLMError` when its model could not be asked, `TimeoutError`."""
         extension, asked = self.extensions[made.segment.extension], ModelUsage()
         self._routing.domains[extension.name] = asked
-        profile, endpoint, tools = self._means(extension)
+        profile, endpoint, tools = _means(self.runtime, self.turn.profile, self.endpoint, extension)
         with own_conversation(self.hass, self.turn, heard) as log:
             log.async_add_user_content(UserContent(content=self.transcript.rounds[-1].question.content))
             made.turn = turn = replace(
@@ -494,22 +458,15 @@ class SplitTurn:
                     taints={*self.turn.record.taints}, is_order=is_order(made.segment.intent, self.turn.language)
                 ),
             )
-            told = self._told(extension, turn, tools)
+            told, share = _told(self.transcript, extension, turn, tools, self.remembers)
             told.rounds[-1].notes[-1] = render_turn_part(time="", facts={"task": made.segment.intent})
-            model = ModelTurn(
-                hass=self.hass,
-                runtime=self.runtime,
-                endpoint=endpoint,
-                turn=turn,
-                chat_log=log,
-                transcript=told,
-                tools=tools,
-                sources=replace(self.runtime.sources, asked={}, ready={}) if extension.profile_id else self.sources,
-            )
             try:
                 with running(turn):
                     async with asyncio.timeout(self.turn.profile.routing_timeout):
-                        answer = await model.async_run()
+                        agent = await async_agent_for_message(
+                            self.runtime, endpoint, turn, log, told, tools=tools, share=share
+                        )
+                        answer = await agent.async_answer()
             finally:
                 made.content = log.content
                 asked.requests, asked.usage = turn.record.requests, turn.record.usage
@@ -517,86 +474,28 @@ class SplitTurn:
         if turn.record.fault is None:
             made.came = Came.ANSWERED
 
-    def _means(self, extension: Extension) -> tuple[Profile, Endpoint, Sequence[HomeAgentTool]]:
-        """Return as whom an extension answers, with which model, and what it may call of its tools."""
-        own, runtime = self.turn.profile, self.runtime
-        profile, endpoint = runtime.profiles.get(extension.profile_id), self.endpoint
-        if profile is not None:
-            endpoint = runtime.endpoint_of(profile) or endpoint
-            profile = replace(profile, history_summary=False, language=own.language or profile.language)
-        else:
-            profile = replace(_told_little(own, extension.prompt), name=extension.name, prompt_additions="")
-        offers = runtime.policy.rules.offers
-        return profile, endpoint, [tool for tool in extension.tools if offers(profile, tool)]
-
-    def _told(self, extension: Extension, turn: Turn, tools: Sequence[HomeAgentTool]) -> Transcript:
-        """Return the conversation as an extension is told it, with its instructions; the same bytes each time."""
-        is_profile = bool(extension.profile_id)
-        names = [tool.name for tool in tools]
-        told = self.transcript.as_told_to(f"/{extension.name}", names, None if is_profile else ContextMode.OFF)
-        if is_profile:  # its own instructions come first
-            told.added[turn.owner] = f"{extension.prompt}\n\n{ANSWER_PART}"
-        else:
-            guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
-            in_language = IN_LANGUAGE.format(language=turn.profile.language) if turn.profile.language else ""
-            parts = (extension.prompt, *guides, ANSWER_PART, in_language)
-            told.instructions = Instructions(owner=turn.owner, text="\n\n".join(filter(None, parts)))
-        return told
-
-    def _note(self, returns: Sequence[Return], place: int) -> None:
-        """Put what was called into the chat log, before the answer: what was done is told and kept with it."""
-        calls: list[llm.ToolInput] = []
-        results: list[Content] = []
-        record = self.turn.record
-        for one in returns:
-            if one.turn is not None:
-                record.calls += one.turn.record.calls
-                record.used_external_llm = record.used_external_llm or one.turn.record.used_external_llm
-                if record.first_token_ms is None and one.turn.record.first_token_ms is not None:
-                    begun = round((one.turn.record.started - record.started) * 1000)
-                    record.first_token_ms = begun + one.turn.record.first_token_ms
-            came = {item.tool_call_id: item for item in one.content if isinstance(item, ToolResultContent)}
-            for item in one.content:
-                for call in (item.tool_calls or ()) if isinstance(item, AssistantContent) else ():
-                    if (result := came.get(call.id)) is not None:
-                        noted = replace(call, id=f"part{token_hex(4)}", external=True)
-                        calls.append(noted)
-                        results.append(replace(result, agent_id=self.turn.agent_id, tool_call_id=noted.id))
-        if calls:
-            made = AssistantContent(agent_id=self.turn.agent_id, tool_calls=calls, native=ROUTED)
-            self.chat_log.content[place:place] = [made, *results]
-
-    async def _async_synthesized(self, returns: Sequence[Return]) -> Answer:
+    async def _async_synthesized(self, returns: Returns) -> Answer:
         """Return the one answer that is made of what came back; where no model makes one, each return is told."""
         turn, record, endpoint = self.turn, self.turn.record, self.endpoint
-        asking = replace(turn, profile=_told_little(turn.profile, SYNTHESIZE))
-        told = self.transcript.as_told_to(SYNTHESIZER, (), ContextMode.OFF)
+        told = self.transcript.as_told_to(SYNTHESIZER, ())
         for one in told.rounds[:-1]:  # what was returned then is in the answers
             one.notes.clear()
         if turn.extra_system_prompt:
             told.added[turn.owner] = turn.extra_system_prompt
-        given: list[JsonValueType] = [one.data for one in returns]
+        given: list[JsonValueType] = [one.data for one in returns.parts]
         note = render_turn_part(time="", facts={}, sections={"returns": ("", given)})
         told.rounds[-1].notes[-1] = note
-        told.window = endpoint.window - endpoint.client.estimator.estimate(note)
-        requests = await self._async_requests(asking, told)
-
-        async def build(_shorter: bool) -> list[Message]:
-            return await requests.async_messages(False)
-
+        reserved = endpoint.client.estimator.estimate(note)
+        share = Share(instructions=SYNTHESIZE, additions=True, providers=self.remembers, reserved=reserved)
+        requests = await self._async_requests(turn, told, share)
         check = ClaimCheck(hass=self.hass, turn=turn, home=self.runtime.sources.home, asks_behind=True)
-        agent = Agent(
-            hass=self.hass,
-            endpoint=endpoint,
-            turn=asking,
-            chat_log=self.chat_log,
-            tools=(),
-            build=build,
-            judge=check.async_untrue,
-            may_name_others=requests.may_name_others,
-            once=True,
-            besides=partial(self._async_besides, returns),
-        )
+
+        async def behind(words: str) -> str:
+            untrue = await async_untrue(check, requests, words)
+            true = await async_what_is_true(self.hass, turn, untrue) if untrue is not None else ""
+            return "\n\n".join(filter(None, (true, await returns.async_besides(words))))
+
+        agent = agent_for_one_answer(endpoint, turn, self.chat_log, requests, behind)
         asked, before = self._routing.synthesizer, replace(record.usage)
         try:
             await agent.async_run()
@@ -604,7 +503,7 @@ class SplitTurn:
             LOGGER.info("The answer of %s could not be put together: %s", turn.profile.name, type(err).__name__)
             events.async_error(self.hass, turn, err, events.component_of(err))
             record.fault = None
-            return Answer(text=await self._async_told(returns), origin=AnswerOrigin.MODEL)
+            return Answer(text=await returns.async_told(), origin=AnswerOrigin.MODEL)
         finally:
             asked.requests, now = record.requests, record.usage
             asked.usage = Usage(
@@ -612,9 +511,7 @@ class SplitTurn:
                 output_tokens=now.output_tokens - before.output_tokens,
                 cached_tokens=now.cached_tokens - before.cached_tokens,
             )
-        last = self.chat_log.content[-1]
-        text = last.content or "" if isinstance(last, AssistantContent) else ""
-        return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
+        return agent.answered
 
     async def _async_direct(self, segment: Segment) -> Answer:
         """Let the only extension speak to the user itself; its words go on as they come."""
@@ -629,7 +526,8 @@ class SplitTurn:
                     words.put_nowait({"role": "assistant", "content": content} if begins else {"content": content})
                     begins = False
 
-        made = Return(segment=segment)
+        returns = self._returns([segment])
+        [made] = returns.parts
 
         async def deltas() -> AsyncGenerator[Delta]:
             said = False
@@ -637,7 +535,7 @@ class SplitTurn:
                 said = True
                 yield delta
             broke_off = made.turn is not None and made.turn.record.fault is not None  # what was said ends with that
-            if said and not broke_off and (failures := await self._async_failures([made], "")):
+            if said and not broke_off and (failures := await returns.async_failures()):
                 yield {"content": f"\n\n{failures}"}
 
         async def work() -> None:
@@ -654,52 +552,43 @@ class SplitTurn:
             last = self.chat_log.content[-1]
             text = last.content or "" if isinstance(last, AssistantContent) else ""
         finally:
-            self._note([made], place)
+            returns.note_calls(self.chat_log, place)
         if made.came in SENTENCES:
             if not text:
-                return Answer(text=await self._async_failures([made], ""), done=False, origin=AnswerOrigin.NOTICE)
+                return Answer(text=await returns.async_failures(), done=False, origin=AnswerOrigin.NOTICE)
             own = made.turn.record.fault if made.turn is not None else None
             self.turn.record.fault = TimeoutError() if own is None and made.came is Came.LATE else own
         if self.turn.record.request_id is not None:  # it has said the question already
             await async_put(self.hass, self.runtime.policy, self.turn)
         return Answer(text=text, origin=AnswerOrigin.MODEL, is_in_chat_log=True)
 
-    async def _async_besides(self, returns: Sequence[Return], words: str) -> str:
-        """Return what has to stand behind the synthesizer's words: the returns where they broke off, failures, the question."""
-        if self.turn.record.fault is not None:
-            return await self._async_told(returns)
-        parts = [await self._async_failures(returns, words), await self._async_question()]
-        return "\n\n".join(filter(None, parts))
 
-    async def _async_told(self, returns: Sequence[Return]) -> str:
-        """Return all that came back, each as it is, without a model."""
-        say = partial(async_text, self.hass, self.turn.speaks)
-        parts = [
-            await say("route_return", agent=one.segment.extension, text=one.text)
-            for one in returns
-            if one.came is Came.ANSWERED
-        ]
-        parts += [await self._async_failures(returns, ""), await self._async_question()]
-        return "\n\n".join(filter(None, parts))
+def _means(
+    runtime: RuntimeData, own: Profile, endpoint: Endpoint, extension: Extension
+) -> tuple[Profile, Endpoint, Sequence[HomeAgentTool]]:
+    """Return as whom an extension answers, with which model, and what it may call of its tools."""
+    profile = runtime.profiles.get(extension.profile_id)
+    if profile is not None:
+        endpoint = runtime.endpoint_of(profile) or endpoint
+        profile = replace(profile, language=own.language or profile.language)
+    else:
+        profile = replace(own, name=extension.name)
+    offers = runtime.policy.rules.offers
+    return profile, endpoint, [tool for tool in extension.tools if offers(profile, tool)]
 
-    async def _async_failures(self, returns: Sequence[Return], words: str) -> str:
-        """Return a sentence about each that failed and of which the words do not say so already."""
-        sentences = []
-        for one in returns:
-            name, key = one.segment.extension, SENTENCES.get(one.came)
-            if key is None or (one.came is not Came.BROKE_OFF and _is_told_of(name, words, self.turn.speaks)):
-                continue  # of what broke off, a denial alone would not be true
-            sentences.append(await async_text(self.hass, self.turn.speaks, key, agent=name, intent=one.segment.intent))
-        return " ".join(sentences)
 
-    async def _async_question(self) -> str:
-        """Put the question that the turn ends with, and return it; empty where there is none."""
-        if self.turn.record.request_id is None:
-            return ""
-        try:
-            return await async_put(self.hass, self.runtime.policy, self.turn)
-        except HomeAssistantError as err:
-            return await async_error_text(self.hass, self.turn.speaks, err)
+def _told(
+    transcript: Transcript, extension: Extension, turn: Turn, tools: Sequence[HomeAgentTool], remembers: Providers
+) -> tuple[Transcript, Share]:
+    """Return the conversation as an extension is told it, and what else it is told; the same bytes each time."""
+    told = transcript.as_told_to(f"/{extension.name}", [tool.name for tool in tools])
+    if extension.profile_id:  # its own instructions come first
+        told.added[turn.owner] = f"{extension.prompt}\n\n{ANSWER_PART}"
+        return told, Share()
+    guides = dict.fromkeys(tool.guide for tool in tools if tool.guide)
+    in_language = IN_LANGUAGE.format(language=turn.profile.language) if turn.profile.language else ""
+    parts = (extension.prompt, *guides, ANSWER_PART, in_language)
+    return told, Share(instructions="\n\n".join(filter(None, parts)), providers=remembers)
 
 
 def _is_told_of(name: str, words: str, language: str) -> bool:

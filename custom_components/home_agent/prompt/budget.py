@@ -1,27 +1,31 @@
-"""How the model's context window is shared out. The one place that decides what is dropped when it is too long.
+"""How the model's context window is shared out.
 
-In this order: oldest rounds of history, attributes, entities and passages that were looked up, detail of the home map. What
-stands later in it takes its room first: the map what the others are not sure of, states what the map leaves, history what
-both leave. Nothing here ever fails a turn.
+Where a prompt is too long, the oldest rounds of the history go first, then attributes, entities and passages that were looked
+up, then detail of the home map. What stands later in this list takes its room first: the map what the others are not sure of,
+states what the map leaves, history what both leave. Nothing here fails a turn.
 """
 
 from dataclasses import dataclass, fields, replace
 
+SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
+FIXED_STEP = 200  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
+LEAST_TOKENS = 120  # for a few entities with long names and all that is to be said of them
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Tokens per room of the prompt."""
+    """Tokens for each part of the prompt."""
 
     prompt: int
     """Everything besides the instructions and the tools."""
     home_map: int
-    """The catalogue of the home where everything is told; the same in every turn, whatever else is said in it."""
+    """The catalogue of the home where everything is told; the same in every turn."""
     small_map: int
     """The same where entities are looked up."""
     states: int
     """At most; what the home map leaves of the prompt besides `kept`, if that is less."""
     kept: int
-    """No states are told with it in a first turn part: blocks are sure of it, and after them what is said."""
+    """A first turn part tells no states with these: they are for blocks, and after them for what is said."""
     found: int
     """States that are looked up for the first request of a conversation."""
     found_later: int
@@ -29,12 +33,12 @@ class Budget:
     history: int
     """At most; what the home map and the new turn part leave, if that is less."""
     blocks: int
-    """Passages of documents, events."""
+    """Passages of documents, memories, events."""
 
     def tightened(self, map_tokens: int, told_tokens: int) -> Budget:
-        """Return what is left after the model said the request was too long: no history, no passages, half of the rest.
+        """Return the budget after the model refused a request as too long: no history, no passages, half of the rest.
 
-        Half of what was sent, if that is less: the window may be smaller than anybody knows.
+        Half of what was sent, if that is less: the window may be smaller than it is said to be.
         """
         home_map, part = map_tokens // 2, told_tokens // 2
         return replace(
@@ -50,5 +54,5 @@ class Budget:
         )
 
     def within(self, other: Budget) -> Budget:
-        """Return the smaller of both shares in each room."""
-        return Budget(**{room.name: min(getattr(self, room.name), getattr(other, room.name)) for room in fields(self)})
+        """Return the smaller of both shares for each part."""
+        return Budget(**{part.name: min(getattr(self, part.name), getattr(other, part.name)) for part in fields(self)})

@@ -1,7 +1,6 @@
 """The stored history as text for a prompt: the newest messages that fit, oldest first, one line each.
 
-Only for placeholders. What was said in the running conversation goes to the model as messages (transcript/rounds.py), so
-nothing is sent twice (C-9).
+Only for placeholders. What was said in the running conversation goes to the model as messages, so nothing is sent twice.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,10 +9,10 @@ from hashlib import blake2b
 import re
 
 from ..languages.data import PromptWords
-from ..transcript.transcript import Estimate
+from ..transcript.turn_part import Estimate
 
-MAX_MESSAGES = 50  # more are not kept of a conversation (C-8)
-MAX_LENGTH = 20_000  # characters, whatever an option says
+MAX_MESSAGES = 50  # more are not kept of a conversation
+MAX_LENGTH = 20_000  # characters, the most that an option can ask for
 _LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _CUT = "…"
 
@@ -115,7 +114,7 @@ def optimize_history(
 
 
 def history_key(messages: Iterable[HistoryMessage], *also: object) -> bytes:
-    """Return what stands for these messages, by their ids, and for whatever else their text depends on."""
+    """Return a key for these messages, by their ids, and for what else their text depends on."""
     digest = blake2b(repr(also).encode("utf-8", "surrogatepass"), digest_size=16)
     for message in messages:
         digest.update(message.id.encode("utf-8", "surrogatepass") + b"\0")

@@ -18,7 +18,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 from ..home.snapshot import HomeArea, HomeEntity, HomeSnapshot
 from ..support.bounds import in_slices
 from ..support.encoding import dump
-from ..transcript.transcript import render_states
+from ..transcript.turn_part import render_states
 
 NAME_SEPARATOR = " | "
 _NO_STATES: Mapping[str, str] = {}

@@ -104,36 +104,41 @@ class Providers:
         others = [known for known in self._providers if known is not provider]
         self._providers = [*others, provider] if holds else others
 
-    async def async_blocks(
-        self, request: ContextRequest, known: Collection[str], estimate: Callable[[str], int]
-    ) -> dict[str, Block]:
-        """Return what is new to the model by provider, within `request.tokens` together.
+    async def async_blocks(self, request: ContextRequest) -> dict[str, Block]:
+        """Return what each provider adds, by its name; without room none is asked.
 
-        All are asked at once, and what answers at once costs no turn of the event loop. `known` are the keys (`known_key`)
-        that the model still sees. An item that is too long leaves its place to others.
+        All are asked at once, and what answers at once costs no turn of the event loop.
         """
-        room = request.tokens
-        asked = [provider for provider in self._providers if room > 0 and provider.is_asked(request)]
+        asked = [provider for provider in self._providers if request.tokens > 0 and provider.is_asked(request)]
         answer = self._outages.async_answer
         tasks = [create_eager_task(answer(item.name, TIMEOUT, item.async_block(request))) for item in asked]
         if waiting := [task for task in tasks if not task.done()]:
             await asyncio.gather(*waiting)
-        blocks: dict[str, Block] = {}
-        for provider, task in zip(asked, tasks, strict=True):
-            if (block := task.result()) is None:
-                continue
-            items: list[Item] = []
-            left = room - (estimate(block.heading) if block.heading else 0)
-            for item in block.items:
-                if known_key(provider.name, item.key) not in known:
-                    tokens = estimate(dump(item.data).decode())
-                    if tokens <= left:
-                        items.append(item)
-                        left -= tokens
-            if items:
-                blocks[provider.name] = replace(block, items=items)
-                room = left
-        return blocks
+        found = zip(asked, tasks, strict=True)
+        return {item.name: block for item, task in found if (block := task.result()) is not None}
+
+
+def new_blocks(
+    blocks: Mapping[str, Block], known: Collection[str], room: int, estimate: Callable[[str], int]
+) -> Mapping[str, Block]:
+    """Return what is new to the model by provider, within `room` tokens together.
+
+    `known` are the keys (`known_key`) that the model still sees. An item that is too long leaves its place to others.
+    """
+    found: dict[str, Block] = {}
+    for name, block in blocks.items():
+        left = room - (estimate(block.heading) if block.heading else 0)
+        items = []
+        for item in block.items:
+            if known_key(name, item.key) not in known:
+                tokens = estimate(dump(item.data).decode())
+                if tokens <= left:
+                    items.append(item)
+                    left -= tokens
+        if items:
+            found[name] = replace(block, items=items)
+            room = left
+    return found
 
 
 def known_key(provider: str, key: str) -> str:
@@ -156,7 +161,7 @@ class KnowledgeProvider:
         self._knowledge = knowledge
 
     def is_asked(self, request: ContextRequest) -> bool:
-        """Return whether there is anything to look in for whoever asks."""
+        """Return whether there is anything to look in for the user."""
         turn = request.turn
         for asking in turn.lineage:
             if (asked_for := asking.profile.documents_for) != "everyone" and (
@@ -191,7 +196,7 @@ class MemoryProvider:
         self._memories = memories
 
     def is_asked(self, request: ContextRequest) -> bool:
-        """Return whether there is anything for whoever asks; nobody said a rehearsal."""
+        """Return whether there is anything for the user; never for a rehearsal."""
         memories, turn = self._memories, request.turn
         return not (memories.is_empty or turn.rehearsal or memories.scope_of(turn) is None)
 
@@ -218,9 +223,6 @@ def _memory_line(memory: Memory) -> str:
 # The calendar context: what happened, happens and is to be done in the home, for a user who asks for it. From calendars,
 # to-do lists and the logbook; only what is exposed and what the user may read, judged at the moment of asking. It rides in
 # the turn part, or in the system prompt where the owner's prompt has a place for it.
-
-# Whether a message asks for events, of which days, and how events are rendered (S4-31 to S4-42).
-
 
 LIMIT = 20  # events
 WEEK_DAYS = 7
@@ -257,7 +259,7 @@ class HomeEvent:
 
 
 MAX_READ = 2_000
-"""Characters of a message that are looked at: nobody asks in more, and a pasted book would take minutes."""
+"""Characters of a message that are looked at: a question is never longer, and a pasted book would take minutes."""
 _KINDS = ("tasks", "show", "events", "ahead", "past")
 _WHOLE_DAYS = {"day_before_yesterday": -2, "yesterday": -1, "today": 0, "day_after_tomorrow": 2, "tomorrow": 1}
 """Periods of the language files in days from today; the first one that is named counts."""
@@ -292,9 +294,7 @@ def detect_event_request(text: str, now: datetime, language: str = ENGLISH) -> E
     if day is None:
         days = next((days for period, days in _SPANS.items() if patterns[period].search(text)), -WEEK_DAYS)
         days = abs(days) if ahead else days
-        other = (now + timedelta(days=days)).replace(
-            fold=0
-        )  # the same time by the clock, whatever it was put to meanwhile
+        other = (now + timedelta(days=days)).replace(fold=0)  # the same time by the clock, also where it was changed
         start, end = (now, other) if days > 0 else (other, now)
     else:
         date_of = now.date() + timedelta(days=day)

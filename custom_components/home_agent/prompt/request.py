@@ -1,81 +1,56 @@
-"""Builds the requests of one turn: the system message, the rounds that are still sent, and what is told with the new one."""
+"""Gathers what a prompt is made of, has it laid out, remembers what was told, and makes the messages of each request.
+
+What is read from the home, rendered or looked up is gathered here; what stands where is decided by `layout`.
+"""
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 import math
 from zoneinfo import ZoneInfo
 
-from homeassistant.components.conversation import (
-    AssistantContent,
-    ChatLog,
-    Content,
-    SystemContent,
-    ToolResultContent,
-    UserContent,
-)
+from homeassistant.components.conversation import AssistantContent, ChatLog, Content, SystemContent
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 from homeassistant.util import dt as dt_util
 from homeassistant.util.async_ import create_eager_task
-from homeassistant.util.json import JsonValueType
 
-from ..client.endpoint import Endpoint, mask_for
-from ..client.messages import messages_from_content, offered_tools
-from ..client.model import Message, raw_estimate
-from ..home.snapshot import Home, HomeEntity, HomeSnapshot
+from ..client.endpoint import Endpoint
+from ..client.messages import OfferedTools, messages_from_content, offered_tools
+from ..client.model import Message, ToolSpec
+from ..home.snapshot import Home
 from ..home.volatility import Volatility
 from ..policy.tool import HomeAgentTool
 from ..policy.write import HAPPENED
 from ..search.model import Query
-from ..search.user_documents import UserDocuments
-from ..settings.profile import AUTO, AUTO_TOKENS, ContextMode, Profile
-from ..support import issues
+from ..search.user_documents import SystemDocuments, UserDocuments
+from ..settings.profile import ContextMode, Profile
+from ..support.bounds import in_slices
 from ..support.const import LOGGER
-from ..support.masking import Mask, masked_values
-from ..transcript.transcript import (
-    BETWEEN_PARTS,
-    Baseline,
-    Instructions,
-    KnownStates,
-    Limits,
-    Sent,
-    Transcript,
-    TurnPart,
-    fit_results,
-    masked_part,
-    render_note,
-    render_states,
-    render_turn_part,
-)
+from ..support.masking import Mask
+from ..transcript.transcript import Fixed, Instructions, Round, Transcript, fit_results
+from ..transcript.turn_part import Baseline, KnownState, TurnPart, render_note
 from ..turn import events
 from ..turn.turn import Owner, Turn, async_zone
-from .budget import Budget
-from .home_map import HomeMap
-from .providers import Block, ContextRequest, Providers, keys_of
-from .states import DATE, Lookup, OmittedStates, StateContext, View, Views
+from .budget import FIXED_STEP, LEAST_TOKENS, SPARE_TOKENS, Budget
+from .hiding import Messages, async_hide
+from .layout import Inputs, Layout, first_rounds, instructions_tokens, layout, states_in_instructions
+from .providers import ContextRequest, Providers
+from .states import DATE, TAINT, Lookup, View, Views, rows_of
 from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
 
-HOME_HEADING = "## Home"
-STATES_IN_MAP_HEADING = '## States\n\nThose in "Home" are of some time ago; what <house> says in a message is newer.'
-STATES_HEADING = "## States\n\nSome time ago; what <house> says in a message is newer."
 EARLIER = "earlier"
 READY_FOR = 60.0  # seconds; who begins to speak has said it by then
-_NO_BLOCKS: Mapping[str, Block] = {}
 STATE_TOKENS = 12  # of an entity that is not told, about
 SPOKEN_OF = 5  # entities that were found for a request and count as what the conversation is about
 
-
 DEFAULT_ANSWER_TOKENS = 1024
-DOCUMENTS_SHARE = 3  # of the window, documents in the instructions get one share
-FIXED_STEP = 200  # tokens; instructions and tools are counted in such steps, so that shares do not move with a word
-NEARLY = 2 * FIXED_STEP  # by how much the room may differ for which states were written down
-DEFAULT_PROMPT_TOKENS = 550
-SPARE_TOKENS = 200  # the question, time and place, what a chat template adds
 MIN_PROMPT_TOKENS = 512
+DOCUMENTS_SHARE = 3  # of the window, documents in the instructions get one share
 
-# What each part is sure of, whatever the others would take.
+# What each part is sure of, however much the others would take.
 _STATES_SHARE = 0.25
 _HISTORY_SHARE = 0.15
 _BLOCKS_SHARE = 0.1
@@ -83,7 +58,6 @@ _BLOCKS_SHARE = 0.1
 # What is looked up costs little, however large the window is: that is its purpose.
 SMALL_MAP_TOKENS = 1000
 TOKENS_PER_ENTITY = 26  # an entity that is told for the first time, with its name; later turns bring half as many
-LEAST_TOKENS = 120  # for a few entities with long names and all that is to be said of them
 MAX_BLOCKS_TOKENS = 800
 
 
@@ -99,9 +73,19 @@ class Ready:
     language: str
     baseline: Baseline | None
     taints: frozenset[str]
-    """What makes the conversation careful that is told this."""
+    """Sources of text from outside that it was told of."""
     at: float
     """Loop time."""
+
+    def is_for(self, turn: Turn, rounds: int, baseline: Baseline | None, now: float) -> bool:
+        """Return whether a turn is the one that was rehearsed, a moment ago; `now` is loop time."""
+        return (
+            self.baseline is baseline
+            and self.rounds == rounds
+            and self.conversation_id in (None, turn.conversation_id)
+            and self.language == turn.language
+            and now - self.at < READY_FOR
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,107 +103,313 @@ class Sources:
     """The newest turn of each profile, by its subentry id."""
     ready: dict[Owner, Ready] = field(default_factory=dict)
     """By who is about to speak."""
-    quiet: bool = False
-    """No event tells what is told: it is for a part of a turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What is told to a model that does a share of a turn: it splits it, answers a part, or puts the answer together."""
+
+    instructions: str | None = None
+    """Instead of the profile's; then nothing is told of the home, and no event tells of it. None: as the profile says."""
+    additions: bool = False
+    """Whether the owner's additions stand behind these instructions."""
+    providers: Providers = field(default_factory=Providers)
+    """Asked instead of all others where the instructions are given."""
+    sums_up: bool = False
+    """Whether rounds that are not sent any more become part of the summary."""
+    reserved: int = 0
+    """Tokens of what it is told behind the message."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Gathering:
+    """Gathers the inputs of one turn's prompt: what has to be read, rendered, looked up or asked."""
+
+    hass: HomeAssistant
+    turn: Turn
+    transcript: Transcript
+    endpoint: Endpoint
+    sources: Sources
+    tools: Sequence[HomeAgentTool] = ()
+    mask: Mask | None = None
+    """Hides personal data; None: nothing is hidden."""
+    share: Share | None = None
+    rehearsed: Round | None = None
+    """Stands for the next message of the conversation, in which nothing is remembered of it."""
+
+    inputs: Inputs = field(init=False)
+    offered: OfferedTools = field(init=False)
+    """The tools as they are sent."""
+    view: View = field(init=False)
+    fixed: Fixed = field(init=False)
+    """As it was before this turn."""
+    window: int = field(init=False)
+    map_limit: int | None = field(init=False)
+    given: str | None = field(init=False)
+    """The instructions, where the turn's share has its own."""
+    _lists_baseline: bool = field(default=False, init=False)
+    """Whether states stand in the system message."""
+    _documents_room: float = field(default=math.inf, init=False)
+    """Tokens for documents in the instructions."""
+    _looked_up: bool = field(default=False, init=False)
+
+    async def async_gather(self) -> None:
+        """Gather everything up to the rounds: how states are told, the instructions, and the home map."""
+        turn, transcript, profile = self.turn, self.transcript, self.turn.profile
+        self.fixed, self.map_limit = transcript.fixed, transcript.map_limit
+        self.offered = offered_tools(self.tools)
+        self.given = self.share.instructions if self.share is not None else None
+        self.view = await self._async_view()
+        expected, budget = self._shares()
+        estimate = self.endpoint.client.estimator.estimate
+        mode = ContextMode.OFF
+        if self.given is None:
+            mode = self.fixed.mode or await self.view.async_mode(self.hass, turn, budget, estimate)
+        turn.record.context_mode = mode.value
+        events.async_announce(self.hass, turn)
+        known = self.fixed.instructions
+        begins = known is None and turn.context_entities is None
+        self._lists_baseline = mode.lists and (begins or self.fixed.baseline is not None)
+        self.inputs = Inputs(
+            budget=budget,
+            estimate=estimate,
+            expected=expected,
+            mode=mode,
+            instructions=known,
+            added=transcript.added.get(turn.owner, ""),
+            mask=self.mask,
+            home=self.view.snapshot,
+            baseline=self.fixed.baseline if self._lists_baseline else None,
+            begins=not (transcript.rounds[1:] if self.rehearsed is None else transcript.rounds),
+            history_messages=profile.history_max_messages,
+            is_order=turn.record.is_order,
+            rows=rows_of(turn),
+            context_format=profile.context_format,
+            knows=partial(self.view.knows, self.hass),
+            introduce=self.view.introduction,
+        )
+        if self.share is not None and self.given is not None and not self.share.additions:
+            self.inputs = replace(self.inputs, instructions=Instructions(owner=turn.owner, text=self.given))
+        elif known is None or (known.personal and known.owner != turn.owner):
+            await self._async_write_instructions()
+        zone = await _async_own_zone(self.hass, profile)
+        await self._async_add_home()
+        earlier = max(0, min(self.inputs.budget.history, self.inputs.room - self.inputs.budget.kept))
+        names = {tool.name for tool in self.tools}
+        transcript.history.restore(turn.owner, profile.history_max_messages, earlier, estimate, names, zone)
+        rounds = transcript.sendable(history=profile.history_enabled)
+        if self.rehearsed is not None:  # results that were not sent yet are cut for the turn that follows
+            rounds = [*(replace(one, results=dict(one.results)) for one in rounds), self.rehearsed]
+        self.inputs = replace(self.inputs, rounds=rounds)
+
+    async def async_look_up(self) -> None:
+        """Add what belongs to the message: what it is about, what the providers have for it, and what was rehearsed."""
+        inputs, turn = self.inputs, self.turn
+        ready = None
+        if not turn.rehearsal and self.share is None:
+            ready = self.sources.ready.pop(turn.owner, None)
+            now, rounds = self.hass.loop.time(), len(self.transcript.rounds)
+            if ready is not None and not ready.is_for(turn, rounds, inputs.baseline, now):
+                ready = None
+            if ready is not None:
+                turn.record.taints |= ready.taints
+        sent = first_rounds(inputs)
+        query = self._query(sent[-2].question.content if sent[1:] else "")
+        providers = (
+            self.share.providers if self.share is not None and self.given is not None else self.sources.providers
+        )
+        asking = providers.async_blocks(ContextRequest(turn=turn, query=query, tokens=inputs.blocks_room))
+        if turn.rehearsal:
+            self._looked_up = True
+        elif inputs.baseline is not None and not inputs.mode.looks_up:
+            entities, allowed = self.view.snapshot.entities, query.allowed
+            named = self.view.snapshot.named_in(query.text)
+            found = [entities[one] for one in named if allowed is None or allowed(one)]
+            self.inputs = replace(self.inputs, found=found)
+        if not self.inputs.found and (inputs.mode.looks_up or inputs.baseline is not None):
+            # entities are asked for first, and told first
+            finding = create_eager_task(self._async_find(query))
+            _, blocks = await asyncio.gather(finding, create_eager_task(asking))
+        else:
+            blocks = await asking
+        await self.async_see_again()
+        holds = ready is not None and self.inputs.baseline is inputs.baseline
+        self.inputs = replace(self.inputs, blocks=blocks, head=ready.part if ready is not None and holds else None)
+
+    async def async_see_again(self) -> None:
+        """Take the home as it is by now: looking things up takes its time, and what was hidden meanwhile is not told."""
+        view = await self._async_view()
+        if view is self.view:
+            return
+        self.view, entities = view, view.snapshot.entities
+        found = [entities[item.entity_id] for item in self.inputs.found if item.entity_id in entities]
+        self.inputs = replace(
+            self.inputs,
+            home=view.snapshot,
+            found=found,
+            knows=partial(view.knows, self.hass),
+            introduce=view.introduction,
+        )
+        await self._async_add_home()
+
+    async def async_complete(self) -> None:
+        """Add the states and facts of this moment."""
+        hass, turn, transcript = self.hass, self.turn, self.transcript
+        inputs = await async_with_states(hass, turn, self.view, self.inputs, transcript.states_told_at)
+        self.inputs = await async_with_facts(hass, turn, inputs, transcript.history.summary)
+
+    async def async_shorten(self, told: int) -> None:
+        """Gather anew with less: the model refused a request as too long, in which `told` tokens were turn parts."""
+        inputs = self.inputs
+        states_stand_there = inputs.instructions is not None and bool(inputs.instructions.states)
+        told += inputs.estimate(inputs.instructions.states) if inputs.instructions is not None else 0
+        told += inputs.baseline.tokens if inputs.baseline is not None else 0
+        expected, most = self._shares()
+        budget = replace(inputs.budget.tightened(inputs.home_map.tokens, told).within(most), prompt=most.prompt)
+        self.map_limit, self._lists_baseline = budget.home_map, False
+        self.inputs = replace(
+            inputs, budget=budget, expected=expected, baseline=None, home_text="", rounds=(), head=None, blocks={}
+        )
+        if self.given is None and (states_stand_there or self._documents_room < math.inf):
+            self._documents_room /= 2
+            await self._async_write_instructions()
+            if states_stand_there:
+                budget = replace(budget, states=0, found=0, found_later=0)
+        await self._async_add_home()
+        rounds = self.transcript.sendable(history=self.turn.profile.history_enabled)
+        self.inputs = replace(self.inputs, budget=budget, rounds=rounds)
+
+    def _shares(self) -> tuple[float, Budget]:
+        """Return the tokens of the instructions and the shares of the window as far as it is known by now."""
+        known, before, profile = self.endpoint.window, self.fixed.window, self.turn.profile
+        self.window = window = min(known, before or known)  # the first one, unless a smaller one becomes known
+        if self.share is not None and self.share.reserved:
+            self.window = window = known - self.share.reserved
+        additions = self.share is None or self.share.additions or self.given is None
+        expected = instructions_tokens(profile, self.given, additions=additions)
+        if documents := self._documents():
+            self._documents_room = min(self._documents_room, window // DOCUMENTS_SHARE)
+            expected += min(documents.tokens, self._documents_room)
+        answer = self.endpoint.config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
+        return expected, shares(profile, room=window - answer, fixed=self.offered.raw_tokens + expected)
+
+    def _documents(self) -> SystemDocuments | None:
+        return self.sources.documents.of_profile.get(self.turn.profile.subentry_id) if self.given is None else None
+
+    async def _async_view(self) -> View:
+        return await self.sources.views.async_of(self.hass, await self.sources.home.async_get(), self.turn)
+
+    async def _async_write_instructions(self) -> None:
+        """Write the instructions for the conversation."""
+        turn, sources, inputs = self.turn, self.sources, self.inputs
+        self.inputs = replace(inputs, instructions=None)
+        written = await sources.system_prompts.async_write(
+            turn,
+            self.transcript,
+            self.tools,
+            inputs.budget,
+            self._async_entity_context,
+            own=self.given,
+            mask=self.mask,
+            looks_up=inputs.mode.looks_up,
+        )
+        documents = self._documents()
+        parts = (written.text, documents.within(self._documents_room) if documents else "")
+        begun = self.inputs.instructions or Instructions(owner=turn.owner)  # has the states, if they stand in it
+        instructions = replace(begun, text="\n\n".join(filter(None, parts)), personal=written.personal)
+        self.inputs = replace(self.inputs, instructions=instructions)
+
+    async def _async_entity_context(self) -> str:
+        """Return the states that the first turn part would tell, for instructions that have a place for them.
+
+        From now on they count as told.
+        """
+        self._lists_baseline = False  # they stand here, and nowhere else
+        self.inputs = replace(self.inputs, baseline=None)
+        await self._async_add_home()  # whether the home map names everything decides how states are told
+        await self._async_find(self._query(""))
+        await self.async_see_again()
+        await self.async_complete()
+        text, told, others_wrote = states_in_instructions(self.inputs)
+        if others_wrote:
+            self.turn.record.taints.add(TAINT)
+        self.transcript.states_told_at = self.hass.loop.time()
+        instructions = Instructions(owner=self.turn.owner, states=text, told=told)
+        self.inputs = replace(self.inputs, instructions=instructions)
+        return text
+
+    async def _async_add_home(self) -> None:
+        """Add the home map as far as it has room, and the states that stand in it."""
+        inputs, view, budget = self.inputs, self.view, self.inputs.budget
+        if inputs.mode is ContextMode.OFF or not view.snapshot.entities:
+            return
+        tokens = budget.small_map if inputs.mode is ContextMode.RETRIEVED else budget.home_map
+        tokens = tokens if self.map_limit is None else min(tokens, self.map_limit)
+        home_map = await view.async_map(tokens, inputs.estimate)
+        baseline, text = None, ""
+        if self._lists_baseline:
+            zone = await _async_own_zone(self.hass, self.turn.profile)
+            baseline = await view.async_kept_baseline(
+                self.hass, self.turn, inputs, self.sources.volatility, home_map=home_map, zone=zone
+            )
+            if baseline.home_map:
+                lasting = baseline.home is view.snapshot and self.mask is None
+                text = baseline.home_map if lasting else await view.async_home_map(baseline, self.mask)
+        self.inputs = replace(inputs, home=view.snapshot, home_map=home_map, baseline=baseline, home_text=text)
+
+    def _query(self, previous: str) -> Query:
+        """Return what is looked for; `previous` is what was said before."""
+        spoken_of, mode = self.transcript.spoken_of, self.inputs.mode
+        return self.sources.lookup.query(self.turn, self.view.snapshot, mode, spoken_of=spoken_of, previous=previous)
+
+    async def _async_find(self, query: Query) -> None:
+        """Add what the request is about; it is looked for once, also where a shorter request is made."""
+        if self._looked_up or not (self.inputs.mode.looks_up or self._lists_baseline):
+            return
+        self._looked_up = True
+        found = await self.sources.lookup.async_entities(query, self.view.snapshot)
+        self.inputs = replace(self.inputs, found=found)
+        self.transcript.spoke_of([entity.entity_id for entity in found[:SPOKEN_OF]])
 
 
 class RequestBuilder:
     """Builds the requests of one turn, once it is open."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        turn: Turn,
-        transcript: Transcript,
-        chat_log: ChatLog,
-        endpoint: Endpoint,
-        sources: Sources,
-        tools: Sequence[HomeAgentTool],
-    ) -> None:
-        """Belong to one turn and the model that is asked in it."""
-        self._hass = hass
-        self._turn = turn
-        self._transcript = transcript
+    def __init__(self, gathering: Gathering, chat_log: ChatLog) -> None:
+        """Belong to one turn and its chat log."""
+        self._gathering = gathering
         self._chat_log = chat_log
-        self._endpoint = endpoint
-        self._sources = sources
-        self._tools = tools
-        serializer = chat_log.llm_api.custom_serializer if chat_log.llm_api else None
-        self.offered = offered_tools(tools, serializer)
-        self._estimate = endpoint.client.estimator.estimate
-        hides, remote = turn.profile.mask_personal_data, endpoint.config.remote
-        self._mask: Mask | None = mask_for(hides, remote=remote) if remote or hides != AUTO else None
-        self._expected = 0.0
-        """Tokens of the instructions before their placeholders are filled in."""
-        self._documents_room = math.inf
-        """Tokens for documents in the instructions."""
-        self._budget = self._shares()
-        self._prompt = self._budget.prompt
-        self._view = View(snapshot=HomeSnapshot(), base=HomeSnapshot())
-        self._mode = ContextMode.DIRECT
-        self._map = HomeMap("")
-        self._room = self._prompt
-        """Tokens for rounds and turn parts: what instructions and home map leave."""
-        self._instructions = Instructions(owner=turn.owner)
-        self._has_baseline = False
-        self._found: Sequence[HomeEntity] = ()
-        self._looked_up = False
-        self._sent = Sent()
+        self._turn = gathering.turn
+        self._transcript = gathering.transcript
+        self._estimate = gathering.endpoint.client.estimator.estimate
+        self.layout = Layout(system="", rounds=(), part=TurnPart(""), room=0)
+
+    @property
+    def offered(self) -> Sequence[ToolSpec]:
+        """The tools of the turn, as they are sent."""
+        offers = self._turn.record.offers
+        specs = self._gathering.offered.specs
+        return [spec for spec in specs if offers is None or spec["function"]["name"] in offers]
 
     async def async_open(self) -> None:
-        """Write the system message into the chat log, and what is told with the new message into its round.
-
-        How states are told is decided with the first turn of a conversation, and so are the instructions: what was sent
-        stays as it is.
-        """
-        transcript, owner = self._transcript, self._turn.owner
-        self._view = await self._sources.views.async_of(self._hass, await self._sources.home.async_get(), self._turn)
-        key = (self._turn.profile.subentry_id, self._budget.home_map, self._budget.states)
-        mode = transcript.mode or self._view.modes.get(key)
-        if mode is None:
-            mode = self._view.modes[key] = await self._async_mode()
-        self._mode = transcript.mode = mode
-        self._turn.record.context_mode = self._mode.value
-        events.async_announce(self._hass, self._turn)
-        prompt = transcript.instructions
-        begins = prompt is None and self._turn.context_entities is None
-        self._has_baseline = self._mode.lists and (begins or transcript.baseline is not None)
-        if prompt is None or prompt.text is None or (prompt.personal and prompt.owner != owner):
-            await self._async_write_instructions()
-        else:
-            self._instructions = prompt
-        limit, tools = self._turn.profile.history_max_messages, {tool.name for tool in self._tools}
-        zone = await _async_own_zone(self._hass, self._turn.profile)
-        await self._async_write_system_message()
-        earlier = max(0, min(self._budget.history, self._room - self._budget.kept))
-        transcript.history.restore(owner, limit, earlier, self._estimate, tools, zone)
-        transcript.rounds[-1].endpoint_id = self._endpoint.config.subentry_id
-        await self._async_add_part(self._budget)
+        """Write the system message into the chat log, and what is told with the new message into its round."""
+        await self._gathering.async_gather()
+        self._gathering.inputs.rounds[-1].endpoint_id = self._gathering.endpoint.config.subentry_id
+        await self._async_lay_out(self._gathering.async_look_up())
 
     async def async_messages(self, shorter: bool) -> list[Message]:
         """Return the messages as they go over the wire; `shorter` after the model said they were too many."""
-        transcript = self._transcript
-        newest = transcript.follow(self._chat_log.content)
+        gathering = self._gathering
+        if gathering.rehearsed is None:
+            self._transcript.follow(self._chat_log.content)
         if shorter:
-            parts = [one.part.text for one in self._sent.rounds if one.part is not None]
-            before = sum(self._estimate(text) for text in (self._instructions.states, *parts))
-            before += transcript.baseline.tokens if transcript.baseline else 0
-            shares = self._shares()
-            self._prompt = shares.prompt
-            self._budget = budget = self._budget.tightened(self._map.tokens, before).within(shares)
-            newest.part = None
-            transcript.map_limit = budget.home_map
-            transcript.baseline, self._has_baseline = None, False
-            states_stand_there = bool(self._instructions.states)
-            if states_stand_there or self._documents_room < math.inf:
-                self._documents_room /= 2
-                await self._async_write_instructions()
-                if states_stand_there:
-                    budget = replace(budget, states=0, found=0, found_later=0)
-            await self._async_write_system_message()
-            await self._async_add_part(budget)
-        rounds = self._sent.rounds
-        fit_results(rounds, self._room, self._estimate, shorter=shorter)
+            rounds = self.layout.rounds
+            told = sum(self._estimate(one.part.text) for one in rounds if one.part is not None)
+            rounds[-1].part = None
+            await gathering.async_shorten(told)
+            await self._async_lay_out(gathering.async_see_again())
+        rounds = self.layout.rounds
+        fit_results(rounds, self.layout.room, self._estimate, shorter=shorter)
         content: list[Content] = [self._chat_log.content[0]]
         parts_at: dict[int, str] = {}
         notes_at: dict[int, str] = {}
@@ -228,14 +418,14 @@ class RequestBuilder:
             place = len(content)
             if one.part is not None and one.part.text:
                 parts_at[place] = one.part.text
-            if one.endpoint_id == self._endpoint.config.subentry_id:
+            if one.endpoint_id == gathering.endpoint.config.subentry_id:
                 said.add(place)
             notes_at |= {place + 1 + behind: text for behind, text in one.notes.items()}
             content += (one.question, *one.sent_answers)
-        told: tuple[Sequence[Content], Mapping[int, str], Mapping[int, str]] = content, parts_at, notes_at
-        if self._mask is not None:
-            told = await async_hide(self._hass, told, self._mask, said)
-        return messages_from_content(told[0], told[1], notes=told[2])
+        told_with: Messages = content, parts_at, notes_at
+        if gathering.mask is not None:
+            told_with = await async_hide(gathering.hass, told_with, gathering.mask, said)
+        return messages_from_content(told_with[0], told_with[1], notes=told_with[2])
 
     def note_what_is_true(self, states: Mapping[str, str]) -> None:
         """Tell the model, behind the last answer, what became of its turn. It stays there: a request begins as the last.
@@ -250,7 +440,7 @@ class RequestBuilder:
     def may_name_others(self, answer: str) -> bool:
         """Return whether an answer may be about more than what its turn has done."""
         happened = [key for key, outcome in self._turn.record.outcomes.items() if outcome in HAPPENED]
-        return self._view.snapshot.may_name_others(answer, happened)
+        return self._gathering.view.snapshot.may_name_others(answer, happened)
 
     def note_last_request(self) -> None:
         """Tell the model, behind the newest tool results, that it has to answer now. That stays there as well."""
@@ -258,381 +448,125 @@ class RequestBuilder:
         calls = max(place for place, item in enumerate(newest.answers) if isinstance(item, AssistantContent))
         newest.notes.setdefault(calls, render_note(ANSWER_NOW, {}))
 
-    async def _async_entity_context(self) -> str:
-        """Return the states that the first turn part would tell, for instructions that have a place for them.
-
-        From now on they count as told.
-        """
-        self._transcript.baseline, self._has_baseline = None, False  # they stand here, and nowhere else
-        await self._async_write_system_message()  # whether the home map names everything decides how states are told
-        await self._async_find(self._query(""))
-        await self._async_see_again()
-        budget = replace(self._budget, states=max(0, min(self._budget.states, self._room - self._budget.kept)))
-        context = self._state_context(KnownStates(), budget)
-        states, _ = await context.async_states()
-        self._instructions.states, self._instructions.told = render_states(states), context.states
-        return self._instructions.states
-
-    def _shares(self) -> Budget:
-        """Return the shares of the window as far as it is known by now, less what answer, instructions and tools need."""
-        known, before = self._endpoint.window, self._transcript.window
-        window = min(known, before or known)  # the first one, unless a smaller one becomes known
-        self._transcript.window = window
-        config, profile = self._endpoint.config, self._turn.profile
-        own = (
-            profile.prompt_additions if profile.use_default_prompt else profile.custom_prompt + profile.prompt_additions
-        )
-        self._expected = raw_estimate(own.encode("utf-8", "replace"))
-        self._expected += DEFAULT_PROMPT_TOKENS if profile.use_default_prompt else 0
-        if documents := self._sources.documents.of_profile.get(profile.subentry_id):
-            self._documents_room = min(self._documents_room, window // DOCUMENTS_SHARE)
-            self._expected += min(documents.tokens, self._documents_room)
-        fixed = self.offered.raw_tokens + self._expected
-        fixed = math.ceil(fixed / FIXED_STEP) * FIXED_STEP + SPARE_TOKENS  # sent whatever the home is like
-        answer = config.max_tokens or min(DEFAULT_ANSWER_TOKENS, window // 4)
-        prompt = max(MIN_PROMPT_TOKENS, window - answer - fixed)
-        history = profile.history_max_tokens if profile.history_enabled else 0
-        blocks = min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE))
-        kept = max(blocks, min(history, round(prompt * _HISTORY_SHARE)) + LEAST_TOKENS)
-        states = prompt - kept
-        home_map = states - round(prompt * _STATES_SHARE)
-        found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
-        later = max(LEAST_TOKENS, found // 2)
-        return Budget(
-            prompt=prompt,
-            home_map=home_map,
-            small_map=min(home_map, SMALL_MAP_TOKENS),
-            states=states,
-            kept=kept,
-            found=min(states, found),
-            found_later=min(states, later),
-            history=history,
-            blocks=blocks,
-        )
-
-    async def _async_write_instructions(self) -> None:
-        """Write the instructions for the conversation; an error in them becomes a Repairs issue."""
-        turn, transcript = self._turn, self._transcript
-        self._instructions = transcript.instructions = Instructions(owner=turn.owner)
-        written = await self._sources.system_prompts.async_write(
-            turn,
-            transcript,
-            self._tools,
-            self._budget,
-            self._async_entity_context,
-            mask=self._mask,
-            looks_up=self._mode.looks_up,
-        )
-        documents = self._sources.documents.of_profile.get(turn.profile.subentry_id)
-        parts = (written.text, documents.within(self._documents_room) if documents else "")
-        self._instructions.text = "\n\n".join(part for part in parts if part)
-        sound, profile_id = self._sources.system_prompts.sound, turn.profile.subentry_id
-        if written.error:
-            sound.discard(profile_id)
-            detail = (written.error.translation_placeholders or {}).get("detail", "")
-            issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile_id, profile=turn.profile.name, error=detail)
-        elif profile_id not in sound:
-            sound.add(profile_id)
-            issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile_id, False)
-
-    async def _async_see_again(self) -> None:
-        """Take the home as it is by now: looking things up takes its time, and what was hidden meanwhile is told to nobody."""
-        view = await self._sources.views.async_of(self._hass, await self._sources.home.async_get(), self._turn)
-        if view is self._view:
-            return
-        self._view = view
-        entities = view.snapshot.entities
-        self._found = [entities[item.entity_id] for item in self._found if item.entity_id in entities]
-        await self._async_write_system_message()
-
-    async def _async_mode(self) -> ContextMode:
-        """Return the profile's mode; `auto`: everything while names and states fit their shares, else what is looked up.
-
-        A list of the owner's that fits is told in any case.
-        """
-        profile = self._turn.profile
-        if profile.context_mode != AUTO:
-            return ContextMode(profile.context_mode)
-        home_map = await self._view.async_map(self._budget.home_map, self._estimate)
-        if not home_map.full and not profile.context_entities:
-            return ContextMode.RETRIEVED
-        states = max(0, self._prompt - home_map.tokens - self._budget.kept)
-        selection = await self._view.async_selection(self._hass, self._turn, states, self._estimate)
-        whole = selection.detailed and not selection.left_out
-        if whole and home_map.full and home_map.tokens + selection.tokens <= AUTO_TOKENS:
-            return ContextMode.DIRECT
-        return ContextMode.BOTH if whole and profile.context_entities else ContextMode.RETRIEVED
-
-    async def _async_write_system_message(self) -> None:
-        """Put instructions, home map and what the caller of Assist added into the chat log.
-
-        The same bytes every turn, and from conversation to conversation.
-        """
-        parts = [self._instructions.text or ""]
-        if self._mode is not ContextMode.OFF and self._view.snapshot.entities:
-            tokens = self._budget.small_map if self._mode is ContextMode.RETRIEVED else self._budget.home_map
-            if self._transcript.map_limit is not None:
-                tokens = min(tokens, self._transcript.map_limit)
-            self._map = await self._view.async_map(tokens, self._estimate)
-            home, states = self._map.text, ""
-            if self._has_baseline:
-                baseline, seen = self._transcript.baseline, self._view.snapshot
-                if (
-                    baseline is None
-                    or not (baseline.home is seen or baseline.told.keys() <= seen.entities.keys())
-                    or (baseline.home_map and not self._map.full)
-                ):
-                    room = self._prompt - self._map.tokens - self._budget.kept - self._budget.found_later
-                    key = (self._turn.profile.subentry_id, room, self._map.full)
-                    baseline = self._view.baselines.get(key) or self._nearly(key)
-                if baseline is None:
-                    self._view.baselines[key] = baseline = await self._view.async_baseline(
-                        self._hass,
-                        self._turn,
-                        max(0, min(self._budget.states, room)),
-                        self._estimate,
-                        self._sources.volatility,
-                        home_map=self._map,
-                        zone=await _async_own_zone(self._hass, self._turn.profile),
-                    )
-                self._transcript.baseline = baseline
-                if states := baseline.text:
-                    states = masked_part(states, self._mask) if self._mask is not None else states
-                    states = f"{STATES_IN_MAP_HEADING if baseline.home_map else STATES_HEADING}\n\n{states}"
-                if home_map := baseline.home_map:
-                    lasting = baseline.home is seen and self._mask is None
-                    home = home_map if lasting else await self._view.async_home_map(baseline, self._mask)
-            parts += [f"{HOME_HEADING}\n\n{home}", *filter(None, (states,))]
-        if self._chat_log.extra_system_prompt:
-            parts.append(self._chat_log.extra_system_prompt)
-        self._chat_log.content[0] = SystemContent(content="\n\n".join(parts))
-        said = self._estimate(f"{self._instructions.text or ''}{self._chat_log.extra_system_prompt or ''}")
-        filled_in = max(0, math.ceil((said - self._expected - SPARE_TOKENS) / FIXED_STEP)) * FIXED_STEP
-        told = self._transcript.baseline.tokens if self._has_baseline and self._transcript.baseline else 0
-        self._room = self._prompt - self._map.tokens - told - filled_in
-
-    def _nearly(self, key: tuple[str, int, bool]) -> Baseline | None:
-        """Return a baseline that was made for nearly as much room and fits: where a device is offered another tool, it stays."""
-        profile_id, room, full = key
-        for (own, other, whole), baseline in self._view.baselines.items():
-            if (own, whole) == (profile_id, full) and abs(other - room) <= NEARLY and baseline.tokens <= room:
-                return baseline
-        return None
-
-    async def _async_add_part(self, budget: Budget, sure: int = 0) -> None:
-        """Decide which rounds are sent, and tell what the model does not know from them.
-
-        The new part is `sure` of so many tokens; where it turns out to need more, rounds go, and it is made anew.
-        """
-        transcript, estimate = self._transcript, self._estimate
-        room = self._room - max(0, estimate(self._turn.text) - SPARE_TOKENS)
-        sure = sure or (budget.found_later if self._mode is ContextMode.RETRIEVED else LEAST_TOKENS)
-        earlier = max(0, room - sure) if budget.history else 0
-        limits = Limits(words=min(budget.history, earlier), tokens=earlier)
-        self._sent = sent = transcript.send(self._turn.profile, limits, estimate)
-        before = sum(one.size(estimate).tokens for one in sent.rounds[:-1])
-        states, blocks = max(0, min(budget.states, room - budget.kept)), max(0, min(budget.blocks, room))
-        found, later = min(budget.found, states), max(0, min(budget.found_later, room - before))
-        rooms = replace(budget, states=states, blocks=blocks, found=found, found_later=later)
-        left_out = OmittedStates()
+    async def _async_lay_out(self, gathering: Awaitable[None]) -> None:
+        """Gather what is left, lay the prompt out, and remember what is told with it."""
+        gathered = self._gathering
         try:
-            known = transcript.known_from(sent.rounds)
-            ready = None if self._turn.rehearsal else self._sources.ready.pop(self._turn.owner, None)
-            if ready is not None and not self._goes_on_from(ready, budget):
-                ready = None
-            if ready is not None:
-                self._turn.record.taints |= ready.taints
-                known = replace(
-                    known, entities={**known.entities, **ready.part.told}, facts={**known.facts, **ready.part.facts}
-                )
-            previous = sent.rounds[-2].question.content if sent.rounds[1:] else ""
-            query = self._query(previous)
-            request = ContextRequest(turn=self._turn, query=query, tokens=blocks)
-            asking = self._sources.providers.async_blocks(request, known.items, estimate)
-            if self._turn.rehearsal:
-                self._looked_up = True
-            elif transcript.baseline is not None and not self._mode.looks_up:
-                named = self._view.snapshot.named_in(query.text)
-                entities, allowed = self._view.snapshot.entities, query.allowed
-                self._found = [entities[one] for one in named if allowed is None or allowed(one)]
-            if not self._found and (self._mode.looks_up or transcript.baseline is not None):
-                # entities are asked for first, and told first
-                finding = create_eager_task(self._async_find(query))
-                _, told = await asyncio.gather(finding, create_eager_task(asking))
-            else:
-                told = await asking
-            baseline = transcript.baseline
-            await self._async_see_again()
-            if transcript.baseline is not baseline:
-                known, ready = transcript.known_from(sent.rounds), None
-            head, context = ready.part if ready is not None else None, self._state_context(known, rooms)
-            # else the model was told a moment ago how things are, or is not asked how they are
-            context.retells = head is None and not self._turn.record.is_order
-            part, left_out = await async_turn_part(context, told, head)
+            await gathering
+            await gathered.async_complete()
+            made = layout(gathered.inputs)
         except Exception:  # noqa: BLE001 - a state that cannot be told must not cost the answer
             LOGGER.exception("The states of the home could not be told")
-            part = TurnPart(text="")
-        needs = estimate(part.text)
-        if before and needs > max(sure, room - before):  # what was said before goes first
-            await self._async_add_part(budget, needs if needs < earlier else room)
+            made = replace(layout(replace(gathered.inputs, mode=ContextMode.OFF, blocks={})), part=TurnPart(text=""))
+        self._remember(made)
+        self._report(made)
+
+    def _remember(self, made: Layout) -> None:
+        """Keep what was told: the one place where a prompt changes the transcript."""
+        gathered, transcript, turn = self._gathering, self._transcript, self._turn
+        self.layout = made
+        self._chat_log.content[0] = SystemContent(content=made.system)
+        made.rounds[-1].part = made.part
+        if made.others_wrote:
+            turn.record.taints.add(TAINT)
+        if gathered.rehearsed is not None:
             return
-        transcript.rounds[-1].part = part
-        self._report(part, left_out)
+        if transcript.fixed is gathered.fixed:  # else the owner has changed the settings meanwhile
+            inputs = gathered.inputs
+            gathered.fixed = transcript.fixed = Fixed(
+                mode=inputs.mode, window=gathered.window, instructions=inputs.instructions, baseline=made.baseline
+            )
+        transcript.map_limit = gathered.map_limit
+        if made.states_told:
+            transcript.states_told_at = gathered.hass.loop.time()
+        sums_up = gathered.share.sums_up if gathered.share is not None else turn.profile.history_summary
+        transcript.drop_before(made.rounds[0], made.dropped if sums_up else ())
 
-    def _goes_on_from(self, ready: Ready, budget: Budget) -> bool:
-        """Return whether the turn is the one that a rehearsal was for, a moment ago and within the same budget."""
-        return (
-            budget is self._budget
-            and ready.baseline is self._transcript.baseline
-            and ready.rounds == len(self._transcript.rounds)
-            and ready.conversation_id in (None, self._turn.conversation_id)
-            and ready.language == self._turn.language
-            and self._hass.loop.time() - ready.at < READY_FOR
-        )
-
-    def _query(self, previous: str) -> Query:
-        """Return what is looked for; `previous` is what was said before."""
-        return self._sources.lookup.query(
-            self._turn, self._view.snapshot, self._mode, spoken_of=self._transcript.spoken_of, previous=previous
-        )
-
-    def _state_context(self, known: KnownStates, budget: Budget) -> StateContext:
-        return StateContext(
-            hass=self._hass,
-            turn=self._turn,
-            transcript=self._transcript,
-            view=self._view,
-            mode=self._mode,
-            known=known,
-            budget=budget,
-            estimate=self._estimate,
-            map_is_full=self._map.full,
-            found=self._found,
-        )
-
-    async def _async_find(self, query: Query) -> None:
-        """Keep what the request is about; it is looked for once, also where a shorter request is made."""
-        if self._looked_up or not (self._mode.looks_up or self._has_baseline):
-            return
-        self._looked_up = True
-        self._found = await self._sources.lookup.async_entities(query, self._view.snapshot)
-        self._transcript.spoke_of([entity.entity_id for entity in self._found[:SPOKEN_OF]])
-
-    def _report(self, part: TurnPart, left_out: OmittedStates) -> None:
+    def _report(self, made: Layout) -> None:
         """Say what the model is told, and what of all there is it is not."""
-        if self._sources.quiet:
+        gathered, hass = self._gathering, self._gathering.hass
+        if gathered.given is not None:
             return
-        tokens, sent, told = self._estimate(part.text), self._sent, list(part.told)
-        if (baseline := self._transcript.baseline) is not None and not sent.rounds[1:]:
-            told, tokens = list(dict.fromkeys((*told, *baseline.told))), tokens + baseline.tokens
-        counts = dict(Counter(key.partition(":")[0] for key in part.items))
-        events.async_context_injected(self._hass, self._turn, self._mode.value, told, tokens, counts)
+        home_map, mode, later = gathered.inputs.home_map, gathered.inputs.mode, bool(made.rounds[1:])
+        tokens, told, left_out = made.tokens["part"], list(made.part.told), made.left_out
+        if made.baseline is not None and not later:
+            told, tokens = list(dict.fromkeys((*told, *made.baseline.told))), tokens + made.baseline.tokens
+        counts = dict(Counter(key.partition(":")[0] for key in made.part.items))
+        events.async_context_injected(hass, self._turn, mode.value, told, tokens, counts)
         states = 0
-        if self._mode is ContextMode.RETRIEVED and not sent.rounds[1:]:
-            states = max(0, len(self._view.snapshot.entities) - len(told)) * STATE_TOKENS
+        if mode is ContextMode.RETRIEVED and not later:
+            states = max(0, len(gathered.view.snapshot.entities) - len(told)) * STATE_TOKENS
         cut = left_out.states + left_out.changes
         optimized = events.Optimized(
-            original_tokens=self._map.full_tokens + max(tokens + states, left_out.full_tokens) + sent.dropped_tokens,
-            optimized_tokens=self._map.tokens + tokens,
-            was_truncated=bool(cut or left_out.attributes or sent.dropped or self._transcript.map_limit is not None),
-            rounds_dropped=len(sent.dropped),
+            original_tokens=home_map.full_tokens + max(tokens + states, left_out.full_tokens) + made.dropped_tokens,
+            optimized_tokens=home_map.tokens + tokens,
+            was_truncated=bool(cut or left_out.attributes or made.dropped or gathered.map_limit is not None),
+            rounds_dropped=len(made.dropped),
             entities_left_out=cut,
             attributes_left_out=left_out.attributes,
-            home_map_reduced=not self._map.full,
+            home_map_reduced=not home_map.full,
         )
-        events.async_context_optimized(self._hass, self._turn, optimized)
+        events.async_context_optimized(hass, self._turn, optimized)
 
 
-async def async_turn_part(
-    context: StateContext, blocks: Mapping[str, Block] = _NO_BLOCKS, head: TurnPart | None = None
-) -> tuple[TurnPart, OmittedStates]:
-    """Return the part that rides on a user message, and what is not in it. It is never changed once it was sent.
+def shares(profile: Profile, *, room: int, fixed: float) -> Budget:
+    """Return how `room` tokens are shared out, of which `fixed` are sent in every home."""
+    prompt = max(MIN_PROMPT_TOKENS, room - math.ceil(fixed / FIXED_STEP) * FIXED_STEP - SPARE_TOKENS)
+    history = profile.history_max_tokens if profile.history_enabled else 0
+    blocks = min(MAX_BLOCKS_TOKENS, round(prompt * _BLOCKS_SHARE))
+    kept = max(blocks, min(history, round(prompt * _HISTORY_SHARE)) + LEAST_TOKENS)
+    states = prompt - kept
+    home_map = states - round(prompt * _STATES_SHARE)
+    found = max(LEAST_TOKENS, profile.context_max_entities * TOKENS_PER_ENTITY)
+    return Budget(
+        prompt=prompt,
+        home_map=home_map,
+        small_map=min(home_map, SMALL_MAP_TOKENS),
+        states=states,
+        kept=kept,
+        found=min(states, found),
+        found_later=min(states, max(LEAST_TOKENS, found // 2)),
+        history=history,
+        blocks=blocks,
+    )
 
-    `head` is what the model has read already: it stays as it is, and only what is new is said after it.
+
+async def async_with_states(
+    hass: HomeAssistant, turn: Turn, view: View, inputs: Inputs, told_at: float | None = None
+) -> Inputs:
+    """Return the inputs with the states of all that may be told, and those that are told unasked where they stand nowhere yet.
+
+    `told_at` is the loop time of the newest states in the conversation.
     """
-    turn = context.turn
-    now = dt_util.now(await _async_own_zone(context.hass, turn.profile))
+    selection, listed = None, dict[str, KnownState]()
+    if (inputs.baseline is None and inputs.mode.lists) or turn.context_entities is not None:
+        room, full = inputs.states_room, inputs.home_map.full
+        selection = await view.async_selection(hass, turn, room, inputs.estimate, map_is_full=full)
+        described = view.describe(hass, selection.entities, selection.attributes, detailed=selection.detailed)
+        listed = {entity.entity_id: now async for entity, now in in_slices(described)}
+    told = [one.part.told for one in inputs.rounds if one.part is not None]
+    told += [known.told for known in (inputs.baseline, inputs.instructions, inputs.head) if known is not None]
+    ids = {entity.entity_id for entity in inputs.found}.union(*told)
+    return replace(
+        inputs,
+        selection=selection,
+        listed=listed,
+        states={entity_id: state for entity_id in ids if (state := hass.states.get(entity_id)) is not None},
+        told_recently=told_at is not None and hass.loop.time() - told_at < turn.profile.context_update_interval,
+    )
+
+
+async def async_with_facts(hass: HomeAssistant, turn: Turn, inputs: Inputs, summary: str = "") -> Inputs:
+    """Return the inputs with time, language, user and area, and the summary of rounds that are not sent any more."""
+    now = dt_util.now(await _async_own_zone(hass, turn.profile))
     facts = {"date": now.strftime(DATE), "language": turn.speaks}
     if turn.user and turn.user.name:
         facts["user"] = turn.user.name
-    if turn.area_id and (area := ar.async_get(context.hass).async_get_area(turn.area_id)):
+    if turn.area_id and (area := ar.async_get(hass).async_get_area(turn.area_id)):
         facts["area"] = area.name
-    if summary := context.transcript.history.summary:
+    if summary:
         facts[EARLIER] = summary
-    facts = {key: value for key, value in facts.items() if context.known.facts.get(key) != value}
-    states, left_out = await context.async_states()
-    clock = now.strftime("%H:%M")
-    text = render_turn_part(
-        time="" if head is not None and f'"time":"{clock}"' in head.text else clock,
-        facts=facts,
-        states=states,
-        left_out={"states_not_listed": left_out.states, "changes_not_listed": left_out.changes},
-        sections={name: (block.heading, [item.data for item in block.items]) for name, block in blocks.items()},
-    )
-    items = keys_of(blocks) if blocks else ()
-    if head is None:
-        return TurnPart(text=text, told=context.states, facts=facts, items=items), left_out
-    says_more = facts or states or blocks or left_out.states or left_out.changes
-    return TurnPart(
-        text=f"{head.text}{BETWEEN_PARTS}{text}" if says_more else head.text,
-        told={**head.told, **context.states},
-        facts={**head.facts, **facts},
-        items=items,
-    ), left_out
-
-
-# What the home knows and remembers is hidden on its way out (D-4), not what was said to this model: a message that was sent as it
-# was said stays so, or the model would have to read everything after it again.
-
-type Messages = tuple[Sequence[Content], Mapping[int, str], Mapping[int, str]]
-"""Content with its turn parts and notes, both by the place of what they belong to."""
-
-LONG = 5_000  # characters; more is read beside the event loop
-
-
-async def async_hide(hass: HomeAssistant, messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
-    """Return the messages without personal data. `said` are the places of what people said to this model themselves.
-
-    The system message stays as it is: what was filled into it was hidden then.
-    """
-    content, parts, _ = messages
-    if sum(map(len, parts.values())) + sum(map(_size, content)) <= LONG:
-        return _hide(messages, mask, said)
-    return await hass.async_add_executor_job(_hide, messages, mask, said)
-
-
-def _size(item: Content) -> int:
-    """Return how long the text of a message is; the length of a tool result is not known before it is read."""
-    return LONG + 1 if isinstance(item, ToolResultContent) else len(item.content or "")
-
-
-def _hide(messages: Messages, mask: Mask, said: Collection[int]) -> Messages:
-    content, parts, notes = messages
-    hidden: list[Content] = []
-    plain = False
-    for place, item in enumerate(content):
-        if isinstance(item, UserContent):
-            plain = place in said
-        hidden.append(_hidden(item, mask, plain=plain))
-    hidden_parts = {place: masked_part(text, mask) for place, text in parts.items()}
-    return hidden, hidden_parts, {place: masked_part(text, mask) for place, text in notes.items()}
-
-
-def _hidden(item: Content, mask: Mask, *, plain: bool) -> Content:
-    """Return a message as it may be sent; results of tools are what the home knows, whatever asked for them."""
-    match item:
-        case ToolResultContent():
-            return replace(item, result=replace(item.result, data=_arguments(item.result.data, mask)))
-        case UserContent() if not plain:
-            return replace(item, content=mask(item.content))
-        case AssistantContent() if not plain:
-            calls = [replace(call, tool_args=_arguments(call.tool_args, mask)) for call in item.tool_calls or ()]
-            return replace(item, content=mask(item.content) if item.content else item.content, tool_calls=calls or None)
-    return item
-
-
-def _arguments(arguments: Mapping[str, JsonValueType], mask: Mask) -> dict[str, JsonValueType]:
-    return {key: masked_values(value, mask) for key, value in arguments.items()}
+    return replace(inputs, clock=now.strftime("%H:%M"), facts=facts)
 
 
 async def _async_own_zone(hass: HomeAssistant, profile: Profile) -> ZoneInfo | None:

@@ -11,6 +11,7 @@ from homeassistant.util import dt as dt_util
 
 from ..languages.data import prompt_words
 from ..policy.tool import HomeAgentTool
+from ..support import issues
 from ..support.const import LOGGER
 from ..support.errors import PromptTemplateError
 from ..support.masking import Mask
@@ -35,7 +36,7 @@ from .template import (
 MAX_SHARE = 4  # of what the window has besides instructions and tools, a placeholder for the history gets one share
 TIMEOUT = 4.0  # seconds for states, or for events; each asks its own sources and has limits of its own
 
-# The default instructions. Written for the model, so English whatever the home speaks (S1-88).
+# The default instructions. Written for the model: in English in each home.
 
 ROLE = "You are a helpful home assistant. You know this house and act in it through Home Assistant."
 
@@ -106,6 +107,8 @@ class SystemPrompt:
     """What stands in the system message, and why a prompt of the owner's stands there as it was written."""
 
     text: str
+    personal: bool = False
+    """Whether it may depend on who talks: a template was filled in."""
     error: PromptTemplateError | None = None
 
 
@@ -118,7 +121,7 @@ class SystemPrompts:
         self._calendar = calendar
         self._outages = Outages()
         self.service = PromptContextService(hass)
-        self.sound: set[str] = set()
+        self._sound: set[str] = set()
         """Profiles whose prompt was written without an error, the last time that it was."""
 
     async def async_write(
@@ -129,22 +132,23 @@ class SystemPrompts:
         budget: Budget,
         entity_context: Callable[[], Awaitable[str]],
         *,
+        own: str | None = None,
         mask: Mask | None = None,
         looks_up: bool = False,
     ) -> SystemPrompt:
         """Return the system prompt for a conversation that begins with this turn; the same for the same profile and tools.
 
-        `entity_context` returns the states of the first turn part, which count as sent from then on; `mask` hides
+        `own` replaces the owner's prompt. `entity_context` returns the states of the first turn part, which count as sent from then on; `mask` hides
         personal data in what is filled in, `looks_up` says whether states are sent by request. A prompt of the owner's that does not render stays as it was written.
         """
         profile = turn.profile
-        own, additions = "" if profile.use_default_prompt else profile.custom_prompt, profile.prompt_additions
+        if own is None:
+            own = "" if profile.use_default_prompt else profile.custom_prompt
+        additions = profile.prompt_additions
         if profile.prompts:
             own, additions = (with_named(prompt, profile.prompts) for prompt in (own, additions))
         written = {prompt: ProcessedPrompt(prompt="") for prompt in (own, additions)}
         prompts = [prompt for prompt in written if prompt.strip()]
-        if transcript.instructions is not None:  # what a template says, or what it imports, may depend on who talks
-            transcript.instructions.personal = any("{" in prompt for prompt in prompts)
         slow = {prompt for prompt in prompts if await self.service.async_is_slow(prompt)}
         task = options = None
         if prompts and profile.use_prompt_context_service:
@@ -168,7 +172,17 @@ class SystemPrompts:
         in_language = IN_LANGUAGE.format(language=profile.language) if profile.language else ""
         parts = (words, *guides, written[additions].prompt, in_language)
         error = next((written[prompt].error for prompt in prompts if written[prompt].error), None)
-        return SystemPrompt("\n\n".join(part for part in parts if part), error)
+        if error:
+            self._sound.discard(profile.subentry_id)
+            detail = (error.translation_placeholders or {}).get("detail", "")
+            issues.async_set(
+                self._hass, issues.PROMPT_TEMPLATE, profile.subentry_id, profile=profile.name, error=detail
+            )
+        elif profile.subentry_id not in self._sound:
+            self._sound.add(profile.subentry_id)
+            issues.async_set(self._hass, issues.PROMPT_TEMPLATE, profile.subentry_id, False)
+        personal = any("{" in prompt for prompt in prompts)
+        return SystemPrompt("\n\n".join(part for part in parts if part), personal, error)
 
     def _plain(self, prompt: str, turn: Turn) -> ProcessedPrompt:
         """Return a prompt that is a plain template, rendered."""
@@ -224,7 +238,7 @@ class SystemPrompts:
 
 
 def _stored_history(transcript: Transcript, turn: Turn) -> tuple[HistoryMessage, ...]:
-    """Return what was said before this session; from now on it is sent in the prompt, and nowhere else (C-9)."""
+    """Return what was said before this session; from now on it is sent in the prompt, and nowhere else."""
     history: list[HistoryMessage] = []
     for message in transcript.history.tell():
         if turn.profile.prompt_history_system:

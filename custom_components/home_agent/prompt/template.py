@@ -1,4 +1,4 @@
-"""The prompt context service: fills an owner's prompt in, and says what became of it (S4).
+"""The prompt context service: fills an owner's prompt in, and says what became of it.
 
 Here are the placeholders with their names in both spellings, what stands for each in one conversation, and the filling.
 A prompt with an error in it never costs the turn: it goes out as it was written, and the error is logged.
@@ -23,7 +23,7 @@ from ..client.model import TokenEstimator
 from ..languages.data import prompt_words
 from ..support.const import LOGGER
 from ..support.errors import PromptTemplateError
-from ..transcript.transcript import Estimate, masked_part
+from ..transcript.turn_part import Estimate, masked_part
 from ..turn.turn import Turn
 from .history_text import HistoryMessage, HistoryOptions, HistoryText, format_history, history_key
 
@@ -132,7 +132,7 @@ SAMPLE_VALUES = values_for(
 """Values for a prompt that is only tried."""
 
 
-# Filling in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}` (C-11).
+# Filling in, in one pass: `{{ snake_case }}`, `{{ camelCase }}` and `{name}`.
 #
 # An owner's prompt is a Home Assistant template. A known name in single braces becomes an expression of that template before
 # it is rendered, so there is one rendering and no second look: what a value says, braces included, stays as it is.
@@ -189,7 +189,7 @@ def one_spelling(text: str, names: frozenset[str]) -> str:
 
 @lru_cache(maxsize=64)
 def names_in(text: str, names: frozenset[str]) -> frozenset[str]:
-    """Return which of the names a prompt uses, in whatever spelling. A prompt without braces costs one search.
+    """Return which of the names a prompt uses, in either spelling. A prompt without braces costs one search.
 
     Raises one of `UNUSABLE`.
     """
@@ -204,7 +204,7 @@ _NAMED = re.compile(r"\{\{-?\s*prompts\.(\w+)\s*-?\}\}")
 def with_named(text: str, prompts: Mapping[str, str]) -> str:
     """Return a template with the named texts that it takes in as `{{ prompts.NAME }}`; they may take in others, once each.
 
-    A name that nobody has stays, and is reported as any unknown placeholder is.
+    An unknown name stays, and is reported as any unknown placeholder is.
     """
 
     def taken_in(found: re.Match[str], left: Mapping[str, str]) -> str:
@@ -382,7 +382,7 @@ class PromptContextService:
 
     @staticmethod
     def needs(*prompts: str) -> frozenset[str]:
-        """Return what the prompts ask for, in snake_case; what is not in it need not be gathered (S4-59)."""
+        """Return what the prompts ask for, in snake_case; what is not in it need not be gathered."""
         wanted: frozenset[str] = frozenset()
         for prompt in prompts:
             with suppress(*UNUSABLE):  # told when it is processed
@@ -391,60 +391,53 @@ class PromptContextService:
 
     def process_prompt(self, template: str, task: PromptTask, options: HistoryOptions | None = None) -> ProcessedPrompt:
         """Return the prompt with its placeholders filled in. Never raises for what stands in a prompt."""
-        started = time.perf_counter()
+        started = formatted = time.perf_counter()
         history: HistoryText | None = None
+        error: PromptTemplateError | None = None
+        names: frozenset[str] = frozenset()
         try:
             names = names_in(template, NAMES)
             wanted = used(names)
             if has_history(wanted):
                 history = self.format_message_history(task, options or HistoryOptions())
             formatted = time.perf_counter()
-            text = history.text if history else ""
-            values = values_for(task, text)
+            values = values_for(task, history.text if history else "")
             if VARIABLES in wanted:
                 block = fill(self._hass, "\n".join(prompt_words(task.language).context_lines), values).text
-                values = values_for(task, text, block)
-            filled = fill(self._hass, template, values)
-        except UNUSABLE as err:  # it goes out as it was written (S4-48)
-            LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(err).__name__)
-            tokens = self.estimate(template)
-            processed = ProcessedPrompt(
-                prompt=template.strip(),
-                metadata=PromptMetadata(estimated_tokens=tokens, warnings=(UNPROCESSED,)),
-                performance=PerformanceMetrics(
-                    prompt_processing_time=(time.perf_counter() - started) * 1000, total_tokens=tokens
-                ),
-                error=PromptTemplateError(profile=task.agent_name, detail=str(err)),
-            )
-        else:
-            warnings = tuple(f"unknown placeholder: {name}" for name in filled.unknown)
+                values = values_for(task, history.text if history else "", block)
+            text, unknown = fill(self._hass, template, values)
+            warnings = tuple(f"unknown placeholder: {name}" for name in unknown)
             if not wanted.isdisjoint(_USER) and not task.user_id:
                 LOGGER.warning("%s in context, using default value", USER_MISSING)
                 warnings = (*warnings, USER_MISSING)
-            ended = time.perf_counter()
-            tokens = self.estimate(filled.text)
-            processed = ProcessedPrompt(
-                prompt=filled.text,
-                metadata=PromptMetadata(
-                    history_messages_count=history.messages if history else 0,
-                    history_truncated=history.truncated if history else False,
-                    placeholders_replaced=tuple(sorted(names)),
-                    estimated_tokens=tokens,
-                    warnings=warnings,
-                ),
-                performance=PerformanceMetrics(
-                    prompt_processing_time=(ended - started) * 1000,
-                    history_formatting_time=(formatted - started) * 1000,
-                    placeholder_replacement_time=(ended - formatted) * 1000,
-                    total_tokens=tokens,
-                    history_tokens=history.tokens if history else 0,
-                ),
-            )
+        except UNUSABLE as err:  # it goes out as it was written
+            LOGGER.error("The prompt of %s could not be processed: %s", task.agent_name, type(err).__name__)
+            error = PromptTemplateError(profile=task.agent_name, detail=str(err))
+            text, history, names, warnings = template.strip(), None, frozenset(), (UNPROCESSED,)
+        ended, tokens = time.perf_counter(), self.estimate(text)
+        processed = ProcessedPrompt(
+            prompt=text,
+            metadata=PromptMetadata(
+                history_messages_count=history.messages if history else 0,
+                history_truncated=history.truncated if history else False,
+                placeholders_replaced=tuple(sorted(names)),
+                estimated_tokens=tokens,
+                warnings=warnings,
+            ),
+            performance=PerformanceMetrics(
+                prompt_processing_time=(ended - started) * 1000,
+                history_formatting_time=(formatted - started) * 1000,
+                placeholder_replacement_time=(ended - formatted) * 1000,
+                total_tokens=tokens,
+                history_tokens=history.tokens if history else 0,
+            ),
+            error=error,
+        )
         self._note(processed, task, history)
         return processed
 
     def _note(self, processed: ProcessedPrompt, task: PromptTask, history: HistoryText | None) -> None:
-        """Count what was processed and log it in names and counts: nothing of what was said (S4-64)."""
+        """Count what was processed and log it in names and counts: nothing of what was said."""
         self.metrics.add(processed, history)
         LOGGER.info(
             "Prompt processed: agent %s, task %s, history messages %d, history truncated %s, estimated tokens %d, %.1f ms",
@@ -462,7 +455,7 @@ class PromptContextService:
         )
 
     def format_message_history(self, task: PromptTask, options: HistoryOptions) -> HistoryText:
-        """Return the history of a task as text; for the same messages the same object (S4-58)."""
+        """Return the history of a task as text; for the same messages the same object."""
         key = history_key(task.history, options, task.language, task.mask is not None)
         if (known := self._memo.get(key)) is not None:
             self._memo.move_to_end(key)

@@ -1,12 +1,13 @@
-"""Sums up the rounds that are not sent any more: after an answer, in the background, given up when somebody speaks."""
+"""Sums up the rounds that are not sent any more: after an answer, in the background, given up when a person speaks."""
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
+import time
 
 from homeassistant.components.conversation import AssistantContent
 
-from ..client.chat_completions import ChatCompletionsClient
+from ..client.endpoint import Endpoint
 from ..client.model import ChatRequest, Message, ModelReply
 from ..support.const import LOGGER
 from ..support.encoding import dump
@@ -24,26 +25,28 @@ MAX_CHARS = 1200
 MAX_MESSAGE_CHARS = 1000
 """Of one message in what is summed up."""
 
-TIMEOUT = 120.0  # seconds; nobody waits for it
+TIMEOUT = 120.0  # seconds; no person waits for it
 
 
-async def async_sum_up(history: History, client: ChatCompletionsClient, mask: Mask | None = None) -> ModelReply:
-    """Put a summary of what was dropped into a history, and return what is known about the request.
+async def async_sum_up(history: History, endpoint: Endpoint, mask: Mask | None = None) -> None:
+    """Put a summary of what was dropped into a history; the tokens count like all others.
 
     `mask` hides personal data on the way. When the model fails, the rounds are simply gone. Cancelled, they wait for the
     next time.
     """
-    dropped = tuple(history.dropped)
-    reply = ModelReply()
+    dropped, client = tuple(history.dropped), endpoint.client
+    reply, started = ModelReply(), time.perf_counter()
+    request = ChatRequest(messages=summary_messages(history.summary, dropped, mask or str), stream=False)
     try:
-        async with asyncio.timeout(TIMEOUT):
-            text = await _async_text(client, summary_messages(history.summary, dropped, mask or str), reply)
+        async with asyncio.timeout(TIMEOUT), aclosing(client.stream(request, reply)) as deltas:
+            text = "".join([delta.get("content") or "" async for delta in deltas]).strip()
     except (LLMError, TimeoutError) as err:
         LOGGER.info("%s did not sum up a conversation: %s", client.config.title, type(err).__name__)
         text = ""
     history.summary = text[:MAX_CHARS] or history.summary
     del history.dropped[: len(dropped)]
-    return reply
+    if reply.usage is not None:
+        endpoint.async_succeeded(reply, round((time.perf_counter() - started) * 1000))
 
 
 def summary_messages(before: str, dropped: Sequence[Round], mask: Mask = str) -> list[Message]:
@@ -58,9 +61,3 @@ def summary_messages(before: str, dropped: Sequence[Round], mask: Mask = str) ->
         ]
     data = "\n".join(dump(line).decode() for line in lines)
     return [{"role": "system", "content": SUM_UP}, {"role": "user", "content": data}]
-
-
-async def _async_text(client: ChatCompletionsClient, messages: list[Message], reply: ModelReply) -> str:
-    async with aclosing(client.stream(ChatRequest(messages=messages, stream=False), reply)) as deltas:
-        words = [delta.get("content") or "" async for delta in deltas]
-    return "".join(words).strip()

@@ -6,11 +6,10 @@ too long, about half of its rounds are dropped at once, and the prompt cache of 
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import lru_cache
 
 from homeassistant.components.conversation import (
     HOME_ASSISTANT_AGENT,
@@ -20,104 +19,30 @@ from homeassistant.components.conversation import (
     ToolResultContent,
     UserContent,
 )
-from homeassistant.core import State, callback
+from homeassistant.core import callback
 from homeassistant.helpers import chat_session, llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
-from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
+from homeassistant.util.json import JsonObjectType
 
 from ..client.messages import CONFIRMED, ROUTED
-from ..home.snapshot import HomeSnapshot
-from ..settings.profile import ContextMode, Profile
+from ..settings.profile import ContextMode
 from ..support.encoding import dump
 from ..support.errors import ConversationBusy
-from ..support.masking import Mask, masked_values
 from ..turn.turn import Owner, Turn
 from .conversations import Conversation, Conversations, Role, StoredMessage, is_given, kept_messages
+from .turn_part import Baseline, Estimate, KnownState, TurnPart, render_turn_part
 
 HOME_AGENTS = frozenset({HOME_ASSISTANT_AGENT, "homeassistant"})
 """Home Assistant's own agent, by both of its ids: its results are sentences of the home."""
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 MAX_SPOKEN_OF = 12  # entities
-TRIM_TO = 0.5  # share of the limits that is kept when they are passed
-TOOL_CALL_CHARS = 60  # wire overhead of one tool call
 LEAST_SHARE = 8  # of a window: as much is left for results however long everything else is
 LEAST = 64  # tokens of one result
 MARK = "…"
 TOO_LONG = "The result was too long and is cut here. Ask for less."
 NOT_KEPT: JsonObjectType = {"success": True, "result": "no longer kept"}
 FAILED: JsonObjectType = {"success": False, "error": "no longer kept"}
-
-# The turn part as text. Everything in it is data: JSON in one line, inside a tag that no value can close.
-TAG = "house"
-BETWEEN_PARTS = "\n\n"
-"""Stands between what was told before a message was said and what belongs to its words; nothing inside of them has it."""
-_NOTHING: Mapping[str, int] = {}
-_NO_SECTIONS: Mapping[str, tuple[str, Sequence[JsonValueType]]] = {}
-
-type Estimate = Callable[[str], int]
-"""Returns how many tokens a text is, about."""
-
-
-_NO_STATES: Mapping[str, str] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class KnownState:
-    """An entity as the model knows it."""
-
-    text: str
-    state: State | None
-    """The state object the text was made from; None once the model was told that the entity is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """States that stand behind the home map: how things were when it was written, the same in every conversation since."""
-
-    home: HomeSnapshot
-    """What the user may see, of which it was made."""
-    told: Mapping[str, KnownState] = field(default_factory=dict)
-    """By entity id."""
-    text: str = ""
-    home_map: str = ""
-    """The home map with the states in it; empty: they stand in the text."""
-    tokens: int = 0
-    """Of the text, and of what the states add to the home map; about."""
-    left_out: int = 0
-    """Entities that it had no room for."""
-    full_tokens: int = 0
-    """What the states take together with what was left out, about; 0: nothing was."""
-    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Those that the owner chose, by entity id."""
-    facts: Mapping[str, str] = field(default_factory=dict)
-    """Date and language of most messages: with one to which they apply they are not said again."""
-    holds_until: float = 0.0
-    """When its date is over, in seconds since 1970."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPart:
-    """What a model was told with one user message."""
-
-    text: str
-    told: Mapping[str, KnownState] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
-    """Date, area, user and language as they were told, and what was said in rounds that are not sent any more."""
-    items: Sequence[str] = ()
-    """Keys of the passages, memories and events in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownStates:
-    """What the model knows from the parts that are still sent."""
-
-    entities: Mapping[str, KnownState] = field(default_factory=dict)
-    """In the order in which they were told last."""
-    facts: Mapping[str, str] = field(default_factory=dict)
-    items: frozenset[str] = frozenset()
-    long_ago: Mapping[str, KnownState] = field(default_factory=dict)
-    """Those of the baseline. Where `entities` has the same object, the model knows the entity from there alone."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -155,69 +80,6 @@ class Round:
     def told(self) -> str:
         """All that the model was told with it besides what was said."""
         return "".join((self.part.text if self.part else "", *self.notes.values()))
-
-    def size(self, estimate: Estimate) -> Size:
-        """Return how large the round is."""
-        messages, words = 1, estimate(self.question.content)
-        for item in self.answers:
-            if isinstance(item, ToolResultContent):
-                words += estimate(str(item.result.data))
-            elif isinstance(item, AssistantContent):
-                if item.content:
-                    messages += 1
-                    words += estimate(item.content)
-                words += sum((TOOL_CALL_CHARS + len(str(call.tool_args))) // 4 for call in item.tool_calls or ())
-        return Size(messages, words, words + (estimate(self.part.text) if self.part else 0))
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How large a round is."""
-
-    messages: int
-    """What was said: user messages and answers in words; tool calls travel with their round."""
-    words: int
-    """Tokens of what was said, called and returned."""
-    tokens: int
-    """The same with the turn part."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How much of a conversation is sent."""
-
-    messages: int = 0
-    words: int
-    """Tokens of what was said."""
-    tokens: int
-    """Tokens together with what was told of the home: that has a share of its own, which it may pass in a long talk."""
-
-    def are_passed_by(self, sizes: Sequence[Size]) -> bool:
-        """Return whether rounds are too much."""
-        return (
-            sum(size.messages for size in sizes) > self.messages
-            or sum(size.words for size in sizes) > self.words
-            or sum(size.tokens for size in sizes) > self.tokens
-        )
-
-    def halved(self) -> Limits:
-        """Return what is kept when the limits are passed."""
-        return Limits(
-            messages=min(self.messages, max(2, int(self.messages * TRIM_TO))),
-            words=int(self.words * TRIM_TO),
-            tokens=int(self.tokens * TRIM_TO),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """Which rounds are sent."""
-
-    rounds: Sequence[Round] = ()
-    """The newest (unanswered) one last."""
-    dropped: Sequence[Round] = ()
-    """Those that were sent so far and are not any more."""
-    dropped_tokens: int = 0
 
 
 def fit_results(rounds: Sequence[Round], room: int, estimate: Estimate, *, shorter: bool = False) -> None:
@@ -267,7 +129,7 @@ def _text(item: Content) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class History:
-    """What one owner said in a conversation, which is told to nobody else.
+    """What one owner said in a conversation, which is told to no other user.
 
     Home Assistant forgets a conversation after five minutes, and at every restart. What is kept goes before its new chat
     log in each request, or into the owner's prompt where that asks for it, never both; once chosen it stays the same.
@@ -286,7 +148,7 @@ class History:
     dropped: list[Round] = field(default_factory=list)
     """Rounds that are not sent any more and are not yet in the summary."""
     summary: str = ""
-    """What was said in rounds that are not sent any more; empty: nobody made one."""
+    """What was said in rounds that are not sent any more; empty: there is none."""
 
     def tell(self) -> Sequence[StoredMessage]:
         """Return what was said before the session, for a prompt that has it as text: then it is not sent as rounds.
@@ -385,30 +247,42 @@ def _content(message: StoredMessage, tools: Collection[str]) -> list[Content]:
 
 @dataclass(slots=True, kw_only=True)
 class Speakers:
-    """Who said what in one conversation, whichever of our profiles heard it; nobody is sent what another said."""
+    """Who said what in one conversation, to any of our profiles; no user is sent what another one said."""
 
     guarded: bool = True
-    """Nobody but whoever began the conversation gets into it."""
+    """Whether only the user who began the conversation gets into it."""
     said: list[tuple[UserContent, Owner]] = field(default_factory=list)
     """Messages and who said them, the newest last; one that is not here was heard by another agent."""
     taints: set[str] = field(default_factory=set)
     """Tools whose results brought text from outside into the conversation, and other agents that called any."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Instructions:
-    """The rendered instructions, fixed with the first turn so that a clock in them does not change the prefix."""
+    """The rendered instructions: a clock in them does not change what a conversation begins with."""
 
     owner: Owner
     """Whom they were written for."""
-    text: str | None = None
-    """None: not written yet."""
+    text: str = ""
     personal: bool = False
-    """A template was filled in for whoever talks: another one gets their own."""
+    """Whether a template was filled in for the owner: another one gets their own."""
     told: Mapping[str, KnownState] = field(default_factory=dict)
     """The states in them, as the model knows them from there."""
     states: str = ""
     """The same as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """What is decided with the first turn of a conversation: what was sent stays as it is."""
+
+    mode: ContextMode | None = None
+    """How states are told."""
+    window: int | None = None
+    """Tokens of prompt and answer together."""
+    instructions: Instructions | None = None
+    baseline: Baseline | None = None
+    """The states in the system message; they stay as they are while the home has the same entities."""
 
 
 @dataclass(slots=True)
@@ -423,20 +297,14 @@ class Transcript:
     added: dict[Owner, str] = field(default_factory=dict)
     """What callers of Assist added to the instructions, for everybody who talks in it."""
     history: History = field(default_factory=lambda: History(conversation_id=""))
-    """Of whoever talks now."""
+    """Of the user who talks now."""
     owner: Owner | None = None
     """Who talks now."""
     cleared: datetime = BEGINNING
     """When the history of everybody was cleared."""
     cleared_by: dict[str, datetime] = field(default_factory=dict)
     """When a user cleared their own."""
-    instructions: Instructions | None = None
-    baseline: Baseline | None = None
-    """The states in the stable part; they stay as they are while the home has the same entities."""
-    mode: ContextMode | None = None
-    """How states are told, fixed with the first turn: what was sent stays as it is."""
-    window: int | None = None
-    """Tokens of prompt and answer together, fixed with the first turn."""
+    fixed: Fixed = Fixed()
     map_limit: int | None = None
     """Tokens of the home map since the model said that a request was too long."""
     states_told_at: float | None = None
@@ -489,30 +357,22 @@ class Transcript:
         newest.answers = list(content[self._place + 1 :])
         return newest
 
-    def send(self, profile: Profile, limits: Limits, estimate: Estimate) -> Sent:
-        """Return the rounds to send, and remember where they start. The limits do not count the newest round."""
+    def sendable(self, *, history: bool) -> Sequence[Round]:
+        """Return the rounds that are still sent if there is room, oldest first; without `history` the newest alone."""
         rounds = [one for one in (*(self.history.restored or ()), *self.rounds) if self._is_sent(one)]
-        if not rounds:
-            return Sent()
         newest = len(rounds) - 1
         start = next((index for index, one in enumerate(rounds) if one.at >= self.history.start), newest)
-        rounds = rounds[start if profile.history_enabled else newest :]
-        sizes = [one.size(estimate) for one in rounds[:-1]]
-        limits = replace(limits, messages=profile.history_max_messages)
-        drop = 0
-        if sizes and limits.are_passed_by(sizes):
-            half = limits.halved()
-            while drop < len(sizes) and half.are_passed_by(sizes[drop:]):
-                drop += 1
-        self.history.start = max(self.history.start, rounds[drop].at)
-        if profile.history_summary:
-            self.history.dropped += [one for one in rounds[:drop] if one in self.rounds]
-        return Sent(rounds[drop:], rounds[:drop], sum(size.tokens for size in sizes[:drop]))
+        return rounds[start if history else newest :]
+
+    def drop_before(self, first: Round, dropped: Sequence[Round] = ()) -> None:
+        """Send nothing any more of what was said before a round; what is `dropped` of it waits for the summary."""
+        self.history.start = max(self.history.start, first.at)
+        self.history.dropped += [one for one in dropped if one in self.rounds]
 
     def _is_sent(self, one: Round) -> bool:
-        """Return whether whoever talks now said it, and a model should know of it.
+        """Return whether the user who talks now said it, and a model should know of it.
 
-        What another agent heard is theirs if nobody else gets in.
+        What another agent heard is theirs if no other user gets in.
         """
         if one.failed and not any(isinstance(item, ToolResultContent) for item in one.answers):
             return False
@@ -520,54 +380,13 @@ class Transcript:
             return self.speakers.guarded or self.owner is None
         return (one.speaker.user_id, one.speaker.device_id) == (self.owner.user_id, self.owner.device_id)
 
-    def known_from(self, rounds: Iterable[Round]) -> KnownStates:
-        """Return what the model knows from the baseline, the instructions and these rounds."""
-        long_ago = self.baseline.told if self.baseline else {}
-        told = {**long_ago, **(self.instructions.told if self.instructions else {})}
-        facts = dict(self.baseline.facts) if self.baseline else {}
-        items: set[str] = set()
-        for one in rounds:
-            if one.part is not None:
-                for entity_id in one.part.told:
-                    told.pop(entity_id, None)
-                told |= one.part.told
-                facts |= one.part.facts
-                items.update(one.part.items)
-        return KnownStates(told, facts, frozenset(items), long_ago)
-
-    def rehearsed(self) -> Transcript:
-        """Return a copy that goes on by itself: what becomes of it leaves no trace in this one."""
-        rounds = [
-            replace(one, answers=list(one.answers), notes=dict(one.notes), results=dict(one.results))
-            for one in self.rounds
-        ]
-        histories = {
-            owner: replace(
-                one, dropped=list(one.dropped), restored=None if one.restored is None else list(one.restored)
-            )
-            for owner, one in self.histories.items()
-        }
-        speakers = replace(self.speakers, said=list(self.speakers.said), taints=set(self.taints))
-        return replace(
-            self,
-            speakers=speakers,
-            rounds=rounds,
-            histories=histories,
-            cleared_by=dict(self.cleared_by),
-            instructions=replace(self.instructions) if self.instructions else None,
-            spoken_of=list(self.spoken_of),
-            taints=speakers.taints,
-            summing_up=None,
-        )
-
-    def as_told_to(self, name: str, tools: Collection[str], mode: ContextMode | None) -> Transcript:
-        """Return the conversation as somebody is told it who is asked in turns of it; call it where a turn begins.
+    def as_told_to(self, name: str, tools: Collection[str]) -> Transcript:
+        """Return the conversation as another model is told it that does a share of its turns; call it where a turn begins.
 
         What people said and were answered, with the calls of these tools and their results, and nothing else of what other
-        models were told. What is told with it is kept: the next time it begins with the same words. `mode` is how they are told
-        states; None: that is decided with their first turn.
+        models were told. What is told with it is kept: the next time it begins with the same words.
         """
-        assert self.owner is not None, "nobody has spoken yet"
+        assert self.owner is not None, "no message was said yet"
         key = (name, self.owner)
         if (told := self.routed.get(key)) is None:
             history = History(
@@ -576,7 +395,7 @@ class Transcript:
                 messages=self.history.messages,
             )
             told = self.routed[key] = Transcript(
-                self.speakers, histories={self.owner: history}, history=history, owner=self.owner, mode=mode
+                self.speakers, histories={self.owner: history}, history=history, owner=self.owner
             )
         told.history.summary = self.history.summary
         known = {id(one.question): one for one in told.rounds}
@@ -592,7 +411,7 @@ class Transcript:
         return told
 
     def drop_with(self, told: Transcript) -> None:
-        """Drop what somebody is not told any more who is asked in every turn: it is summed up here, and not sent here either."""
+        """Drop here what another model is not sent any more that is asked in every turn: it is summed up here."""
         self.history.dropped += [one for one in told.history.dropped if one.at >= self.history.start]
         self.history.start = max(self.history.start, told.history.start)
         told.history.dropped.clear()
@@ -602,13 +421,13 @@ class Transcript:
         self.spoken_of = list(dict.fromkeys((*entity_ids, *self.spoken_of)))[:MAX_SPOKEN_OF]
 
     def leave_off_summing_up(self) -> None:
-        """Stop the model that sums up: somebody speaks, and is not kept waiting."""
+        """Stop the model that sums up: a person speaks, and is not kept waiting."""
         if self.summing_up is not None:
             self.summing_up.cancel()
             self.summing_up = None
 
     def cleared_at(self, owner: Owner) -> datetime:
-        """Return when the history of whoever talks was cleared last."""
+        """Return when the history of a user was cleared last."""
         return max(self.cleared, self.cleared_by.get(owner.user_id or "", BEGINNING))
 
     def forget(self, user_id: str | None) -> bool:
@@ -625,8 +444,8 @@ class Transcript:
             self.renew()
         else:
             self.cleared_by[user_id or ""] = now
-            if self.instructions is not None and self.instructions.owner.user_id == user_id:
-                self.instructions = None
+            if (written := self.fixed.instructions) is not None and written.owner.user_id == user_id:
+                self.fixed = replace(self.fixed, instructions=None)
         self.histories = {
             owner: history for owner, history in self.histories.items() if not everybody and owner.user_id != user_id
         }
@@ -640,7 +459,7 @@ class Transcript:
 
     def renew(self) -> None:
         """Take up the settings as they are now, and have the instructions written again."""
-        self.mode = self.window = self.instructions = self.baseline = None
+        self.fixed = Fixed()
         self.routed.clear()
 
 
@@ -704,7 +523,7 @@ class Transcripts:
         key = (conversation_id, profile_id)
         if (transcript := self._transcripts.get(key)) is None:
             chat = chat_session.current_session.get()
-            # From 2026.11 on a session knows its user; before, whoever knows its id gets in, and names can be guessed.
+            # From 2026.11 on a session knows its user; before, its id was enough to get in, and names can be guessed.
             guarded = hasattr(chat, "user_id") or is_given(conversation_id)
             speakers = self._speakers.setdefault(conversation_id, Speakers(guarded=guarded))
             transcript = self._transcripts[key] = Transcript(speakers, taints=speakers.taints)
@@ -764,66 +583,3 @@ class Transcripts:
 
 TRANSCRIPTS: HassKey[Transcripts] = HassKey("home_agent_transcripts")
 """Kept while Home Assistant runs: its chat logs outlive a reload of the entry as well."""
-
-
-def render_turn_part(
-    *,
-    time: str,
-    facts: Mapping[str, str],
-    states: JsonValueType = None,
-    left_out: Mapping[str, int] = _NOTHING,
-    sections: Mapping[str, tuple[str, Sequence[JsonValueType]]] = _NO_SECTIONS,
-) -> str:
-    """Return `<house>{"time": ..., "states": {...}}</house>`, without a time where none is given.
-
-    `left_out` counts by key what there was no room for. `sections` are further lists, each with its heading: one without
-    stands beside the states, one with stands below them, the heading in a line of its own.
-    """
-    data: JsonObjectType = {"time": time, **facts} if time else {**facts}
-    if states:
-        data["states"] = states
-    data |= {key: count for key, count in left_out.items() if count}
-    data |= {name: list(items) for name, (heading, items) in sections.items() if not heading}
-    below = [f"\n{heading}\n{_escaped(list(items))}" for heading, items in sections.values() if heading]
-    return f"<{TAG}>{_escaped(data)}{''.join(below)}</{TAG}>"
-
-
-def render_states(states: JsonValueType) -> str:
-    """Return states by themselves: sentences one below the other, else JSON; nothing without any."""
-    if isinstance(states, list):
-        return "\n".join(" ".join(str(line).split()) for line in states)
-    return _escaped(states) if states else ""
-
-
-def render_note(note: str, outcomes: Mapping[str, str], states: Mapping[str, str] = _NO_STATES) -> str:
-    """Return `<house>{"note": ..., "outcome": {...}, "states": {...}}</house>`: facts that stand behind an answer."""
-    data: JsonObjectType = {"note": note}
-    if outcomes:
-        data["outcome"] = dict(outcomes)
-    if states:
-        data["states"] = dict(states)
-    return f"<{TAG}>{_escaped(data)}</{TAG}>"
-
-
-@lru_cache(maxsize=64)
-def masked_part(text: str, hide: Mask) -> str:
-    """Return a turn part, a note or states with their values masked; it stays data that cannot leave its tag."""
-    if BETWEEN_PARTS in text:
-        return BETWEEN_PARTS.join(masked_part(part, hide) for part in text.split(BETWEEN_PARTS))
-    tagged = text.startswith(f"<{TAG}>") and text.endswith(f"</{TAG}>")
-    inside = text.removeprefix(f"<{TAG}>").removesuffix(f"</{TAG}>") if tagged else text
-    hidden = "\n".join(_masked_line(line, hide) for line in inside.split("\n"))
-    return f"<{TAG}>{hidden}</{TAG}>" if tagged else hidden
-
-
-def _masked_line(line: str, hide: Mask) -> str:
-    """Return a line of JSON with its values masked; in JSON itself a line end is a letter, which hides where a number begins."""
-    if line.startswith(("{", "[")):
-        with suppress(ValueError):
-            return _escaped(masked_values(json_loads(line), hide))
-    return hide(line)
-
-
-def _escaped(data: JsonValueType) -> str:
-    """Return JSON that cannot close the tag around it, whatever a name or a state says."""
-    return dump(data).decode().replace("<", "\\u003c").replace(">", "\\u003e")
