@@ -19,7 +19,7 @@ import time
 from typing import Any
 
 from homeassistant.components.conversation import ChatLog
-from homeassistant.core import CALLBACK_TYPE, DOMAIN as HOMEASSISTANT, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import llm
 from homeassistant.helpers.event import async_call_later
@@ -43,10 +43,11 @@ from ..support.const import (
 from ..support.errors import DidNotRun, HomeAgentError, ToolError, ToolPermissionError, ToolRefusal, where_of
 from ..support.masking import SECRET
 from ..turn import events
-from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Effect, Plan
+from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked, masked_result
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
+from .effects import kind_of
 from .pins import CodeTries, codes_in
 from .tool import HomeAgentTool
 from .write import DEFAULT_SECONDS, Journal, Writes, already_result, already_so
@@ -79,8 +80,6 @@ class ToolLimitError(ToolRefusal):
     """More calls than one request may make, or more codes than may be tried."""
 
 
-_ANY_DOMAIN = frozenset({"turn_on", "turn_off", "toggle"})
-"""Actions that Home Assistant also has for all domains at once: sentences call those, a tool calls the domain's."""
 LISTED = "always_ask"
 """The owner's list says so."""
 
@@ -140,7 +139,7 @@ class Rules:
         """Return what becomes of a plan. `tool` is None for a sentence that Home Assistant itself understood."""
         profile, home = turn.profile, self.home
         tool_name = (tool.name, tool.stands_for or tool.name) if tool else ()
-        actions = tuple(f"{effect.domain}.{effect.service}" for effect in plan.effects)
+        actions = tuple(effect.action for effect in plan.effects)
         changes = plan.action is not ActionClass.READ
         is_listed = home.never_offer or profile.never_offer or home.always_ask or profile.always_ask
         touched = (*tool_name, *_touched(plan)) if changes and is_listed else tool_name
@@ -194,22 +193,11 @@ def _names(home: tuple[str, ...], profile: tuple[str, ...]) -> Names:
     return Names((*home, *profile))
 
 
-def _actions(call: Effect) -> tuple[str, ...]:
-    """Return what an action may be called by: on and off are Home Assistant's own for all domains, and each domain's own."""
-    named = f"{call.domain}.{call.service}"
-    if call.service not in _ANY_DOMAIN:
-        return (named,)
-    domains = dict.fromkeys(entity_id.partition(".")[0] for entity_id in call.entity_ids)
-    return tuple(
-        dict.fromkeys((named, *(f"{domain}.{call.service}" for domain in domains), f"{HOMEASSISTANT}.{call.service}"))
-    )
-
-
 def _touched(plan: Plan) -> tuple[str, ...]:
     """Return the names of everything that a plan does and changes: entities and actions."""
     calls = (*plan.effects, *plan.handled)
-    actions = (name for call in calls for name in _actions(call))
-    called = (entity_id for call in calls for entity_id in call.entity_ids)
+    actions = (name for call in calls for name in kind_of(call).names(call))
+    called = (subject for call in calls for subject in call.subjects)
     return (*plan.targets, *actions, *called, *plan.reached)
 
 
@@ -221,10 +209,10 @@ def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
     calls = (*plan.effects, *plan.handled)
     if not (calls or plan.targets or plan.reached):
         return next((name for name in tool_name or (plan.subject or "",) if name not in names), None)
-    by_name = {call.service for call in calls if any(name in names for name in _actions(call))}
+    by_name = {call.service for call in calls if any(name in names for name in kind_of(call).names(call))}
     for call in calls:
         if call.service not in by_name and not call.entity_ids:
-            return f"{call.domain}.{call.service}"
+            return call.action
     entities = dict.fromkeys((*(item for call in calls for item in call.entity_ids), *plan.targets))
     for entity_id in entities:
         domain = entity_id.partition(".")[0]
