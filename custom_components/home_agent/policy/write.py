@@ -373,6 +373,7 @@ class Verification:
         stops: list[CALLBACK_TYPE] = []
         arrived = asyncio.Event()
 
+        @callback
         def look(watch: Watch[Any], subject: str) -> None:
             if watch.is_settled(subject):
                 waiting.discard((watch, subject))

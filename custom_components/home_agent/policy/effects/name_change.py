@@ -68,7 +68,12 @@ class NameChangeKind(EffectKind[NameChange]):
 
     name = NameChange.kind
     why: ClassVar = {NAMING: "confirm_why_naming"}
-    activity: ClassVar = {f"{DOMAIN}.{service}": f"activity_{service}" for service in _TEXTS}
+    activity: ClassVar = {
+        f"{DOMAIN}.{ADD_NAME}": "activity_add_name",
+        f"{DOMAIN}.{REMOVE_NAME}": "activity_remove_name",
+        f"{DOMAIN}.{PROPOSE_NAME}": "activity_propose_name",
+        f"{DOMAIN}.{WITHDRAW_NAME}": "activity_withdraw_name",
+    }
 
     @override
     def read(self, data: Mapping[str, Any]) -> NameChange:

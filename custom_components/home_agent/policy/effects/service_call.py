@@ -66,16 +66,20 @@ _ANY_DOMAIN = frozenset({"turn_on", "turn_off", "toggle"})
 """Actions that Home Assistant also has for all domains at once: sentences call those, a tool calls the domain's."""
 _PLAIN_ITEM = re.compile(r"\w+(?:[ '’-]\w+){0,2}")
 """An item of a list that needs no quotation marks."""
-_GENERIC = {"turn_on": "confirm_turn_on", "turn_off": "confirm_turn_off", "toggle": "confirm_toggle"}
+_GENERIC = {
+    "turn_on": ("confirm_turn_on", "confirm_turn_on_it"),
+    "turn_off": ("confirm_turn_off", "confirm_turn_off_it"),
+    "toggle": ("confirm_toggle", "confirm_toggle_it"),
+}
 """Actions for all domains; Home Assistant calls them "Generic turn off" and the like."""
 _PHRASES = {
-    "unlock": "confirm_unlock",
-    "alarm_disarm": "confirm_disarm",
-    "open": "confirm_open",
-    "open_cover": "confirm_open",
-    "open_valve": "confirm_open",
+    "unlock": ("confirm_unlock", "confirm_unlock_it"),
+    "alarm_disarm": ("confirm_disarm", "confirm_disarm_it"),
+    "open": ("confirm_open", "confirm_open_it"),
+    "open_cover": ("confirm_open", "confirm_open_it"),
+    "open_valve": ("confirm_open", "confirm_open_it"),
 }
-"""What a service is called in a question; others by Home Assistant's own name for them."""
+"""What a service is called in a question, and for the one thing that was just named; others by Home Assistant's own name."""
 
 
 class StateWatch(Watch[ServiceCall]):
@@ -307,7 +311,8 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         phrases = _GENERIC if effect.domain == HOMEASSISTANT_DOMAIN and (effect.entity_ids or names) else _PHRASES
         if started := _starting(effect):
             return await async_phrase(hass, language, started, effect.entity_ids, details, quotes=True)
-        if key := phrases.get(effect.service):
+        if effect.service in phrases:
+            key, _ = phrases[effect.service]
             return await async_phrase(hass, language, key, effect.entity_ids, details, names=names)
         path = f"services.{effect.service}.name"
         action = await async_own_text(hass, language, "services", effect.domain, path)
@@ -338,7 +343,7 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         phrases = _GENERIC if effect.domain == HOMEASSISTANT_DOMAIN else _PHRASES
         if effect.service not in phrases or effect.data or _starting(effect):
             return ""
-        return await async_text(hass, language, f"{phrases[effect.service]}_it")
+        return await async_text(hass, language, phrases[effect.service][1])
 
     @override
     async def async_describe_plainly(self, hass: HomeAssistant, language: str, effect: ServiceCall) -> str:
