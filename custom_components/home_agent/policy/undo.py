@@ -23,7 +23,7 @@ from ..turn import events
 from ..turn.plan import ActionClass, Effect, Plan
 from ..turn.turn import Answer, Outcome, Turn
 from .effects import KINDS, UNKNOWN_KIND, kind_of
-from .effects.effect import Done, Fate, Moment
+from .effects.effect import Done, Fate, Moment, Undoing
 from .following import async_still, is_running
 from .journal import ActionJournal, JournalEntry, Sees
 from .policy import Policy
@@ -140,11 +140,9 @@ def reversal_of(
             if subject not in restored:
                 touched.setdefault(kind, {}).setdefault(subject, []).append(done)
     for kind, subjects in touched.items():
+        asked = Undoing(hass=hass, user=user, force=force, subjects=subjects.keys())
         for subject, found_done in subjects.items():
-            back = KINDS.get(kind, UNKNOWN_KIND).way_back(
-                hass, subject, found_done, user, force=force, others=subjects.keys()
-            )
-            if back is None:
+            if (back := KINDS.get(kind, UNKNOWN_KIND).way_back(asked, subject, found_done)) is None:
                 continue
             way.effects += back.effects
             if back.fate is not Fate.BACK:

@@ -53,6 +53,18 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Undoing:
+    """What is asked of undo, for the subjects of one kind."""
+
+    hass: HomeAssistant
+    user: User | None
+    force: bool
+    """Whether what was changed since is undone, too."""
+    subjects: Collection[str]
+    """Everything that is undone together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WayBack:
     """How one subject is undone, or why not."""
 
@@ -155,30 +167,17 @@ class EffectKind[E: Effect](ABC):
         """Return the effects that undo an effect, from what was captured before it; None if it cannot be undone."""
         return None
 
-    def way_back(
-        self,
-        hass: HomeAssistant,
-        subject: str,
-        done: Sequence[Done],
-        user: User | None,
-        *,
-        force: bool = False,
-        others: Collection[str] = (),
-    ) -> WayBack | None:
-        """Return how a subject is undone, from what actions did with it, newest first; None if nothing has to be said.
-
-        `force` also undoes what was changed since; `others` are all subjects that are undone together.
-        """
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[Done]) -> WayBack | None:
+        """Return how a subject is undone, from what actions did with it, newest first; None if nothing has to be said."""
         newest, oldest = done[0], done[-1]
         effect: Any = oldest.effects[0]
-        label, now = self.label(effect, subject), captured(self, hass, effect, subject)
+        now, back = captured(self, asked.hass, effect, subject), self.reverse(asked.hass, effect, oldest.captured)
+        fate = Fate.IMPOSSIBLE if back is None else Fate.BACK if back else Fate.ALREADY
         if now is not None and now == oldest.captured:
-            return WayBack(fate=Fate.ALREADY, label=label)
-        if now is not None and newest.left is not None and now != newest.left and not force:
-            return WayBack(fate=Fate.CHANGED, label=label)
-        if (back := self.reverse(hass, effect, oldest.captured)) is None:
-            return WayBack(fate=Fate.IMPOSSIBLE, label=label)
-        return WayBack(fate=Fate.BACK if back else Fate.ALREADY, effects=back, label=label)
+            fate = Fate.ALREADY
+        elif now is not None and newest.left is not None and now != newest.left and not asked.force:
+            fate = Fate.CHANGED
+        return WayBack(fate=fate, effects=back or () if fate is Fate.BACK else (), label=self.label(effect, subject))
 
     def watch(self, hass: HomeAssistant, effects: Iterable[E]) -> Watch[E]:
         """Return the means to find out what becomes of effects; to be called before they are executed."""

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, override
 
-from homeassistant.auth.models import User
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util.json import JsonObjectType
 
@@ -14,7 +13,7 @@ from ...support.const import DOMAIN
 from ...support.errors import ToolError
 from ...support.localize import async_text
 from ...turn.plan import NAMING, Effect
-from .effect import Before, Done, EffectKind, Fate, Moment, WayBack
+from .effect import Before, Done, EffectKind, Fate, Moment, Undoing, WayBack
 from .wording import MAX_NAME, cut
 
 ADD_NAME = "add_name"
@@ -121,21 +120,12 @@ class NameChangeKind(EffectKind[NameChange]):
         return ()
 
     @override
-    def way_back(
-        self,
-        hass: HomeAssistant,
-        subject: str,
-        done: Sequence[Done],
-        user: User | None,
-        *,
-        force: bool = False,
-        others: Collection[str] = (),
-    ) -> WayBack | None:
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[Done]) -> WayBack | None:
         """Return how the names that a thing was given are undone, one by one: each stays whatever becomes of the others."""
         changes: list[Any] = [effect for one in done if one.success for effect in one.effects]
         if not changes:
             return None
-        back = [undone for change in changes for undone in self.reverse(hass, change, None)]
+        back = [undone for change in changes for undone in self.reverse(asked.hass, change, None)]
         label = ", ".join(self.label(change, subject) for change in changes)
         return WayBack(fate=Fate.BACK if back else Fate.ALREADY, effects=back, label=label)
 

@@ -5,7 +5,7 @@ has not come true when the call returns is waited for, by state changes; what is
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -49,7 +49,7 @@ from ...support.localize import async_own_text, async_text
 from ...turn.plan import ServiceCall
 from ...turn.turn import Outcome
 from ..following import is_running
-from .effect import Done, EffectKind, Fate, Moment, Watch, WayBack
+from .effect import Done, EffectKind, Fate, Moment, Undoing, Watch, WayBack
 from .wording import (
     NoWordsError,
     async_details,
@@ -181,55 +181,34 @@ class ServiceCallKind(EffectKind[ServiceCall]):
         return all(state is not None and is_so(hass, state, effect) for state in states)
 
     @override
-    def reverse(self, hass: HomeAssistant, effect: ServiceCall, before: Any) -> None:
-        """Return None: a call alone does not tell the way back, the state before it does (`way_back`)."""
-
-    @override
-    def way_back(
-        self,
-        hass: HomeAssistant,
-        subject: str,
-        done: Sequence[Done],
-        user: User | None,
-        *,
-        force: bool = False,
-        others: Collection[str] = (),
-    ) -> WayBack | None:
+    def way_back(self, asked: Undoing, subject: str, done: Sequence[Done]) -> WayBack | None:
         """Return how an entity is brought back to its state before the oldest action.
 
         None for a group whose members are brought back, and for a scene, a script or an automation whose changes are.
         """
-        now = hass.states.get(subject)
+        hass, user, now = asked.hass, asked.user, asked.hass.states.get(subject)
         calls: list[Any] = [call for one in done for call in one.effects]
         only_ran = bool(calls) and all(_run_of(call) is not None for call in calls)
         if subject.partition(".")[0] in RUNNERS or only_ran:
-            if is_running(now) or any(one.sets_off for one in done):
-                return None
-            return WayBack(fate=Fate.IMPOSSIBLE, label=subject)
+            is_left = is_running(now) or any(one.sets_off for one in done)
+            return None if is_left else WayBack(fate=Fate.IMPOSSIBLE, label=subject)
         members = now.attributes.get(ATTR_ENTITY_ID) if now is not None else None
-        if isinstance(members, (list, tuple, set)) and any(member in others for member in members):
+        if isinstance(members, (list, tuple, set)) and any(member in asked.subjects for member in members):
             return None
-        found = partial(WayBack, label=subject)
         if not any(one.named for one in done) and not is_exposed(hass, subject, user):
-            return found(fate=Fate.HIDDEN)
-        if user is not None and not user.permissions.check_entity(subject, POLICY_CONTROL):
-            return found(fate=Fate.IMPOSSIBLE)
-        trace = _Trace.of(subject, done)
-        if trace.was_so:
-            return found(fate=Fate.ALREADY)
-        if (
-            trace.before.state in (STATE_UNAVAILABLE, STATE_UNKNOWN)
-            or not (trace.concerned and is_exposed(hass, subject))
-            or now is None
-            or now.state == STATE_UNAVAILABLE
-            or (back := restoring_calls(trace.before, now, trace.concerned)) is None
-        ):
-            return found(fate=Fate.IMPOSSIBLE)
-        if not back:
-            return found(fate=Fate.ALREADY)
-        if not force and trace.was_changed_since(now):
-            return found(fate=Fate.CHANGED)
-        return found(fate=Fate.BACK, effects=back)
+            return WayBack(fate=Fate.HIDDEN, label=subject)
+        trace, back = _Trace.of(subject, done), None
+        before, may = trace.before.state, user is None or user.permissions.check_entity(subject, POLICY_CONTROL)
+        is_known = before not in (STATE_UNAVAILABLE, STATE_UNKNOWN) and is_exposed(hass, subject)
+        if now is not None and now.state != STATE_UNAVAILABLE and may and is_known and trace.concerned:
+            back = restoring_calls(trace.before, now, trace.concerned)
+        if may and (trace.was_so or back == []):
+            fate = Fate.ALREADY
+        elif back is None or now is None:
+            fate = Fate.IMPOSSIBLE
+        else:
+            fate = Fate.CHANGED if not asked.force and trace.was_changed_since(now) else Fate.BACK
+        return WayBack(fate=fate, effects=back or () if fate is Fate.BACK else (), label=subject)
 
     @override
     def watch(self, hass: HomeAssistant, effects: Iterable[ServiceCall]) -> StateWatch:
