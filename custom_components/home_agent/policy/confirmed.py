@@ -55,10 +55,7 @@ async def async_answer_reply(
 async def async_answer_elsewhere(
     hass: HomeAssistant, policy: Policy, confirmation: Confirmation, user: User | None, *, yes: bool, pin: str = ""
 ) -> Answer | None:
-    """Do what somebody who may answers in another place than the conversation; None when the PIN is missing or wrong.
-
-    It is done in the name of whoever asked for it.
-    """
+    """Act on an answer from outside the conversation, in the name of the user who asked; None if the PIN is missing or wrong."""
     confirmations, asked = policy.confirmations, confirmation.turn
     if not yes:
         confirmations.end(confirmation, Resolution.REJECTED, user.id if user else None)
@@ -72,7 +69,7 @@ async def async_answer_elsewhere(
 async def async_run_elsewhere(
     hass: HomeAssistant, policy: Policy, confirmation: Confirmation, user: User | None
 ) -> Answer:
-    """Run what was confirmed in another place than the conversation, in the name of whoever asked for it."""
+    """Run what was confirmed outside the conversation, in the name of the user who asked."""
     asked = confirmation.turn
     owner = await hass.auth.async_get_user(asked.context.user_id) if asked.context.user_id else None
     record = replace(
@@ -84,7 +81,7 @@ async def async_run_elsewhere(
         usage=Usage(),
         started=time.perf_counter(),
     )
-    # Nobody reads along here: what is delegated now and needs a yes of its own is refused.
+    # There is no conversation to ask in: what is delegated now and needs a yes of its own is refused.
     turn = replace(asked, user=owner, parent=None, direct=False, confirm_via=(), record=record)
     with running(turn):
         return await _async_run(hass, policy, confirmation, turn, answered_by=user)
@@ -140,7 +137,7 @@ async def _async_run(
                 answers.append(str(told))
         if chat_log is not None:
             add_result(chat_log, turn.agent_id, tool_input, result)
-    if turn.record.request_id is not None:  # whoever got the request needs a yes of their own
+    if turn.record.request_id is not None:  # a delegated request needs a yes of its own
         return Answer(needs_confirmation=True)
     if len(answers) == len(calls):
         return Answer(text="\n\n".join(answers), origin=AnswerOrigin.MODEL)

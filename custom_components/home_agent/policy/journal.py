@@ -55,7 +55,7 @@ class JournalEntry:
     """Codes and texts in their data are masked."""
     before: Mapping[str, Snapshot]
     after: Mapping[str, Snapshot]
-    """States of the entities that it concerned, whatever kind its effects have."""
+    """States of the entities that it concerned, for effects of any kind."""
     outcomes: Mapping[str, Outcome]
     """By subject."""
     success: bool
@@ -145,10 +145,7 @@ class JournalEntry:
         }
 
     def as_told(self, knows: Callable[[str], bool] = lambda _: True) -> JsonObjectType:
-        """Return what `home_agent.list_actions` says of it to somebody who may know of what `knows` says.
-
-        What was not kept, was set off or put back is told where there is any.
-        """
+        """Return its row in `home_agent.list_actions`, with those of the entities set off or put back that `knows` lets through."""
         more: JsonObjectType = {}
         for key, entity_ids in (("changed", self.set_off), ("restored", self.restored if not self.undone else ())):
             if told := [entity_id for entity_id in entity_ids if knows(entity_id)]:
@@ -333,7 +330,7 @@ class ActionJournal:
             self._follow(action.id, record.following)
         self._changed()
         entries = self._hass.config_entries.async_loaded_entries(DOMAIN)
-        if entries and entries[0].options.get(CONF_EMIT_EVENTS, True):  # for Activity (logbook.py), and whoever listens
+        if entries and entries[0].options.get(CONF_EMIT_EVENTS, True):  # for Activity (logbook.py), and other listeners
             touched = dict.fromkeys(item for effect in action.effects for item in effect.entity_ids)
             data = {
                 "entity_id": turn.agent_id or None,

@@ -1,10 +1,10 @@
-"""The one decision for every tool call, whoever provides the tool and whoever asks.
+"""The one decision for every tool call, from any provider and any user.
 
 limits → arguments → plan → permission → confirmation → the tool → audit → envelope. Only `HomeAssistantError` may leave a
 tool, and none leaves here: the model always gets a result.
 
 The rules decide in this order: what the owner never offers is refused; what the owner always wants to be asked about is asked;
-in a conversation that has read text from outside, whatever is sensitive is asked; what the owner never wants to be asked about
+in a conversation that has read text from outside, all that is sensitive is asked; what the owner never wants to be asked about
 is allowed; the rest goes by its class.
 """
 
@@ -54,9 +54,9 @@ from .write import DEFAULT_SECONDS, Journal, Writes, already_result, already_so
 
 LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
 BROKEN_ARGUMENTS = (
-    "The arguments are no JSON object, or go too deep. Nothing was done. Call the tool again with valid JSON."
+    "The arguments are not a JSON object, or nested too deeply. Nothing was done. Call the tool again with valid JSON."
 )
-TIMED_OUT = "No answer within {seconds} seconds. It is not known whether the action happened: query the state."
+TIMED_OUT = "No answer within {seconds} seconds. It is unknown whether the action happened: query the state."
 UNKNOWN_TOOL = "There is no tool '{name}'. Use only the tools you were given."
 UNKNOWN = "unknown_tool"
 """What a tool that does not exist is called in the log and in events."""
@@ -128,7 +128,7 @@ class Rules:
         return _names(self.home.never_offer, profile.never_offer).first(names) is None
 
     def asks_for(self, profile: Profile, tool: HomeAgentTool) -> bool:
-        """Return whether every call of a tool has to be asked about, whatever is said in the conversation."""
+        """Return whether every call of a tool needs a yes in any conversation."""
         names = (tool.name, tool.stands_for or tool.name)
         if _names(self.home.always_ask, profile.always_ask).first(names) is not None:
             return True
@@ -262,7 +262,7 @@ class Policy:
         try:
             async with asyncio.timeout(turn.profile.tool_timeout):
                 await self._async_plan(turn, call.tool, call.arguments, call.plan, call.place)
-        except (probatio.Invalid, TimeoutError) as err:  # the tool takes other arguments by now, or nobody can tell
+        except (probatio.Invalid, TimeoutError) as err:  # the tool takes other arguments by now, or does not answer
             raise ToolError("confirmation_changed") from err
         finally:
             current_turn.reset(token)
@@ -290,9 +290,9 @@ class Policy:
         *,
         confirmed: Plan | None = None,
     ) -> llm.ToolResult:
-        """Return the envelope of a call (S1-39, C-7): success, result, error.
+        """Return the envelope of a call: success, result, error.
 
-        `tool` is None when nobody has one of that name; `confirmed` is the plan that has the user's yes.
+        `tool` is None if there is none of that name; `confirmed` is the plan that has the user's yes.
         """
         hass, started = self._hass, time.perf_counter()
         name = tool.name if tool is not None else UNKNOWN  # what a model invents may be anything, also what was said
@@ -308,7 +308,7 @@ class Policy:
         try:
             async with limit:
                 result = await self._async_run(turn, tool, tool_input, confirmed, place)
-        except Exception as err:  # noqa: BLE001 - whatever left here would end the turn without an answer
+        except Exception as err:  # noqa: BLE001 - an error would end the turn without an answer
             error_type, error = _told(err)
             if isinstance(err, DidNotRun):
                 turn.record.did_not_run = err
@@ -386,7 +386,7 @@ class Policy:
     def _decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do.
 
-        Of what is delegated, the strictest counts of those who delegate and whoever does it.
+        For a delegated call the strictest rules of all turns in its lineage count.
         """
         decision = self.rules.decide(turn, tool, plan)
         for asking in turn.lineage[1:]:
@@ -406,9 +406,9 @@ async def _nothing(_turn: Turn) -> Sequence[HomeAgentTool]:
 
 
 def _told(err: Exception) -> tuple[str, str | None]:
-    """Return the class by which events and logs hear of an error, and what a model is told of it: None if nobody expects it.
+    """Return the class name of an error for events and logs, and its text for the model; None if the error is unexpected.
 
-    The class is ours where others say the same.
+    Foreign errors are reported as our class.
     """
     match err:
         case Unauthorized():
@@ -434,9 +434,9 @@ def policy_from_options(
 
 
 THROTTLE_TURNS = 10
-"""Turns per minute and profile that come from nobody or from one run of a script, unless the owner set another number."""
+"""Turns per minute and profile from automations or one run of a script, unless the owner set another number."""
 PEOPLE = 6
-"""How many times as many one person or voice device may bring, to all profiles together: nobody speaks as fast, programs do."""
+"""How many times as many one person or voice device may bring, to all profiles together; only a program exceeds that."""
 WINDOW = 60  # seconds
 
 type Notify = Callable[[HomeAssistant, Profile, bool], None]
@@ -444,10 +444,10 @@ type Notify = Callable[[HomeAssistant, Profile, bool], None]
 
 
 class Throttle:
-    """Stops automations that talk to a profile in a loop (C-2): nobody says more than a few sentences a minute.
+    """Stops automations that talk to a profile in a loop.
 
-    A script that a person started talks in that person's name, but all it says has one context; what a person says has one
-    each. More than anybody can say is refused whoever says it: a program may have the token of a person.
+    A script that a person started talks in that person's name, but in one context; each message of a person has its own. More
+    than a person can say is refused from anyone, as a program may have the token of a person.
     """
 
     def __init__(self, hass: HomeAssistant, notify: Notify, limit: int = THROTTLE_TURNS) -> None:
@@ -456,7 +456,7 @@ class Throttle:
         self._notify = notify
         self._limit = limit
         self._turns: dict[tuple[str, str], deque[float]] = {}
-        """By profile and whoever talks: one run, or nobody; besides by person or device. Who talked last is last."""
+        """By profile and context, and by person or device; the latest speaker is last."""
         self._refused: dict[str, float] = {}
         self._timers: dict[str, CALLBACK_TYPE] = {}
 
@@ -467,7 +467,7 @@ class Throttle:
         What a person, a voice device or a satellite says one by one is refused only where it cannot be a person's.
         """
         profile, now = turn.profile, time.monotonic()
-        while self._turns:  # forget whoever has not talked since; only those are looked at, however many talk
+        while self._turns:  # forget old speakers; only those are looked at
             oldest, turns = next(iter(self._turns.items()))
             if turns and turns[-1] > now - WINDOW:
                 break
@@ -514,7 +514,7 @@ class Throttle:
 
     @callback
     def stop(self) -> None:
-        """Forget everything; nobody is told of anything afterwards."""
+        """Forget everything, without notifications."""
         for stop_timer in self._timers.values():
             stop_timer()
         self._timers.clear()

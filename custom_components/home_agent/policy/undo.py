@@ -1,6 +1,6 @@
 """Undo: the way back from some actions of the journal, the tool `ha_undo` that takes it, and the answer to "undo that".
 
-What is restored is restored by effects, under the same policy as any others.
+The way back is a list of effects, under the same policy as any others.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -160,7 +160,7 @@ class HaUndo(HomeAgentTool):
     example = "Undo that."
     description = (
         "Take back what was done last for this user: every change of the last request is restored as it was before. "
-        "The result says what was restored, what cannot be, and what somebody changed since and is therefore left alone."
+        "The result says what was restored, what cannot be, and what was changed since and is therefore left alone."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True

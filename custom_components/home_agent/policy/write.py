@@ -89,7 +89,7 @@ async def async_plan_of(hass: HomeAssistant, effects: Iterable[Effect]) -> Plan:
 def already_so(hass: HomeAssistant, plan: Plan) -> tuple[str, ...]:
     """Return which subjects of a plan are already in the state that all of its effects request.
 
-    None if something is started: the question is about what it does, whatever its own state is.
+    None if something is started: the question is about what it does, not about its own state.
     """
     if plan.inside:
         return ()
@@ -119,8 +119,8 @@ def _by_place(effects: Iterable[Effect]) -> dict[Place, list[Effect]]:
 async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context: Context) -> PendingResult:
     """Execute effects in their order; the result has the new states, their outcomes, and what failed with which error.
 
-    Subject by subject, as Home Assistant's own intents call services: an error then belongs to one of them, whatever a
-    device raises. All subjects of an effect are begun at once, but in slices: there may be thousands. Raises
+    Subject by subject, as Home Assistant's own intents call services: an error then belongs to one of them, also an
+    unexpected one. All subjects of an effect are begun at once, but in slices: there may be thousands. Raises
     `ToolRefusal` if nothing worked.
     """
     failed: dict[Place, str] = {}
@@ -243,7 +243,7 @@ class Writes:
     """How the writes of an entry are verified and where they are noted."""
 
     seconds: float = DEFAULT_SECONDS
-    """For how long at most the home is given to follow; 0: nobody looks."""
+    """The time that entities have to follow; 0 turns verification off."""
     journal: Journal | None = None
 
     async def async_run(

@@ -118,11 +118,11 @@ class Plan:
     texts: tuple[str, ...] = ()
     """What is touched when it is texts that are kept or handed on: they are named in the question, and nowhere else."""
     version: str = ""
-    """What the tool was when it planned, where somebody else can change it: a yes is for that, and for nothing else."""
+    """What the tool was when it planned, if it can be changed elsewhere: a yes is for this version only."""
     already: tuple[str, ...] = field(default=(), compare=False)
     """Of what needs a yes: entities that are already what it would make of them. They are not asked about."""
     insists: bool = False
-    """It needs the user's yes whatever the lists of the owner spare."""
+    """It needs the user's yes even if the lists of the owner spare it."""
     outside: bool = False
     """The result is text from outside the home: from then on the conversation is tainted."""
 

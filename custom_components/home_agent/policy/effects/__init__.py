@@ -1,4 +1,4 @@
-"""Kinds of effects: whatever an action of Home Agent can change, and how it is judged, executed, verified, told and undone."""
+"""Kinds of effects: everything that an action of Home Agent can change, and how."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the policy asks of a kind of effect, whatever the kind is.
+"""What the policy asks of every kind of effect.
 
 A kind is an `EffectKind` in `KINDS` (policy/effects/__init__.py). What most kinds share is done here: a new kind reads its
 effects, says why they need a yes, captures what was before, executes, checks and reverses them, and describes them.
@@ -200,7 +200,7 @@ class EffectKind[E: Effect](ABC):
         return False
 
     def suits_all(self, effect: E) -> bool:
-        """Return whether every entity of the domain can do it, whatever else it can do."""
+        """Return whether every entity of the domain can do it."""
         return False
 
     def names(self, effect: E) -> tuple[str, ...]:

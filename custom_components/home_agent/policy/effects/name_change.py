@@ -121,7 +121,7 @@ class NameChangeKind(EffectKind[NameChange]):
 
     @override
     def way_back(self, asked: Undoing, subject: str, done: Sequence[Done]) -> WayBack | None:
-        """Return how the names that a thing was given are undone, one by one: each stays whatever becomes of the others."""
+        """Return how the names that a thing was given are undone, one by one."""
         changes: list[Any] = [effect for one in done if one.success for effect in one.effects]
         if not changes:
             return None
