@@ -96,6 +96,8 @@ async def test_what_was_not_confirmed_is_not_undone(hass: HomeAssistant, hass_ad
         """Return, and that is all."""
 
     hass.services.async_register("light", "turn_on", nothing)
+    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    assert result == {"restored": [{"entity_id": "light.bed_light", "new_state": "off", "outcome": "unchanged"}]}
     answer = speech(await say(hass, "undo that", context=Context(user_id=hass_admin_user.id)))
     assert answer == "Undo requested, but not confirmed: Bed Light. You can ask me to undo the rest later."
     assert (await newest(hass))["undone"] is None
@@ -108,5 +110,6 @@ async def test_what_cannot_be_undone_is_said_once_and_passed_over(hass: HomeAssi
     conversation_id = (await say(hass, "turn on bed light")).conversation_id
     await say(hass, "turn on party", conversation_id)
     assert speech(await say(hass, "undo that", conversation_id)) == "I can't undo this: party."
+    assert look(hass, "light.bed_light") == ["on"]
     assert (await newest(hass))["undone"] is None
     assert speech(await say(hass, "undo that", conversation_id)) == "I've put Bed Light back."
