@@ -104,9 +104,7 @@ async def _async_run(
     user_id = answered_by.id if answered_by else None
     if not policy.confirmations.end(confirmation, Resolution.CONFIRMED, user_id):
         return Answer(text=await async_text(hass, turn.speaks, "confirm_expired"), done=False)
-    turn = replace(
-        turn, text=confirmation.turn.text
-    )  # the words that an action is kept with are those that asked for it
+    turn = replace(turn, text=confirmation.turn.text)  # an action is kept with the words that asked for it
     try:
         offered = {tool.name: tool for tool in await policy.offered(turn)}
         calls = await _async_still_the_same(hass, policy, confirmation, turn, answered_by)
@@ -129,7 +127,8 @@ async def _async_run(
         acting = _acting(turn, call)
         result = await policy.async_call(acting, call.tool, tool_input, confirmed=call.plan)
         turn.record.acted = turn.record.acted or acting.record.acted
-        not_run += await _async_not_run(hass, turn.speaks, acting)
+        error, acting.record.did_not_run = acting.record.did_not_run, None
+        not_run += [await async_error_text(hass, turn.speaks, error)] if error is not None else []
         if not result.error:
             told = result.data["result"]
             done.append((call, told if isinstance(told, dict) else {}))
@@ -146,12 +145,6 @@ async def _async_run(
     if len(not_run) < len(calls) or done:
         said.insert(0, await async_result(hass, turn.speaks, key, calls, done))
     return Answer(text=" ".join(said), done=len(done) == len(calls) and not not_run)
-
-
-async def _async_not_run(hass: HomeAssistant, language: str, turn: Turn) -> list[str]:
-    """Return why automations of the last call did not run, once; none where they did."""
-    error, turn.record.did_not_run = turn.record.did_not_run, None
-    return [await async_error_text(hass, language, error)] if error is not None else []
 
 
 def _acting(turn: Turn, call: Call) -> Turn:

@@ -28,8 +28,8 @@ from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.events import ACTION_EXECUTED
 from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Outcome, Turn
-from .effects import effect_from_dict, kind_of
-from .effects.effect import Before, Done, captured
+from .effects import captured_of, effect_from_dict, kind_of
+from .effects.effect import Before, Done
 from .following import Following
 from .write import WriteRecord
 
@@ -318,7 +318,7 @@ class ActionJournal:
             before={entity_id: snapshot(record.before[entity_id]) for entity_id in kept},
             after={entity_id: snapshot(state) for entity_id, state in now.items()},
             captured=record.captured,
-            left=self._left(record),
+            left=captured_of(self._hass, plan.effects),
             outcomes={
                 item: outcome for item, outcome in record.outcomes.items() if item in now or item not in entity_ids
             },
@@ -345,16 +345,6 @@ class ActionJournal:
                 "success": record.success and Outcome.UNCHANGED not in action.outcomes.values(),
             }
             self._hass.bus.async_fire(ACTION_EXECUTED, data, context=turn.context)
-
-    def _left(self, record: WriteRecord) -> dict[str, dict[str, Before]]:
-        """Return what kinds capture now of the subjects that they captured before."""
-        left: dict[str, dict[str, Before]] = {}
-        for effect in record.plan.effects:
-            for subject in effect.subjects:
-                if subject in record.captured.get(effect.kind, {}):
-                    now = captured(kind_of(effect), self._hass, effect, subject)
-                    left.setdefault(effect.kind, {})[subject] = now or {}
-        return left
 
     def _follow(self, action_id: str, following: Following) -> None:
         """Keep what a scene or a script has set off, and what it will."""

@@ -283,12 +283,7 @@ class Policy:
         return result
 
     async def async_call(
-        self,
-        turn: Turn,
-        tool: HomeAgentTool | None,
-        tool_input: llm.ToolInput,
-        *,
-        confirmed: Plan | None = None,
+        self, turn: Turn, tool: HomeAgentTool | None, tool_input: llm.ToolInput, *, confirmed: Plan | None = None
     ) -> llm.ToolResult:
         """Return the envelope of a call: success, result, error.
 

@@ -66,24 +66,21 @@ class Reversal:
         self, hass: HomeAssistant, outcomes: Mapping[str, Outcome], failed: Collection[str] = ()
     ) -> JsonObjectType:
         """Return the result of the tool: what became of each subject."""
-        undone = self.undone(outcomes)
-        stateless = [effect for effect in self.effects if not kind_of(effect).changes_states]
-        hidden = {item for effect in stateless for item in effect.subjects}
-        hidden -= {item for effect in self.effects for item in effect.entity_ids}
+        undone, shown = self.undone(outcomes), {item for effect in self.effects for item in effect.entity_ids}
+        others = {item for effect in self.effects if effect not in undone for item in effect.subjects} - shown
         rows: list[JsonValueType] = [
             {"entity_id": item, "new_state": state.state, "outcome": outcome.value}
             for item, outcome in outcomes.items()
-            if item not in failed and item not in hidden and (state := hass.states.get(item)) is not None
+            if item not in failed and item in shown and (state := hass.states.get(item)) is not None
         ]
         result: JsonObjectType = {"restored": rows}
         if undone:
             result["undone"] = [kind_of(effect).told(hass, effect) for effect in undone]
-        kept = {item for effect in stateless if effect not in undone for item in effect.subjects if item in outcomes}
         for key, names in (
             ("already", self.told[Fate.ALREADY]),
             ("changed_since", [*self.told[Fate.CHANGED], *self.meanwhile(outcomes)]),
             ("not_possible", self.told[Fate.IMPOSSIBLE]),
-            ("failed", self._labels({*failed, *kept})),
+            ("failed", self._labels({*failed, *others.intersection(outcomes)})),
             ("running", self.running),
             ("not_watched", self.unseen),
         ):

@@ -5,7 +5,6 @@ tool returns is waited for, up to the limit.
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,8 +23,8 @@ from ..support.const import LOGGER
 from ..support.errors import DidNotRun, HomeAgentError, ToolRefusal, where_of
 from ..turn.plan import ActionClass, Effect, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
-from .effects import kind_of
-from .effects.effect import Before, Watch, captured
+from .effects import captured_of, kind_of
+from .effects.effect import Before, Watch
 from .following import Following
 from .tool import HomeAgentTool, PendingResult
 
@@ -291,16 +290,9 @@ class Write:
         self._plan = plan
         self._began = time.monotonic()
         self._verification = Verification(hass, plan.effects)
-        self._captured: defaultdict[str, dict[str, Before]] = defaultdict(dict)
-        runners: list[str] = []
-        shows = not plan.effects
-        for effect in plan.effects:
-            kind = kind_of(effect)
-            shows = shows or kind.changes_states
-            runners += kind.started(effect)
-            for subject in effect.subjects:
-                if (before := captured(kind, hass, effect, subject)) is not None:
-                    self._captured[effect.kind].setdefault(subject, before)
+        self._captured = captured_of(hass, plan.effects)
+        runners = [item for effect in plan.effects for item in kind_of(effect).started(effect)]
+        shows = not plan.effects or any(kind_of(effect).changes_states for effect in plan.effects)
         targets = plan.targets if shows else ()  # else their states do not change
         concerned = dict.fromkeys((*targets, *(item for effect in plan.effects for item in effect.entity_ids)))
         self._before = {item: state for item in concerned if (state := hass.states.get(item)) is not None}

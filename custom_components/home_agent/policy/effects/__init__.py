@@ -1,10 +1,12 @@
 """Kinds of effects: everything that an action of Home Agent can change, and how."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from homeassistant.core import HomeAssistant
+
 from ...turn.plan import Effect
-from .effect import EffectKind, UnknownKind
+from .effect import Before, EffectKind, UnknownKind, captured
 from .name_change import NAME_CHANGES
 from .service_call import SERVICE_CALLS
 
@@ -16,6 +18,16 @@ UNKNOWN_KIND = UnknownKind()
 def kind_of(effect: Effect) -> EffectKind[Any]:
     """Return the kind of an effect."""
     return KINDS.get(effect.kind, UNKNOWN_KIND)
+
+
+def captured_of(hass: HomeAssistant, effects: Iterable[Effect]) -> dict[str, dict[str, Before]]:
+    """Return what kinds capture now of the subjects of effects, by kind and subject."""
+    found: dict[str, dict[str, Before]] = {}
+    for effect in effects:
+        for subject in effect.subjects:
+            if (before := captured(kind_of(effect), hass, effect, subject)) is not None:
+                found.setdefault(effect.kind, {}).setdefault(subject, before)
+    return found
 
 
 def effect_from_dict(data: Mapping[str, Any]) -> Effect:

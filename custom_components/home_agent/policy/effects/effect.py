@@ -79,7 +79,7 @@ class Done:
     """What one action of the journal did with one subject."""
 
     effects: Sequence[Effect]
-    """Its effects of one kind on the subject; none if a scene or a script changed it."""
+    """Its effects of one kind on the subject."""
     success: bool
     outcome: Outcome | None = None
     captured: Before | None = None
@@ -90,7 +90,7 @@ class Done:
     after: Snapshot | None = None
     """The state of an entity."""
     named: bool = True
-    """Whether the action was about it, not only what the action set off."""
+    """Whether the action was about it; False if a scene or a script changed it."""
     sets_off: bool = False
     """Whether the action changed other entities by a scene, a script or an automation."""
 
@@ -118,9 +118,9 @@ class Watch[E: Effect]:
     def outcome(self, subject: str, *, waited: bool) -> Outcome:
         """Return what is true now. Before anyone has waited nothing counts as unchanged, as it may only be late."""
         found = [self._kind.is_so(self._hass, effect, subject) for effect in self.subjects[subject]]
-        if None in found:
-            return Outcome.DONE
-        return Outcome.REACHED if found[-1] else Outcome.UNCHANGED if waited else Outcome.DONE
+        if found[-1]:
+            return Outcome.REACHED
+        return Outcome.UNCHANGED if waited and None not in found else Outcome.DONE
 
     def is_back(self, subject: str, outcome: Outcome) -> bool:
         """Return whether a subject with this outcome is as requested, or on its way there."""
@@ -294,7 +294,3 @@ class UnknownKind(EffectKind[UnknownEffect]):
     @override
     async def async_describe(self, hass: HomeAssistant, language: str, effect: UnknownEffect, moment: Moment) -> str:
         return effect.service.replace("_", " ") if moment is Moment.ASKED else ""
-
-    @override
-    def kept(self, effect: UnknownEffect, entity_ids: Collection[str]) -> UnknownEffect:
-        return effect

@@ -50,16 +50,7 @@ from ...turn.plan import ServiceCall
 from ...turn.turn import Outcome
 from ..following import is_running
 from .effect import Done, EffectKind, Fate, Moment, Undoing, Watch, WayBack
-from .wording import (
-    NoWordsError,
-    async_details,
-    async_phrase,
-    async_word,
-    capitalised,
-    cut,
-    name_of,
-    value_in_words,
-)
+from .wording import NoWordsError, async_details, async_phrase, async_word, capitalised, cut, name_of, value_in_words
 
 _COLOUR = frozenset({*COLOURS, "color_mode"})
 _ANY_DOMAIN = frozenset({"turn_on", "turn_off", "toggle"})
@@ -365,12 +356,7 @@ def _run_of(call: ServiceCall) -> Run | None:
 
 
 async def _async_start(
-    hass: HomeAssistant,
-    call: ServiceCall,
-    entity_id: str,
-    run: Run,
-    context: Context,
-    calling: Callable[[], Any],
+    hass: HomeAssistant, call: ServiceCall, entity_id: str, run: Run, context: Context, calling: Callable[[], Any]
 ) -> None:
     """Make a call that may take hours, and return as soon as what it runs has begun. Raises why nothing ran; errors propagate."""
     before, known = hass.states.get(entity_id), asyncio.Event()
