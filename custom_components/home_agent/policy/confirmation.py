@@ -360,11 +360,12 @@ class Confirmations:
         return mask_digits(text, language, at_least=1 if is_answer else MIN_DIGITS)
 
     def _one_thing(self, confirmation: Confirmation) -> tuple[str, str]:
-        """Return what a yes may repeat: what is done and the name of what it is done to; nothing where it is more than one."""
+        """Return what a yes may repeat: what is done and the name of the entity; ("", "") if it is more than one thing."""
         reasons = {reason for call in confirmation.calls for reason in call.reasons}
         effects = [effect for call in confirmation.calls for effect in (*call.plan.effects, *call.plan.inside)]
         touched = {item for effect in effects for item in effect.entity_ids}
-        if len(reasons) != 1 or len(touched) != 1:
+        are_entities = all(effect.subjects == effect.entity_ids for effect in effects)
+        if len(reasons) != 1 or len(touched) != 1 or not are_entities:
             return "", ""
         state = self._hass.states.get(next(iter(touched)))
         return _ABOUT.get(next(iter(reasons)), ""), state.name if state is not None else ""
