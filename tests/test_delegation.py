@@ -484,7 +484,7 @@ async def test_from_an_automation(hass: HomeAssistant, llm_server: LLMServer) ->
     assert speech(await say(hass, "let me in")) == "No."
     assert state_of(hass, DOOR) == "locked"
     refused = json.loads(llm_server.requests[2].body["messages"][-1]["content"].partition("\n")[0])
-    assert "nobody here can confirm" in refused["error"]
+    assert "no one here can confirm" in refused["error"]
 
 
 async def test_an_automation_reaches_nobody_who_asks_first(hass: HomeAssistant, llm_server: LLMServer) -> None:

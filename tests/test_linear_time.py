@@ -63,7 +63,8 @@ from custom_components.home_agent.local import (
 )
 from custom_components.home_agent.memory import extraction, filters, replacing
 from custom_components.home_agent.memory.record import Draft, MemorySource
-from custom_components.home_agent.policy import audit, journal, questions
+from custom_components.home_agent.policy import audit, journal
+from custom_components.home_agent.policy.effects import service_call, wording
 from custom_components.home_agent.policy.pins import Pins
 from custom_components.home_agent.prompt import history_text, providers, template
 from custom_components.home_agent.search import index, lexical, passages, request
@@ -634,14 +635,16 @@ PLACES: Mapping[str, Place] = {
     ),
     "questions": Place(
         read=lambda text: (
-            questions._value("a", text),
-            questions._value("a", [text]),
-            questions._value("a", {text: text}),
-            questions._key(text),
-            questions._removed(ServiceCall(domain="todo", service="remove_item", entity_ids=(), data={"item": [text]})),
+            wording.value_in_words("a", text),
+            wording.value_in_words("a", [text]),
+            wording.value_in_words("a", {text: text}),
+            wording.key_in_words(text),
+            service_call._removed(
+                ServiceCall(domain="todo", service="remove_item", entity_ids=(), data={"item": [text]})
+            ),
         ),
         words="a-b c? “",
-        modules=("policy.questions",),
+        modules=("policy.effects.wording", "policy.effects.service_call"),
     ),
     "audit": Place(
         read=lambda text: (

@@ -7,20 +7,13 @@ from homeassistant.components.logbook.const import LOGBOOK_ENTRY_ENTITY_ID, LOGB
 from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, Event, HomeAssistant, callback
 from homeassistant.helpers.translation import LOCALE_EN, async_get_cached_translations
 
+from .policy.effects import KINDS
 from .support.const import DOMAIN
 from .turn.events import ACTION_EXECUTED
-from .turn.plan import ADD_NAME, PROPOSE_NAME, REMOVE_NAME, WITHDRAW_NAME
 
 type Describe = Callable[[Event[Mapping[str, Any]]], dict[str, str]]
 
 MAX_NAMES = 4
-_OWN = {
-    f"{DOMAIN}.{ADD_NAME}": "activity_add_name",
-    f"{DOMAIN}.{REMOVE_NAME}": "activity_remove_name",
-    f"{DOMAIN}.{PROPOSE_NAME}": "activity_propose_name",
-    f"{DOMAIN}.{WITHDRAW_NAME}": "activity_withdraw_name",
-}
-"""What agents do that is no action of Home Assistant."""
 
 
 @callback
@@ -56,8 +49,9 @@ def _name_of(hass: HomeAssistant, action: str, of: str) -> str:
     """
     domain, _, service = action.partition(".")
     domain = of if domain == HOMEASSISTANT_DOMAIN and of else domain
-    if action in _OWN:
-        return _text(hass, "exceptions", DOMAIN, f"exceptions.{_OWN[action]}.message")
+    for kind in KINDS.values():
+        if action in kind.activity:
+            return _text(hass, "exceptions", DOMAIN, f"exceptions.{kind.activity[action]}.message")
     path = f"services.{service}.name"
     name = _text(hass, "services", domain, path)
     return action if name.endswith(path) else name

@@ -182,7 +182,7 @@ class LastAction(HomeSensor):
                     "action_id": action.id,
                     "when": action.when.isoformat(),
                     "agent": action.profile,
-                    "actions": [f"{effect.domain}.{effect.service}" for effect in action.effects][:MAX_ACTIONS],
+                    "actions": [effect.action for effect in action.effects][:MAX_ACTIONS],
                     "entity_ids": [*action.before][:MAX_ACTIONS],
                     "success": action.success,
                     "undone": action.undone is not None,

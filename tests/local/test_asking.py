@@ -108,7 +108,7 @@ async def test_a_model_is_told_that_it_is_so_already(
     result = await say(hass, "let me in", context=alice)
     assert speech(result) == "The front door is already unlocked."
     assert '"outcome":"reached"' in str(llm_server.requests[-1].body["messages"][-1]["content"]).replace(" ", "")
-    assert "nothing was done" in str(llm_server.requests[-1].body["messages"][-1]["content"])
+    assert "no action taken" in str(llm_server.requests[-1].body["messages"][-1]["content"])
     assert not called
 
     both = {"action": "unlock", "entity_id": ["lock.front_door", "lock.kitchen_door"]}

@@ -287,7 +287,7 @@ async def test_an_entity_that_vanishes_while_it_is_switched(hass: HomeAssistant,
         hass.states.async_remove("switch.a")
 
     hass.services.async_register("switch", "turn_on", callback(remove))
-    gone = {"entity_id": "switch.a", "new_state": None, "outcome": "unavailable", "note": "It is gone."}
+    gone = {"entity_id": "switch.a", "new_state": None, "outcome": "unavailable", "note": "It no longer exists."}
     assert await control("turn_on", "switch.a") == gone
 
 

@@ -1,8 +1,7 @@
 """What an entity can do now, the service calls that an action comes to, why they need a yes, and what they should lead to.
 
-The one source of truth: the records in domains/, the entity's supported features and attributes, and the services that are
-registered. Tools, error texts and whoever wants to know go through here, so that nothing is offered that is refused later
-(lesson 12).
+The source of truth is the records in domains/, the entity's features and attributes, and the registered services. Tools and
+error texts ask here, so that nothing is offered that is refused later.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +41,7 @@ TARGET_KEYS = frozenset(
         "floor_ids", "label_id", "label_ids", "target", "targets", "exclude", "group_members", "snapshot_entities",
     }
 )  # fmt: skip
-"""Keys that would move a service call to other targets than the checked ones (lesson 5)."""
+"""Keys that would move a service call to other targets than the checked ones."""
 
 
 @cache
@@ -84,9 +83,9 @@ def abilities(hass: HomeAssistant, entity_id: str) -> list[str]:
 def service_calls(
     hass: HomeAssistant, action: str, entity_id: str, parameters: Mapping[str, object]
 ) -> list[ServiceCall]:
-    """Return the service calls that do `action` on one entity, in their order; a group comes to those of its members.
+    """Return the service calls for an action on one entity, in order; for a group those of its members.
 
-    Raises `ToolRefusal` that says what the entity can do, when it cannot do this.
+    Raises `ToolRefusal` with what the entity can do if it cannot do this.
     """
     if parameters:
         refuse_targets(parameters)
@@ -120,11 +119,8 @@ def is_switching(action: str, parameters: Mapping[str, object]) -> bool:
     """Return whether `set_value` comes to turning on or off, opening or closing: `{"state": "open"}`, `{"command": "open"}`."""
     if action != "set_value":
         return True
-    words = [
-        str(value).strip().casefold().replace(" ", "_")
-        for name, value in parameters.items()
-        if name.strip().casefold() in ("state", "value", "command")
-    ]
+    named = (value for name, value in parameters.items() if name.strip().casefold() in ("state", "value", "command"))
+    words = [str(value).strip().casefold().replace(" ", "_") for value in named]
     return any(word in _STATE_WORDS or word in _switching_words() for word in words)
 
 
@@ -143,9 +139,7 @@ def _switching_words() -> frozenset[str]:
 def refuse_targets(parameters: Iterable[str]) -> None:
     """Refuse parameters that name targets: `entity_id` of the call is the only place for them."""
     if found := sorted(key for key in parameters if key.casefold() in TARGET_KEYS):
-        raise ToolRefusal(
-            f"{', '.join(found)} is not allowed inside parameters. What is to be controlled stands in entity_id only."
-        )
+        raise ToolRefusal(f"{', '.join(found)} is not allowed inside parameters. Name targets in entity_id only.")
 
 
 def _group_calls(
@@ -154,12 +148,11 @@ def _group_calls(
     calls: list[ServiceCall] = []
     refused: ToolRefusal | None = None
     for member in members(hass, entity_id):
-        if split_entity_id(member)[0] == GROUP:  # its members follow by themselves
-            continue
-        try:
-            calls += service_calls(hass, action, member, parameters)
-        except ToolRefusal as err:
-            refused = refused or err
+        if split_entity_id(member)[0] != GROUP:  # members of a nested group are in the list themselves
+            try:
+                calls += service_calls(hass, action, member, parameters)
+            except ToolRefusal as err:
+                refused = refused or err
     if not calls:
         raise refused or ToolRefusal(f"{entity_id} has no members that can be controlled.")
     return calls
@@ -187,23 +180,18 @@ def _understood(
     if "value" in given and record.value is not None:
         given = _value_as(given, record.value if isinstance(record.value, str) else record.value(subject))
         given = record.rewrite(subject, given) if record.rewrite is not None else given
-    return _commanded(record, action, given) if "command" in given else (action, given)
+    if "command" not in given or any("command" in item.fields for item in record.actions.values()):
+        return action, given
+    if action not in ACTIONS and record.action(action) is None:
+        return action, given  # unknown anyway
+    if action not in ("set_value", "turn_on"):  # {"command": "stop"} is the action it names
+        raise ToolRefusal(f"{action} does not go together with a command.")
+    command = str(given.pop("command")).strip().casefold().replace(" ", "_")
+    return command, given
 
 
 def _value_as(given: dict[str, object], name: str) -> dict[str, object]:
     return {name if key == "value" else key: value for key, value in given.items()}
-
-
-def _commanded(record: Domain, action: str, given: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """Read `{"command": "stop"}` as the action it names, unless the domain has a parameter of that name."""
-    if any("command" in item.fields for item in record.actions.values()):
-        return action, given
-    if action not in ACTIONS and record.action(action) is None:
-        return action, given  # unknown anyway
-    if action not in ("set_value", "turn_on"):
-        raise ToolRefusal(f"{action} does not go together with a command.")
-    command = str(given.pop("command")).strip().casefold().replace(" ", "_")
-    return command, given
 
 
 def _steps(subject: Subject, record: Domain, action: str, given: dict[str, object]) -> list[Step]:
@@ -303,7 +291,7 @@ def _what_it_can(subject: Subject) -> str:
     return f"It can: {', '.join(can)}." if can else "It can do nothing now."
 
 
-# What is behind a group counts, whoever asks for the group: a model, a sentence, a tool of somebody else.
+# Groups stand for their members, also in sentences and in tools of other integrations.
 
 
 class ClosedGroup(ToolRefusal):
@@ -311,15 +299,13 @@ class ClosedGroup(ToolRefusal):
 
     def __init__(self, entity_id: str) -> None:
         """Keep which one, for the model and for people."""
-        super().__init__(
-            f"{entity_id} cannot be controlled as a whole: it reaches something that may not be controlled here."
-        )
+        super().__init__(f"{entity_id} cannot be controlled as a whole: it reaches something that is not exposed here.")
         self.translation_key = "group_reaches_further"
         self.translation_placeholders = {"target": entity_id}
 
 
 def members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
-    """Return the entities behind a group, of whatever kind, nested groups resolved; empty for anything else."""
+    """Return the members of a group of any domain, nested groups resolved; empty for other entities."""
     found: dict[str, None] = {}
     queue = [entity_id]
     for group in queue:
@@ -336,9 +322,9 @@ def members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
 
 
 def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
-    """Return the members of a group that are targets besides it; of what the group hides it stands for them.
+    """Return the members of a group that are targets besides it: those that it does not hide.
 
-    Raises `ClosedGroup` when it reaches anything else that is not exposed.
+    Raises `ClosedGroup` if any of these is not exposed.
     """
     reached: list[str] = []
     for member in members(hass, entity_id):
@@ -350,7 +336,7 @@ def reached_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
 
 
 def is_open(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether everything that an entity reaches may be reached; whoever means many leaves out the others."""
+    """Return whether every member that an entity reaches is exposed."""
     try:
         reached_members(hass, entity_id)
     except ClosedGroup:
@@ -359,7 +345,7 @@ def is_open(hass: HomeAssistant, entity_id: str) -> bool:
 
 
 def open_members(hass: HomeAssistant, entity_id: str) -> tuple[str, ...]:
-    """Return the members of a group for which it does not stand, exposed or not: what is named along with it."""
+    """Return the members that a group does not hide, exposed or not."""
     return tuple(member for member in members(hass, entity_id) if not _is_hidden_by_group(hass, member))
 
 
@@ -388,7 +374,7 @@ _HARMLESS = frozenset({("wake_on_lan", "send_magic_packet")})
 _VERBS = re.compile(
     r"(?<![^_])(?:call|delete|erase|purge|purchase|order|reboot|reload|remove|reset|restart|send|shutdown|uninstall|wipe)(?![^_])"
 )
-"""What no action is called that could be taken back, or that stays in the home."""
+"""Parts of names of actions that cannot be undone, or that reach beyond the home."""
 _KEYS_OF_DOORS = re.compile(r"credential|lock_user|user_?code")
 """Who can open a lock from now on, unless it is only told (`get_`)."""
 
@@ -422,32 +408,26 @@ def judge(hass: HomeAssistant, call: ServiceCall) -> Judgement:
     reasons = dict.fromkeys(_reasons(hass, call))
     reached = {entity_id: None for named in call.entity_ids for entity_id in _behind(hass, named)}
     inside: dict[tuple[str, str], dict[str, None]] = {}
-    concerned, sources, custom = (
-        (*call.entity_ids, *reached),
-        entity_sources(hass),
-        hass.data.get(DATA_CUSTOM_COMPONENTS),
-    )
+    concerned, sources = (*call.entity_ids, *reached), entity_sources(hass)
+    custom = hass.data.get(DATA_CUSTOM_COMPONENTS)
     writers = {SWITCH_AS_X, *WRITERS, *(custom if isinstance(custom, dict) else ())}
     if call.domain == SCRIPT or any(
         split_entity_id(item)[0] in CONTAINERS or (item in sources and sources[item]["domain"] in writers)
         for item in concerned
     ):
         for inner in inner_calls(hass, call, members, _behind):
-            reached[f"{inner.domain}.{inner.service}"] = None
+            reached[inner.action] = None
             for entity_id in inner.entity_ids:
                 reached |= dict.fromkeys((entity_id, *_behind(hass, entity_id)))
             if why := [*_reasons(hass, inner, blind=True)]:
                 reasons |= dict.fromkeys(why)
                 sensitive = (one for one in inner.entity_ids if [*_reasons_of(hass, one, inner, blind=True)])
                 inside.setdefault((inner.domain, inner.service), {}).update(dict.fromkeys(sensitive))
-    return Judgement(
-        reasons=tuple(reasons),
-        inside=tuple(
-            ServiceCall(domain=domain, service=service, entity_ids=tuple(found))
-            for (domain, service), found in inside.items()
-        ),
-        reached=tuple(reached),
+    started = (
+        ServiceCall(domain=domain, service=service, entity_ids=tuple(found))
+        for (domain, service), found in inside.items()
     )
+    return Judgement(reasons=tuple(reasons), inside=tuple(started), reached=tuple(reached))
 
 
 def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
@@ -459,9 +439,8 @@ def judge_named(hass: HomeAssistant, entity_ids: Iterable[str]) -> Judgement:
 
 def _reasons(hass: HomeAssistant, call: ServiceCall, *, blind: bool = False) -> Iterator[str]:
     """Yield the reasons of a call itself. `blind`: what is so now need not be so any more when it is made."""
-    if (call.domain, call.service) == (HOMEASSISTANT_DOMAIN, UNFORESEEN) or is_sensitive_service(
-        call.domain, call.service
-    ):
+    is_unforeseen = (call.domain, call.service) == (HOMEASSISTANT_DOMAIN, UNFORESEEN)
+    if is_unforeseen or is_sensitive_service(call.domain, call.service):
         yield DESTRUCTIVE
     for entity_id in call.entity_ids:
         yield from _reasons_of(hass, entity_id, call, blind=blind)
@@ -523,7 +502,7 @@ class Expectation:
     """Seconds that it was asked to take: a light that fades may show nothing of it before its end."""
 
     def reached(self, before: State, now: State) -> bool | None:
-        """Return whether it is so; None when the entity shows nothing of it."""
+        """Return whether it is reached; None if the state does not show it."""
         if now.state == STATE_UNKNOWN and before.state == STATE_UNKNOWN:
             return None
         shown = [
@@ -559,10 +538,9 @@ class Expectation:
 
 
 def expectation(before: State, call: ServiceCall) -> Expectation | None:
-    """Return what the call should make of an entity that is `before`; None when nothing can be seen.
+    """Return what a call should make of an entity; None if a state cannot show it, as of a button, a scene or the next track.
 
-    Its generic services (`homeassistant.turn_on`) count as those of its domain. What a state cannot show (a pressed button, a
-    scene, a script, the next track) has no expectation.
+    Generic services (`homeassistant.turn_on`) count as those of the entity's domain.
     """
     record, service, data = DOMAINS.get(before.domain, UNKNOWN), call.service, call.data
     if service == "toggle" and before.state not in ("opening", "closing"):  # then it may stop or turn round
@@ -596,10 +574,9 @@ def expectation(before: State, call: ServiceCall) -> Expectation | None:
 
 
 def is_so(hass: HomeAssistant, state: State, call: ServiceCall) -> bool:
-    """Return whether an entity is already, or is about to be, all that a call would make of it.
+    """Return whether an entity is already in the requested state, or on its way there.
 
-    False where that is only assumed, and where the state shows no more than a part of what the call asks for. A code that is
-    given asks for nothing by itself.
+    False if the state is assumed, or shows only a part of what the call asks for. A code asks for nothing by itself.
     """
     if (is_done := DOMAINS.get(state.domain, UNKNOWN).is_done) is not None:
         return is_done(hass, state, call.service, call.data)

@@ -1,4 +1,4 @@
-"""Whether what somebody says of an entity is so: its state now, and the numbers that it shows."""
+"""Whether a claim about an entity is true: its state now, and the numbers that it shows."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -31,7 +31,7 @@ _NEAR = 0.6  # a rounded number is no lie
 
 
 def agrees(state: State, said: Collection[str], numbers: Sequence[float] = (), *, as_set: bool = False) -> bool | None:
-    """Return whether an entity is what is said of it; None when its state cannot tell.
+    """Return whether a claim about an entity is true; None if its state cannot tell.
 
     `said` has words of `on`, `off`, `open`, `closed`, `locked`, `unlocked`. Of the numbers one has to be shown, `as_set` among
     those that can be set. What is on its way counts as there.

@@ -1,8 +1,8 @@
 """What scenes, scripts and automations do when they are started: read from what Home Assistant keeps of them, as service calls.
 
-So are entities that do what somebody wrote when they are switched: templates, commands of a media player.
+So are entities whose owner wrote what switching them does: templates, commands of a media player.
 Home Assistant has validated it and filled in blueprints. What a template decides when it runs counts as everything that it may
-decide. A scene that an integration keeps to itself may do whatever can be done with the entities of the same hub.
+decide. A scene that an integration keeps to itself may do anything with the entities of the same hub.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,13 +19,7 @@ from homeassistant.const import (
     ENTITY_MATCH_ALL,
     ENTITY_MATCH_NONE,
 )
-from homeassistant.core import (
-    DOMAIN as HOMEASSISTANT_DOMAIN,
-    HomeAssistant,
-    State,
-    split_entity_id,
-    valid_entity_id,
-)
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id, valid_entity_id
 from homeassistant.helpers import config_validation as cv, entity_registry as er
 from homeassistant.helpers.entity import Entity, entity_sources
 from homeassistant.helpers.script import Script
@@ -42,11 +36,11 @@ from .domains import DOMAINS, RUNNERS, UNKNOWN
 SCENE, SCRIPT, AUTOMATION = "scene", "script", "automation"
 SWITCH_AS_X = "switch_as_x"
 CONTAINERS = RUNNERS | {AUTOMATION}
-"""What somebody wrote actions into."""
+"""Domains that contain written actions."""
 WRITERS = frozenset(
     {"generic_hygrostat", "generic_thermostat", "panasonic_viera", "template", "universal", "wake_on_lan"}
 )
-"""Home Assistant's integrations whose entities do what somebody wrote, or switch another entity."""
+"""Home Assistant's integrations whose entities run written actions or switch another entity."""
 CONVERSATION = "conversation"
 """The kind of trigger that is a sentence."""
 SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
@@ -54,7 +48,7 @@ SCRIPT_SERVICES = frozenset({"turn_on", "turn_off", "toggle", "reload"})
 UNFORESEEN = "unforeseen"
 """The service of a call of which nothing is known before it is made."""
 TOGGLE = "toggle"
-"""Stands for any service: whatever can be done to an entity, a toggle may do."""
+"""Stands for any service: it may do all that can be done to an entity."""
 MAX_STARTED = 500
 """Scenes, scripts and automations that one call may start; more than that are not looked into."""
 MAX_CALLS = 20_000
@@ -123,7 +117,7 @@ class WrittenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What one scene, script or automation does, or an entity that does what somebody wrote."""
+    """What one scene, script or automation does, or an entity with written actions."""
 
     calls: tuple[WrittenCall, ...] = ()
     assigned: frozenset[str] = frozenset()
@@ -131,7 +125,7 @@ class Contents:
     actions: Mapping[str, tuple[WrittenCall, ...]] = field(default_factory=dict)
     """Of an entity: what it does by the name of a service, as far as a name says it."""
     is_exact: bool = False
-    """A service without an action of its name does nothing that somebody wrote."""
+    """A service without an action of its name runs nothing."""
 
     def done_by(self, service: str, data: Mapping[str, Any]) -> Iterator[WrittenCall]:
         """Yield what is done when a service is called, or may be where that cannot be told."""
@@ -158,7 +152,7 @@ _ANYTHING = WrittenCall(domain="", service=UNFORESEEN, any_target=True)
 
 
 def is_written(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether an entity may do what somebody wrote: one of an integration that is made for it, or of a custom one."""
+    """Return whether an entity may run written actions: one of an integration for that, or of a custom one."""
     if (source := entity_sources(hass).get(entity_id)) is None:
         return False
     custom = hass.data.get(DATA_CUSTOM_COMPONENTS)
@@ -168,7 +162,7 @@ def is_written(hass: HomeAssistant, entity_id: str) -> bool:
 def started(
     hass: HomeAssistant, call: ServiceCall, members: Members, behind: Behind
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield the scenes, scripts and automations that a call starts, and entities that do what somebody wrote.
+    """Yield the scenes, scripts and automations that a call starts, and entities with written actions.
 
     Each with the service and the data that reach it: what stands before a switch turns it whichever way it likes.
     """
@@ -192,7 +186,7 @@ def started(
 def inner_calls(hass: HomeAssistant, call: ServiceCall, members: Members, behind: Behind) -> Iterator[ServiceCall]:
     """Yield all that is called by what a call starts, by what that starts, and so on; each of them once.
 
-    Targets that are variables which the call itself gives are left out: whoever gives them judges their values.
+    Targets that are variables which the call itself gives are left out: their values are judged where the call is made.
     """
     seen: set[tuple[str, frozenset[str], str, bool]] = set()
     passed = _given(call.domain, call.service, call.data)
@@ -346,7 +340,7 @@ def _of_unreadable(hass: HomeAssistant, entity_id: str, entity: Any) -> WrittenC
 
 
 def _of_entity(hass: HomeAssistant, entity: Entity) -> Contents:
-    """Return what an entity does that somebody wrote: its scripts, service calls, and the entity that it switches.
+    """Return the written actions of an entity: its scripts, service calls, and the entity that it switches.
 
     All of them stand in its attributes, or in those of an object of its integration.
     """

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.core import Context, Event, HomeAssistant, callback
+from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
@@ -22,8 +22,6 @@ from ..support import issues
 from ..support.errors import ToolError
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..support.text import phrase
-from ..turn.plan import ADD_NAME, NAMING, PROPOSE_NAME, REMOVE_NAME, WITHDRAW_NAME, NameChange
-from .actions import Judgement
 
 FILE = "taught_names"
 AREA = "area:"
@@ -246,7 +244,7 @@ def has_alias(hass: HomeAssistant, target: str, name: str) -> bool:
 
 
 @callback
-def _set_alias(hass: HomeAssistant, target: str, name: str, *, there: bool) -> None:
+def set_alias(hass: HomeAssistant, target: str, name: str, *, there: bool) -> None:
     """Add an alias, behind all others, or remove those of these words; what else stands there stays in its order."""
 
     def changed(aliases: Iterable[er.AliasEntry]) -> list[er.AliasEntry]:
@@ -267,41 +265,3 @@ def _set_alias(hass: HomeAssistant, target: str, name: str, *, there: bool) -> N
     elif (entry := er.async_get(hass).async_get(target)) is not None:
         # the list holds a placeholder for the entity's own name, which is no text
         er.async_get(hass).async_update_entity(target, aliases=changed(entry.aliases))
-
-
-# What the policy has to know of a change of a name (policy/write.py).
-
-
-def judge_change(hass: HomeAssistant, change: NameChange) -> Judgement:
-    """Return that a new name needs a yes; to take one away again does not."""
-    return Judgement(reasons=(NAMING,) if change.service == ADD_NAME else ())
-
-
-async def async_change(hass: HomeAssistant, change: NameChange, _item: str, context: Context) -> None:
-    """Do it, and note who did. Raises `ToolError` when the thing has gone or has the name already."""
-    names, target, name = taught_names_of(hass), change.target, change.name
-    if change.service == ADD_NAME:
-        if aliases_of(hass, target) is None:
-            raise ToolError("entity_not_found", target=target)
-        if has_alias(hass, target, name):
-            raise ToolError("name_known", target=title_of(hass, target) or target, name=change.about)
-        _set_alias(hass, target, name, there=True)
-        names.async_note(target, name, Status.TAUGHT, context.user_id)
-    elif change.service == PROPOSE_NAME:
-        names.async_note(target, name, Status.PROPOSED, context.user_id)
-    else:
-        if change.service == REMOVE_NAME:
-            _set_alias(hass, target, name, there=False)
-        names.async_forget(target, name)
-
-
-def reversed_change(hass: HomeAssistant, change: NameChange) -> tuple[NameChange, ...]:
-    """Return what takes a change back; nothing where nothing of it is left."""
-    row, there = taught_names_of(hass).get(change.target, change.name), has_alias(hass, change.target, change.name)
-    if change.service == ADD_NAME and there:
-        return (replace(change, service=REMOVE_NAME),)
-    if change.service == REMOVE_NAME and not there and aliases_of(hass, change.target) is not None:
-        return (replace(change, service=ADD_NAME),)
-    if change.service == PROPOSE_NAME and row is not None and row.status is Status.PROPOSED:
-        return (replace(change, service=WITHDRAW_NAME),)
-    return ()

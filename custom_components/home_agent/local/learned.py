@@ -27,7 +27,6 @@ from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
 import probatio
 
-from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
 from ..home.exposure import async_check_permission, is_exposed
 from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..languages.data import code_of, data_of
@@ -45,18 +44,19 @@ from ..languages.phrases import (
     read_answer,
 )
 from ..policy.confirmation import Call
+from ..policy.effects import effect_from_dict, kind_of
 from ..policy.journal import ActionJournal, JournalEntry
 from ..policy.policy import Policy, Verdict
 from ..policy.questions import async_done, async_not_followed, async_result
-from ..policy.write import KINDS, EffectTool, async_plan_of
+from ..policy.write import EffectTool, async_plan_of
 from ..support import issues
 from ..support.bounds import without_surplus
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
 from ..support.masking import HIDDEN, MASK
 from ..support.storage import Report, StoredFile, async_remove_file
-from ..turn.plan import ActionClass, Plan, ServiceCall
-from ..turn.turn import Answer, Outcome, Turn, Understanding
+from ..turn.plan import ActionClass, Effect, Plan
+from ..turn.turn import Answer, Turn, Understanding
 
 FILE = "learned_phrases"
 MAX_SEEN = 200
@@ -85,8 +85,6 @@ _ADDRESS = re.compile(r"://|\bwww\.|(?<!\w)\d*[^\W\d]\w*\.[^\W\d]{2}")
 """What shows that a text has an address of the network in it: a scheme, or a name with a dot inside."""
 _DECLINED = frozenset({"words", "several", "action", "two_ways", "not_covered"})
 """Why the local brain may have declined what is learned: it did not know the words. What it understood as something else stays."""
-_MOVING = frozenset({"toggle"})
-"""What they do depends on how things are."""
 _TRAITS = (ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, "supported_color_modes", "hvac_modes", "preset_modes")
 """What two things have in common of which both can be told to do the same."""
 
@@ -118,7 +116,7 @@ type PhraseKey = tuple[str, str, str]
 """A language, the words, and the area of the asking device, which may be what was meant."""
 type HeardPhrase = tuple[PhraseKey, tuple[str, ...]]
 """A phrase as it was said once: where it has a slot, with what stood there."""
-type Effects = tuple[ServiceCall, ...]
+type Effects = tuple[Effect, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +182,7 @@ class LearnedPhrase:
         """Return it from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
         if (when := dt_util.parse_datetime(data["when"])) is None or when.tzinfo is None:
             raise ValueError(data["when"])
-        effects = tuple(ServiceCall.from_dict(item) for item in data["effects"])
+        effects = tuple(effect_from_dict(item) for item in data["effects"])
         if not effects or not all(effect.entity_ids for effect in effects):
             raise ValueError("effects")
         return cls(
@@ -442,14 +440,14 @@ async def async_observe(
 ) -> None:
     """Count the words of a turn that the model has answered, if they and all that it did for them may be learned."""
     actions = _actions_of(turn, journal) if phrases.after and _may_teach(turn) else ()
-    effects = tuple(effect for action in actions for effect in action.effects if isinstance(effect, ServiceCall))
+    effects = tuple(effect for action in actions for effect in action.effects if kind_of(effect).repeats(effect))
     if not effects or not _may_be_learned(turn, actions, effects) or not all(_is_verified(hass, turn, actions)):
         return
     try:
         plan = await async_plan_of(hass, effects)
     except HomeAssistantError:
         return
-    effects = tuple(effect for effect in plan.effects if isinstance(effect, ServiceCall))  # equal ones are one now
+    effects = plan.effects  # equal ones are one now
     tool = LearnedRequest(actions[0].tool, effects)
     if plan.action is not ActionClass.WRITE or policy.rules.decide(turn, tool, plan).action is not Verdict.ALLOW:
         return
@@ -521,29 +519,19 @@ def _may_be_learned(turn: Turn, actions: Sequence[JournalEntry], effects: Effect
         and len(effects) == sum(len(action.effects) for action in actions)
         and len({action.tool for action in actions}) == 1
         and all(action.success and not action.left_out and action.undone is None for action in actions)
-        and all(effect.entity_ids and effect.service not in _MOVING for effect in effects)
+        and all(effect.entity_ids for effect in effects)
         and not any("variables" in effect.data or MASK in str(dict(effect.data)) for effect in effects)
     )
 
 
 def _is_verified(hass: HomeAssistant, turn: Turn, actions: Sequence[JournalEntry]) -> Iterator[bool]:
     """Yield of each entity of each action whether the home shows that it is, or is about to be, what was asked for."""
+    began = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms)
     for action in actions:
         for effect in action.effects:
-            for item in effect.entity_ids:
-                outcome, now, before = action.outcomes.get(item), hass.states.get(item), action.before.get(item)
-                if now is None or before is None:
-                    yield False
-                elif outcome is Outcome.CHANGED:
-                    expected = KINDS[type(effect)].expect(before.as_state(item), effect)
-                    yield expected is not None and expected.under_way(now)
-                elif outcome is Outcome.DONE and (
-                    item.partition(".")[0] in RUNNERS or effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs
-                ):
-                    began = dt_util.utcnow() - timedelta(milliseconds=turn.record.duration_ms)
-                    yield now.last_updated >= began  # all that it shows is when it ran last
-                else:
-                    yield outcome is Outcome.REACHED
+            for item in effect.subjects:
+                outcome, before = action.outcomes.get(item), action.before.get(item)
+                yield kind_of(effect).is_proven(hass, effect, item, outcome, before, began)
 
 
 def _is_plain_request(turn: Turn, words: Sequence[str], names: Iterable[str]) -> bool:
@@ -610,7 +598,7 @@ def _with_slot(home: HomeSnapshot, words: Sequence[str], language: str, effects:
     return words, Slot.NONE
 
 
-def _of_kind(home: HomeSnapshot, area_id: str | None, effect: ServiceCall) -> list[str]:
+def _of_kind(home: HomeSnapshot, area_id: str | None, effect: Effect) -> list[str]:
     """Return the entities of an area that are of the domains of an effect."""
     domains = {item.partition(".")[0] for item in effect.entity_ids}
     return [key for key, entity in home.entities.items() if entity.area_id == area_id and entity.domain in domains]
@@ -621,7 +609,7 @@ def _effects_for(
 ) -> Effects:
     """Return the effects of a phrase for what stands in its slot; none where that is nothing, or not alike."""
     areas, things = _called(home, words, turn.language)
-    effects: list[ServiceCall] = []
+    effects: list[Effect] = []
     for effect in row.effects:
         items: Sequence[str] = ()
         if row.slot is Slot.THING and len(things) == 1 and not areas:
@@ -639,11 +627,9 @@ def _effects_for(
     return tuple(effects)
 
 
-def _are_alike(one: State, other: State, effect: ServiceCall) -> bool:
+def _are_alike(one: State, other: State, effect: Effect) -> bool:
     """Return whether two things can be told to do the same, as far as they show and it asks for more than all can do."""
-    action = DOMAINS.get(effect.domain, UNKNOWN).actions.get(effect.service)
-    is_for_all = not effect.data and action is not None and not action.feature and action.when is None
-    traits = (ATTR_DEVICE_CLASS,) if is_for_all else _TRAITS
+    traits = (ATTR_DEVICE_CLASS,) if kind_of(effect).suits_all(effect) else _TRAITS
     return one.domain == other.domain and all(
         one.attributes.get(trait) == other.attributes.get(trait) for trait in traits
     )

@@ -1,6 +1,6 @@
 """What is kept of a tool call: names, ids, numbers, outcome, duration. Neither secrets nor anything that was said.
 
-A model writes what it was told wherever a tool takes text, under names that nobody can list. So a text is kept only when it
+A model writes what it was told wherever a tool takes text, under names that cannot be listed. So a text is kept only when it
 is known to be none of the user's: an id, the name of an action, one of the choices that every home has.
 """
 
@@ -36,9 +36,9 @@ _CHOICES = frozenset(
 )  # fmt: skip
 
 _TEXT_DOMAINS = frozenset(name for name, record in DOMAINS.items() if record.holds_text)
-"""Their states, items and events are what somebody wrote or said."""
+"""Their states, items and events are written by people."""
 _ANSWERS = frozenset({"answer", "content", "dropped", "events", "forgotten", "items", "memories", "replaced", "speech"})
-"""Parts of results that are sentences, or what somebody wrote."""
+"""Parts of results that are sentences or written by people."""
 _OF_AN_ENTITY = frozenset({"area", "entity_id", "last_changed", "name", "outcome"})
 
 
@@ -56,7 +56,7 @@ def masked(parameters: Mapping[str, object]) -> dict[str, object]:
 def masked_result(value: object, *, inside: bool = False) -> object:
     """Return a result as events carry it: without what lists and texts hold, and without sentences.
 
-    `inside`: it is a part of one; a text there is told unless its key or its entity says that somebody wrote it.
+    `inside`: it is a part of one; a text there is told unless its key or its entity says that a person wrote it.
     """
     match value:
         case str():

@@ -33,7 +33,7 @@ NOTIFY = "notify"
 EVENT = "mobile_app_notification_action"
 CONFIRM = "HOME_AGENT_CONFIRM_"
 REJECT = "HOME_AGENT_REJECT_"
-NOTIFY_TIMEOUT = 10  # seconds; whoever asked waits for it
+NOTIFY_TIMEOUT = 10  # seconds; the user who asked waits for it
 
 
 @callback
@@ -72,7 +72,7 @@ async def async_put(hass: HomeAssistant, policy: Policy, turn: Turn) -> str:
     if (confirmation := confirmations.of(turn)) is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="confirm_expired")
     with_pin = bool(confirmations.pin_for(confirmation))
-    if turn.delegated:  # it ends here; the turn that somebody asked puts the question
+    if turn.delegated:  # it ends here; the outermost turn puts the question
         return await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
     question = await async_question(hass, turn, confirmation.calls, with_pin=with_pin)
     if turn.user is None:  # the owners of the phones that were named may answer
@@ -110,9 +110,9 @@ def is_channel(hass: HomeAssistant, channel: str) -> bool:
 
 
 async def async_reaches_others(hass: HomeAssistant, channel: str, user: User | None) -> bool:
-    """Return whether a channel is the phone of somebody who may not answer what a user asks; such a phone is not written to.
+    """Return whether a channel is the phone of another user who may not answer; such a phone gets no question.
 
-    A question that nobody asked may be answered by the owner of any phone, and an administrator may ask whom they like.
+    The owner of any phone may answer what an automation asks, and an administrator may ask anyone.
     """
     if user is None or user.is_admin or (service := _service_of(hass, channel)) is None:
         return False
@@ -126,7 +126,7 @@ async def async_reaches_others(hass: HomeAssistant, channel: str, user: User | N
 async def _async_phone_answered(
     hass: HomeAssistant, policy: Policy, request_id: str, event: Event, *, yes: bool
 ) -> None:
-    """Do what a phone says; a yes that comes to nothing is answered with why, on the phones of whoever gave it."""
+    """Act on the answer of a phone; if a yes has no effect, its user is told why."""
     confirmation = policy.confirmations.get(request_id)
     user = await hass.auth.async_get_user(event.context.user_id) if event.context.user_id else None
     if confirmation is None or user is None or not confirmation.is_decided_by(user):
@@ -192,7 +192,7 @@ async def _async_notify(hass: HomeAssistant, service: str, data: dict[str, Any],
     try:
         async with asyncio.timeout(NOTIFY_TIMEOUT):
             await hass.services.async_call(NOTIFY, service, data, blocking=True, context=context)
-    except Exception as err:  # noqa: BLE001 - whatever an integration raises that sends it
+    except Exception as err:  # noqa: BLE001 - notify integrations raise anything
         LOGGER.warning("%s.%s could not be used for a confirmation: %s", NOTIFY, service, type(err).__name__)
 
 
@@ -237,6 +237,6 @@ def _name_of_phone(entry: ConfigEntry) -> str:
 
 
 def _is_of_several(hass: HomeAssistant, service: str) -> bool:
-    """Return whether phones of several users have a name: anybody may name theirs like another's."""
+    """Return whether phones of several users have a name: anyone may name a phone like another's."""
     phones = (entry for entry in hass.config_entries.async_entries(MOBILE_APP) if _name_of_phone(entry) == service)
     return len({entry.data.get("user_id") for entry in phones}) > 1

@@ -29,11 +29,11 @@ from .tool import HomeAgentTool
 TIMEOUT = 120  # seconds to answer, unless the owner set another time
 TRIES = 3  # wrong PINs until the confirmation is dropped
 REMEMBERED = timedelta(minutes=10)  # how long a late answer is told that it is late
-MAX_OPEN = 50  # questions; of more, the oldest is dropped of whoever has most
+MAX_OPEN = 50  # questions; of more, the oldest of the owner with the most is dropped
 MIN_DIGITS = 4  # a PIN's least length; shorter runs of digits in other words are no attempt at one
 
 ASKED = "The user is now being asked to confirm this. Nothing was done yet; calling again changes nothing."
-NOBODY = "This needs a confirmation, and nobody here can confirm. Nothing was done; do not try again."
+NOBODY = "This needs confirmation, but no one here can confirm it. Nothing was done; do not try again."
 
 _ABOUT = {UNLOCK: "unlock", OPEN_DOOR: "open", OPEN_VALVE: "open", DISARM: "disarm"}
 """What people call what is asked."""
@@ -54,7 +54,7 @@ class NeedsConfirmation(ToolError):
 
 
 class NobodyConfirms(ToolError):
-    """The action needs an answer, and there is nobody to ask."""
+    """The action needs an answer, and there is no one to ask."""
 
     key = "confirmation_nobody"
 
@@ -116,17 +116,17 @@ class Confirmation:
     """Who asked for it, from where, in which language."""
     calls: list[Call] = field(default_factory=list)
     question: str = ""
-    """As it was put; empty until then, and until then nobody can answer it."""
+    """As it was put; empty until then, and no answer counts before."""
     expires: datetime = field(default_factory=dt_util.utcnow)
     tries_left: int = TRIES
     deciders: frozenset[str] = frozenset()
     """Users who may answer though they did not ask: the owners of the phones that an automation named."""
     explained: bool = False
-    """It was asked back what is asked and why: that is said once."""
+    """The user has asked what this is about: that is answered once."""
     is_gone: bool = False
-    """It was refused or dropped, and whoever was asked knows: a yes that comes next finds nothing to confirm."""
+    """It was refused or dropped: a later yes is told that there is nothing to confirm."""
     told_late: bool = False
-    """Somebody has answered too late and was told so."""
+    """A late answer has been told that it is late."""
     stop_timer: CALLBACK_TYPE | None = None
 
     @property
@@ -141,7 +141,7 @@ class Confirmation:
         return (turn.context.user_id,) if turn.context.user_id else (turn.device_id, turn.satellite_id)
 
     def is_of(self, turn: Turn) -> bool:
-        """Return whether the words of a turn are those of whoever was asked."""
+        """Return whether the turn comes from the user or device that was asked."""
         asked = self.turn
         if not turn.direct or turn.context.user_id != asked.context.user_id:
             return False
@@ -168,7 +168,7 @@ type ResolutionListener = Callable[[Confirmation, Resolution], None]
 
 
 class Confirmations:
-    """All confirmations of the entry that are waited for."""
+    """The open confirmations of the entry."""
 
     def __init__(self, hass: HomeAssistant, timeout: int = TIMEOUT, pins: dict[str, str] | None = None) -> None:
         """Take seconds to answer, and PINs by what they guard (`unlock`, `open_door`, ...)."""
@@ -186,7 +186,7 @@ class Confirmations:
 
     @callback
     def require(self, turn: Turn, call: Call) -> NoReturn:
-        """Note a call for the question that the turn will end with, and raise; `NobodyConfirms` if it cannot be put."""
+        """Note a call for the question at the end of the turn, and raise. Raises `NobodyConfirms` if there is no one to ask."""
         if not turn.answerable:
             raise NobodyConfirms(target=call.plan.subject or ", ".join(call.plan.targets) or call.tool.name)
         self.add(turn, call)
@@ -194,7 +194,7 @@ class Confirmations:
 
     @callback
     def add(self, turn: Turn, call: Call) -> None:
-        """Note a call without raising; each call is noted once. What is delegated is asked by the turn that somebody asked."""
+        """Note a call without raising; each call is noted once. The outermost turn asks for what it delegated."""
         asking = turn.lineage[-1]
         if asking.record.request_id not in self.waiting:
             asking.record.request_id = ulid_now()
@@ -295,7 +295,7 @@ class Confirmations:
     def read(self, turn: Turn) -> tuple[Turn, ConfirmationReply | None]:
         """Return the turn without digits that could be a PIN, whether one was asked for or not, and the answer in its words.
 
-        None when they are words of their own; those of whoever was asked cancel the question.
+        None if they are no answer; no answer from the user who was asked cancels the question.
         """
         text, reply = self._reply_in(turn) if self.waiting or self.late else (turn.text, None)
         if self.pins.are_set:
@@ -336,9 +336,9 @@ class Confirmations:
 
     @callback
     def is_answered(self, place: ConversationPlace, asked: tuple[str | None, ...], text: str, language: str) -> bool:
-        """Return whether words that were said elsewhere answer the question of a conversation.
+        """Return whether words of another conversation answer this one's question, if they come from the user who was asked.
 
-        Only those of whoever was asked do; if they are words of their own, the question is dropped.
+        Other words of that user drop the question.
         """
         waiting, late = self.at(place), self.late.get(place)
         confirmation = waiting or (late[0] if late is not None and late[1] > dt_util.utcnow() else None)
@@ -360,11 +360,12 @@ class Confirmations:
         return mask_digits(text, language, at_least=1 if is_answer else MIN_DIGITS)
 
     def _one_thing(self, confirmation: Confirmation) -> tuple[str, str]:
-        """Return what a yes may repeat: what is done and the name of what it is done to; nothing where it is more than one."""
+        """Return what a yes may repeat: what is done and the name of the entity; ("", "") if it is more than one thing."""
         reasons = {reason for call in confirmation.calls for reason in call.reasons}
         effects = [effect for call in confirmation.calls for effect in (*call.plan.effects, *call.plan.inside)]
         touched = {item for effect in effects for item in effect.entity_ids}
-        if len(reasons) != 1 or len(touched) != 1:
+        are_entities = all(effect.subjects == effect.entity_ids for effect in effects)
+        if len(reasons) != 1 or len(touched) != 1 or not are_entities:
             return "", ""
         state = self._hass.states.get(next(iter(touched)))
         return _ABOUT.get(next(iter(reasons)), ""), state.name if state is not None else ""
@@ -387,5 +388,5 @@ class Confirmations:
         return False
 
     def locks_out(self, confirmation: Confirmation) -> bool:
-        """Return whether whoever asked got too many PINs wrong lately; no PIN is right then."""
-        return self.pins.locks_out(confirmation.turn.context.user_id)  # all devices where nobody is known are one
+        """Return whether the user who asked is locked out after too many wrong PINs."""
+        return self.pins.locks_out(confirmation.turn.context.user_id)  # devices without a known user count as one

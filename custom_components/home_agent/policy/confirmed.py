@@ -55,10 +55,7 @@ async def async_answer_reply(
 async def async_answer_elsewhere(
     hass: HomeAssistant, policy: Policy, confirmation: Confirmation, user: User | None, *, yes: bool, pin: str = ""
 ) -> Answer | None:
-    """Do what somebody who may answers in another place than the conversation; None when the PIN is missing or wrong.
-
-    It is done in the name of whoever asked for it.
-    """
+    """Act on an answer from outside the conversation, in the name of the user who asked; None if the PIN is missing or wrong."""
     confirmations, asked = policy.confirmations, confirmation.turn
     if not yes:
         confirmations.end(confirmation, Resolution.REJECTED, user.id if user else None)
@@ -72,7 +69,7 @@ async def async_answer_elsewhere(
 async def async_run_elsewhere(
     hass: HomeAssistant, policy: Policy, confirmation: Confirmation, user: User | None
 ) -> Answer:
-    """Run what was confirmed in another place than the conversation, in the name of whoever asked for it."""
+    """Run what was confirmed outside the conversation, in the name of the user who asked."""
     asked = confirmation.turn
     owner = await hass.auth.async_get_user(asked.context.user_id) if asked.context.user_id else None
     record = replace(
@@ -84,7 +81,7 @@ async def async_run_elsewhere(
         usage=Usage(),
         started=time.perf_counter(),
     )
-    # Nobody reads along here: what is delegated now and needs a yes of its own is refused.
+    # There is no conversation to ask in: what is delegated now and needs a yes of its own is refused.
     turn = replace(asked, user=owner, parent=None, direct=False, confirm_via=(), record=record)
     with running(turn):
         return await _async_run(hass, policy, confirmation, turn, answered_by=user)
@@ -107,9 +104,7 @@ async def _async_run(
     user_id = answered_by.id if answered_by else None
     if not policy.confirmations.end(confirmation, Resolution.CONFIRMED, user_id):
         return Answer(text=await async_text(hass, turn.speaks, "confirm_expired"), done=False)
-    turn = replace(
-        turn, text=confirmation.turn.text
-    )  # the words that an action is kept with are those that asked for it
+    turn = replace(turn, text=confirmation.turn.text)  # an action is kept with the words that asked for it
     try:
         offered = {tool.name: tool for tool in await policy.offered(turn)}
         calls = await _async_still_the_same(hass, policy, confirmation, turn, answered_by)
@@ -132,7 +127,8 @@ async def _async_run(
         acting = _acting(turn, call)
         result = await policy.async_call(acting, call.tool, tool_input, confirmed=call.plan)
         turn.record.acted = turn.record.acted or acting.record.acted
-        not_run += await _async_not_run(hass, turn.speaks, acting)
+        error, acting.record.did_not_run = acting.record.did_not_run, None
+        not_run += [await async_error_text(hass, turn.speaks, error)] if error is not None else []
         if not result.error:
             told = result.data["result"]
             done.append((call, told if isinstance(told, dict) else {}))
@@ -140,7 +136,7 @@ async def _async_run(
                 answers.append(str(told))
         if chat_log is not None:
             add_result(chat_log, turn.agent_id, tool_input, result)
-    if turn.record.request_id is not None:  # whoever got the request needs a yes of their own
+    if turn.record.request_id is not None:  # a delegated request needs a yes of its own
         return Answer(needs_confirmation=True)
     if len(answers) == len(calls):
         return Answer(text="\n\n".join(answers), origin=AnswerOrigin.MODEL)
@@ -149,12 +145,6 @@ async def _async_run(
     if len(not_run) < len(calls) or done:
         said.insert(0, await async_result(hass, turn.speaks, key, calls, done))
     return Answer(text=" ".join(said), done=len(done) == len(calls) and not not_run)
-
-
-async def _async_not_run(hass: HomeAssistant, language: str, turn: Turn) -> list[str]:
-    """Return why automations of the last call did not run, once; none where they did."""
-    error, turn.record.did_not_run = turn.record.did_not_run, None
-    return [await async_error_text(hass, language, error)] if error is not None else []
 
 
 def _acting(turn: Turn, call: Call) -> Turn:

@@ -30,7 +30,7 @@ from ..settings.profile import Narrowing
 SECONDS = 10.0
 """For how long after its call a scene, a script or an automation is watched; what runs is watched on."""
 MOST = 300.0
-"""When watching ends whatever still runs."""
+"""When watching ends, even if something still runs."""
 MAX_CONTEXTS = 200
 _UNDER_WAY = frozenset(
     state for record in DOMAINS.values() for goal in record.goals.values() for state in goal.under_way
@@ -58,14 +58,14 @@ class Following:
     ) -> None:
         """Watch what `runners` do from now on; `direct` are entities that the write itself is about, known anyway.
 
-        `within` is what the turn knows of the home: whoever changes a state has another turn, or none.
+        `within` is what the turn knows of the home; a change of a state comes from another turn, or none.
         """
         self.before: dict[str, State] = {}
         """Of what was set off, as it was."""
         self.after: dict[str, State] = {}
         """The same as it was seen last."""
         self.hidden: set[str] = set()
-        """What was changed without being exposed: nobody is told of it, and nothing brings it back."""
+        """Entities that were changed and are not exposed: they are neither told nor brought back."""
         self.left_out: set[str] = set()
         """What was set off beyond those that the journal keeps."""
         self.runners = {item: None for item in runners if hass.states.get(item) is not None}

@@ -1,6 +1,6 @@
 """What a recognised sentence would do: an intent and its slots become a plan, before Home Assistant handles it.
 
-Home Assistant calls services from inside its intent handlers and asks nobody. The targets are found here the way its
+Home Assistant calls services from inside its intent handlers without asking. The targets are found here the way its
 handlers find them, at the moment they are about to; nothing awaits between this and the handler.
 """
 
@@ -220,7 +220,7 @@ def _shopping_lists(hass: HomeAssistant) -> tuple[str, ...]:
 def plan_of_trigger(hass: HomeAssistant, turn: Turn, sentences: Collection[str]) -> Plan:
     """Return what the automations come to that wait for these sentences of an owner's; each is judged by its contents.
 
-    It does not matter whether they are exposed. A sentence of which nobody knows who waits for it may do anything. Raises
+    It does not matter whether they are exposed. If it is unknown who waits for a sentence, it may do anything. Raises
     `ToolError` for a user who may not control one of them.
     """
     reasons: dict[str, None] = {}

@@ -5,18 +5,17 @@ leave of whoever has most. What was said is in it, codes are not.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 import re
 from typing import Any, cast
 
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
-from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
-from homeassistant.util.json import JsonObjectType, json_loads_object
+from homeassistant.util.json import JsonObjectType
 from homeassistant.util.ulid import ulid_now
 
 from ..home.domain import Snapshot
@@ -27,11 +26,12 @@ from ..support.const import CONF_EMIT_EVENTS, DOMAIN
 from ..support.masking import SECRET
 from ..support.storage import Report, StoredFile, async_remove_file
 from ..turn.events import ACTION_EXECUTED
-from ..turn.plan import Effect, NameChange
+from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Outcome, Turn
-from .audit import masked
+from .effects import captured_of, effect_from_dict, kind_of
+from .effects.effect import Before, Done
 from .following import Following
-from .write import WriteRecord, effect_from_dict
+from .write import WriteRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,14 @@ class JournalEntry:
     """Codes and texts in their data are masked."""
     before: Mapping[str, Snapshot]
     after: Mapping[str, Snapshot]
+    """States of the entities that it concerned, for effects of any kind."""
     outcomes: Mapping[str, Outcome]
+    """By subject."""
     success: bool
+    captured: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
+    """By kind and subject, what kinds captured besides states before."""
+    left: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
+    """The same afterwards."""
     left_out: int = 0
     """Entities beyond those that are kept."""
     set_off: tuple[str, ...] = ()
@@ -75,14 +81,38 @@ class JournalEntry:
     """When all of it was taken back."""
 
     @property
-    def names(self) -> tuple[NameChange, ...]:
-        """The changes of names among its effects."""
-        return tuple(effect for effect in self.effects if isinstance(effect, NameChange))
-
-    @property
     def touched(self) -> tuple[str, ...]:
-        """What has to be back before all of it is undone: entities, and what changes of names are about."""
-        return (*self.before, *(effect.about for effect in self.names))
+        """The subjects that have to be back before all of it is undone."""
+        return tuple(dict.fromkeys(subject for _, subject, _ in self.done()))
+
+    def done(self) -> Iterator[tuple[str, str, Done]]:
+        """Yield what it did with each subject, after the name of the kind that can undo it."""
+        calls: dict[str, list[Effect]] = {}
+        set_off = frozenset(self.set_off)
+        for effect in self.effects:
+            for subject in effect.subjects:
+                if kind_of(effect).changes_states:
+                    calls.setdefault(subject, []).append(effect)
+                    continue
+                done = Done(
+                    effects=(effect,),
+                    success=self.success,
+                    outcome=self.outcomes.get(subject),
+                    captured=self.captured.get(effect.kind, {}).get(subject),
+                    left=self.left.get(effect.kind, {}).get(subject),
+                )
+                yield effect.kind, subject, done
+        for subject, before in self.before.items():
+            done = Done(
+                effects=calls.get(subject, ()),
+                success=self.success,
+                outcome=self.outcomes.get(subject),
+                before=before,
+                after=self.after.get(subject),
+                named=subject not in set_off,
+                sets_off=bool(set_off or self.hidden),
+            )
+            yield ServiceCall.kind, subject, done
 
     def as_dict(self) -> JsonObjectType:
         """Return its form on the disk."""
@@ -100,6 +130,8 @@ class JournalEntry:
             "calls": [effect.as_dict() for effect in self.effects],
             "before": _as_dict(self.before),
             "after": _as_dict(self.after),
+            "captured": {kind: dict(found) for kind, found in self.captured.items()},
+            "left": {kind: dict(found) for kind, found in self.left.items()},
             "effects": {entity_id: outcome.value for entity_id, outcome in self.outcomes.items()},
             "success": self.success,
             "left_out": self.left_out,
@@ -113,10 +145,7 @@ class JournalEntry:
         }
 
     def as_told(self, knows: Callable[[str], bool] = lambda _: True) -> JsonObjectType:
-        """Return what `home_agent.list_actions` says of it to somebody who may know of what `knows` says.
-
-        What was not kept, was set off or put back is told where there is any.
-        """
+        """Return its row in `home_agent.list_actions`, with those of the entities set off or put back that `knows` lets through."""
         more: JsonObjectType = {}
         for key, entity_ids in (("changed", self.set_off), ("restored", self.restored if not self.undone else ())):
             if told := [entity_id for entity_id in entity_ids if knows(entity_id)]:
@@ -138,7 +167,7 @@ class JournalEntry:
             "subject": self.subject,
             "calls": [
                 {
-                    "action": f"{effect.domain}.{effect.service}",
+                    "action": effect.action,
                     "entity_id": list(effect.entity_ids),
                     "data": cast(JsonObjectType, dict(effect.data)),
                 }
@@ -167,6 +196,8 @@ class JournalEntry:
             effects=tuple(effect_from_dict(item) for item in data["calls"]),
             before=_snapshots(data["before"]),
             after=_snapshots(data["after"]),
+            captured=_captured(data.get("captured", {})),
+            left=_captured(data.get("left", {})),
             outcomes={entity_id: Outcome(value) for entity_id, value in data["effects"].items()},
             success=bool(data["success"]),
             left_out=int(data["left_out"]),
@@ -188,6 +219,10 @@ def _moment(text: str) -> datetime:
 
 def _names(data: Iterable[Any]) -> tuple[str, ...]:
     return tuple(str(item) for item in data)
+
+
+def _captured(data: Mapping[str, Any]) -> dict[str, dict[str, Before]]:
+    return {kind: {subject: dict(found) for subject, found in rows.items()} for kind, rows in data.items()}
 
 
 def _as_dict(snapshots: Mapping[str, Snapshot]) -> JsonObjectType:
@@ -267,6 +302,7 @@ class ActionJournal:
         kept = dict.fromkeys(known[:MAX_ENTITIES])
         now = {entity_id: state for entity_id in kept if (state := self._hass.states.get(entity_id)) is not None}
         codes = (effect.data for effect in plan.effects)
+        entity_ids = {item for effect in plan.effects for item in effect.entity_ids}
         action = JournalEntry(
             id=ulid_now(),
             when=dt_util.utcnow(),
@@ -278,19 +314,14 @@ class ActionJournal:
             tool=record.tool_name,
             subject=plan.subject,
             words=(_without_codes(asked, plan.effects) if any(codes) else asked.text)[:MAX_WORDS],
-            effects=tuple(
-                effect  # its name stands in the registry
-                if isinstance(effect, NameChange)
-                else replace(
-                    effect,
-                    entity_ids=tuple(item for item in effect.entity_ids if item in kept),
-                    data=json_loads_object(json_bytes(masked(effect.data))) if effect.data else {},
-                )
-                for effect in plan.effects
-            ),
+            effects=tuple(kind_of(effect).kept(effect, kept) for effect in plan.effects),
             before={entity_id: snapshot(record.before[entity_id]) for entity_id in kept},
             after={entity_id: snapshot(state) for entity_id, state in now.items()},
-            outcomes={item: outcome for item, outcome in record.outcomes.items() if item in now},
+            captured=record.captured,
+            left=captured_of(self._hass, plan.effects),
+            outcomes={
+                item: outcome for item, outcome in record.outcomes.items() if item in now or item not in entity_ids
+            },
             success=record.success,
             left_out=len(known) - len(kept),
         )
@@ -299,7 +330,7 @@ class ActionJournal:
             self._follow(action.id, record.following)
         self._changed()
         entries = self._hass.config_entries.async_loaded_entries(DOMAIN)
-        if entries and entries[0].options.get(CONF_EMIT_EVENTS, True):  # for Activity (logbook.py), and whoever listens
+        if entries and entries[0].options.get(CONF_EMIT_EVENTS, True):  # for Activity (logbook.py), and other listeners
             touched = dict.fromkeys(item for effect in action.effects for item in effect.entity_ids)
             data = {
                 "entity_id": turn.agent_id or None,
@@ -309,9 +340,7 @@ class ActionJournal:
                 "user_id": action.user_id,
                 "action_id": action.id,
                 "tool": plan.subject or record.tool_name,
-                "actions": [*dict.fromkeys(f"{effect.domain}.{effect.service}" for effect in action.effects)][
-                    :MAX_TOLD
-                ],
+                "actions": [*dict.fromkeys(effect.action for effect in action.effects)][:MAX_TOLD],
                 "entity_ids": [*(touched or dict.fromkeys(plan.targets))][:MAX_TOLD],
                 "success": record.success and Outcome.UNCHANGED not in action.outcomes.values(),
             }

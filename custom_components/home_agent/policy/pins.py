@@ -1,8 +1,8 @@
-"""The owner's PINs: which yes takes one, and which digits of other words are taken out before anybody hears them.
+"""The owner's PINs: which yes takes one, and which digits of other words are taken out before they are stored or sent.
 
 Besides: how many codes of locks and alarms may be tried by tool calls.
 
-A mask that appears only for a PIN would tell which one it is to whoever tries numbers, so only a few are compared. While
+A mask that appears only for a PIN would reveal it by trying numbers, so only a few are compared. While
 there are more, every number as long as a PIN is masked, whichever it is.
 """
 
@@ -21,24 +21,24 @@ from ..support.masking import CODE
 COMPARED = 10
 """Different numbers that are no PIN, of which it is shown that they are none, within `WINDOW`; all of the home together."""
 MOST = 100
-"""Numbers as long as a PIN in one run of digits: a longer run is masked whatever is in it."""
+"""Numbers as long as a PIN in one run of digits: a longer run is masked in any case."""
 WINDOW = timedelta(days=1)
 WRONG = 9
 """PINs that one person may get wrong within `LOCKED`: each question allows a few, and there is no end of questions."""
 LOCKED = timedelta(hours=1)
 WRONG_IN_ALL = 27
-"""PINs that may be wrong within `LOCKED_IN_ALL`, whoever gave them."""
+"""PINs that all users together may get wrong within `LOCKED_IN_ALL`."""
 LOCKED_IN_ALL = timedelta(days=1)
 
 
 CODES = 5
-"""Different codes that tool calls may hand to locks, alarms and whatever else takes one, within `CODES_WINDOW`."""
+"""Different codes that tool calls may hand to locks, alarms and other actions within `CODES_WINDOW`."""
 CODES_WINDOW = timedelta(days=1)
 _MAX_DEPTH = 6
 
 
 class CodeTries:
-    """Codes that tool calls have handed on, whoever asked, right or wrong: an alarm need not say which it was."""
+    """Codes that tool calls have handed on, for any user, right or wrong: an alarm need not say which it was."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -94,7 +94,7 @@ class Pins:
         return "".join(dict.fromkeys(self._by_reason[reason] for reason in reasons if reason in self._by_reason))
 
     def accepts(self, who: Hashable, needed: str, given: str) -> bool:
-        """Return whether somebody gave what was needed; nothing is right from whoever is locked out."""
+        """Return whether the user gave the right PIN; False while the user is locked out."""
         if self.locks_out(who):
             return False
         if hmac.compare_digest(self._digest(needed), self._digest(given)):
@@ -104,7 +104,7 @@ class Pins:
         return False
 
     def locks_out(self, who: Hashable) -> bool:
-        """Return whether somebody got too many wrong lately, or all together did."""
+        """Return whether the user, or all users together, got too many wrong lately."""
         now, wrong = dt_util.utcnow(), self._wrong.get(who)
         if len(self._all_wrong) == WRONG_IN_ALL and self._all_wrong[0] > now - LOCKED_IN_ALL:
             return True
@@ -137,7 +137,7 @@ class Pins:
         return "".join([*pieces, text[end:]])
 
     def _numbers(self, run: Sequence[Digits]) -> list[str]:
-        """Return what of a run is as long as a PIN, one more than `MOST` of them."""
+        """Return the parts of a run that are as long as a PIN, at most `MOST` + 1 of them."""
         parts = _parts(run, max(self._lengths))
         return list(islice((number for number in parts if len(number) in self._lengths), MOST + 1))
 

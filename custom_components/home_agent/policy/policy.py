@@ -1,10 +1,10 @@
-"""The one decision for every tool call, whoever provides the tool and whoever asks.
+"""The one decision for every tool call, from any provider and any user.
 
 limits → arguments → plan → permission → confirmation → the tool → audit → envelope. Only `HomeAssistantError` may leave a
 tool, and none leaves here: the model always gets a result.
 
 The rules decide in this order: what the owner never offers is refused; what the owner always wants to be asked about is asked;
-in a conversation that has read text from outside, whatever is sensitive is asked; what the owner never wants to be asked about
+in a conversation that has read text from outside, all that is sensitive is asked; what the owner never wants to be asked about
 is allowed; the rest goes by its class.
 """
 
@@ -19,7 +19,7 @@ import time
 from typing import Any
 
 from homeassistant.components.conversation import ChatLog
-from homeassistant.core import CALLBACK_TYPE, DOMAIN as HOMEASSISTANT, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import llm
 from homeassistant.helpers.event import async_call_later
@@ -43,19 +43,20 @@ from ..support.const import (
 from ..support.errors import DidNotRun, HomeAgentError, ToolError, ToolPermissionError, ToolRefusal, where_of
 from ..support.masking import SECRET
 from ..turn import events
-from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Effect, Plan
+from ..turn.plan import DESTRUCTIVE, TAINTED, ActionClass, Plan
 from ..turn.turn import ToolCallRecord, Turn, current_turn
 from .audit import masked, masked_result
 from .confirmation import TIMEOUT, AlreadySo, Call, Confirmations, NobodyConfirms
+from .effects import kind_of
 from .pins import CodeTries, codes_in
 from .tool import HomeAgentTool
 from .write import DEFAULT_SECONDS, Journal, Writes, already_result, already_so
 
 LIMIT_REACHED = "The limit of {limit} tool calls for one request is reached. Answer with what you know."
 BROKEN_ARGUMENTS = (
-    "The arguments are no JSON object, or go too deep. Nothing was done. Call the tool again with valid JSON."
+    "The arguments are not a JSON object, or nested too deeply. Nothing was done. Call the tool again with valid JSON."
 )
-TIMED_OUT = "No answer within {seconds} seconds. It is not known whether the action happened: query the state."
+TIMED_OUT = "No answer within {seconds} seconds. It is unknown whether the action happened: query the state."
 UNKNOWN_TOOL = "There is no tool '{name}'. Use only the tools you were given."
 UNKNOWN = "unknown_tool"
 """What a tool that does not exist is called in the log and in events."""
@@ -79,8 +80,6 @@ class ToolLimitError(ToolRefusal):
     """More calls than one request may make, or more codes than may be tried."""
 
 
-_ANY_DOMAIN = frozenset({"turn_on", "turn_off", "toggle"})
-"""Actions that Home Assistant also has for all domains at once: sentences call those, a tool calls the domain's."""
 LISTED = "always_ask"
 """The owner's list says so."""
 
@@ -129,7 +128,7 @@ class Rules:
         return _names(self.home.never_offer, profile.never_offer).first(names) is None
 
     def asks_for(self, profile: Profile, tool: HomeAgentTool) -> bool:
-        """Return whether every call of a tool has to be asked about, whatever is said in the conversation."""
+        """Return whether every call of a tool needs a yes in any conversation."""
         names = (tool.name, tool.stands_for or tool.name)
         if _names(self.home.always_ask, profile.always_ask).first(names) is not None:
             return True
@@ -140,7 +139,7 @@ class Rules:
         """Return what becomes of a plan. `tool` is None for a sentence that Home Assistant itself understood."""
         profile, home = turn.profile, self.home
         tool_name = (tool.name, tool.stands_for or tool.name) if tool else ()
-        actions = tuple(f"{effect.domain}.{effect.service}" for effect in plan.effects)
+        actions = tuple(effect.action for effect in plan.effects)
         changes = plan.action is not ActionClass.READ
         is_listed = home.never_offer or profile.never_offer or home.always_ask or profile.always_ask
         touched = (*tool_name, *_touched(plan)) if changes and is_listed else tool_name
@@ -194,22 +193,11 @@ def _names(home: tuple[str, ...], profile: tuple[str, ...]) -> Names:
     return Names((*home, *profile))
 
 
-def _actions(call: Effect) -> tuple[str, ...]:
-    """Return what an action may be called by: on and off are Home Assistant's own for all domains, and each domain's own."""
-    named = f"{call.domain}.{call.service}"
-    if call.service not in _ANY_DOMAIN:
-        return (named,)
-    domains = dict.fromkeys(entity_id.partition(".")[0] for entity_id in call.entity_ids)
-    return tuple(
-        dict.fromkeys((named, *(f"{domain}.{call.service}" for domain in domains), f"{HOMEASSISTANT}.{call.service}"))
-    )
-
-
 def _touched(plan: Plan) -> tuple[str, ...]:
     """Return the names of everything that a plan does and changes: entities and actions."""
     calls = (*plan.effects, *plan.handled)
-    actions = (name for call in calls for name in _actions(call))
-    called = (entity_id for call in calls for entity_id in call.entity_ids)
+    actions = (name for call in calls for name in kind_of(call).names(call))
+    called = (subject for call in calls for subject in call.subjects)
     return (*plan.targets, *actions, *called, *plan.reached)
 
 
@@ -221,10 +209,10 @@ def _outside(names: Names, plan: Plan, tool_name: Sequence[str]) -> str | None:
     calls = (*plan.effects, *plan.handled)
     if not (calls or plan.targets or plan.reached):
         return next((name for name in tool_name or (plan.subject or "",) if name not in names), None)
-    by_name = {call.service for call in calls if any(name in names for name in _actions(call))}
+    by_name = {call.service for call in calls if any(name in names for name in kind_of(call).names(call))}
     for call in calls:
         if call.service not in by_name and not call.entity_ids:
-            return f"{call.domain}.{call.service}"
+            return call.action
     entities = dict.fromkeys((*(item for call in calls for item in call.entity_ids), *plan.targets))
     for entity_id in entities:
         domain = entity_id.partition(".")[0]
@@ -274,7 +262,7 @@ class Policy:
         try:
             async with asyncio.timeout(turn.profile.tool_timeout):
                 await self._async_plan(turn, call.tool, call.arguments, call.plan, call.place)
-        except (probatio.Invalid, TimeoutError) as err:  # the tool takes other arguments by now, or nobody can tell
+        except (probatio.Invalid, TimeoutError) as err:  # the tool takes other arguments by now, or does not answer
             raise ToolError("confirmation_changed") from err
         finally:
             current_turn.reset(token)
@@ -295,16 +283,11 @@ class Policy:
         return result
 
     async def async_call(
-        self,
-        turn: Turn,
-        tool: HomeAgentTool | None,
-        tool_input: llm.ToolInput,
-        *,
-        confirmed: Plan | None = None,
+        self, turn: Turn, tool: HomeAgentTool | None, tool_input: llm.ToolInput, *, confirmed: Plan | None = None
     ) -> llm.ToolResult:
-        """Return the envelope of a call (S1-39, C-7): success, result, error.
+        """Return the envelope of a call: success, result, error.
 
-        `tool` is None when nobody has one of that name; `confirmed` is the plan that has the user's yes.
+        `tool` is None if there is none of that name; `confirmed` is the plan that has the user's yes.
         """
         hass, started = self._hass, time.perf_counter()
         name = tool.name if tool is not None else UNKNOWN  # what a model invents may be anything, also what was said
@@ -320,7 +303,7 @@ class Policy:
         try:
             async with limit:
                 result = await self._async_run(turn, tool, tool_input, confirmed, place)
-        except Exception as err:  # noqa: BLE001 - whatever left here would end the turn without an answer
+        except Exception as err:  # noqa: BLE001 - an error would end the turn without an answer
             error_type, error = _told(err)
             if isinstance(err, DidNotRun):
                 turn.record.did_not_run = err
@@ -398,7 +381,7 @@ class Policy:
     def _decide(self, turn: Turn, tool: HomeAgentTool | None, plan: Plan) -> Decision:
         """Return whether to ask. Raises `ToolError` for what the owner never allows, as for what the user may not do.
 
-        Of what is delegated, the strictest counts of those who delegate and whoever does it.
+        For a delegated call the strictest rules of all turns in its lineage count.
         """
         decision = self.rules.decide(turn, tool, plan)
         for asking in turn.lineage[1:]:
@@ -418,9 +401,9 @@ async def _nothing(_turn: Turn) -> Sequence[HomeAgentTool]:
 
 
 def _told(err: Exception) -> tuple[str, str | None]:
-    """Return the class by which events and logs hear of an error, and what a model is told of it: None if nobody expects it.
+    """Return the class name of an error for events and logs, and its text for the model; None if the error is unexpected.
 
-    The class is ours where others say the same.
+    Foreign errors are reported as our class.
     """
     match err:
         case Unauthorized():
@@ -446,9 +429,9 @@ def policy_from_options(
 
 
 THROTTLE_TURNS = 10
-"""Turns per minute and profile that come from nobody or from one run of a script, unless the owner set another number."""
+"""Turns per minute and profile from automations or one run of a script, unless the owner set another number."""
 PEOPLE = 6
-"""How many times as many one person or voice device may bring, to all profiles together: nobody speaks as fast, programs do."""
+"""How many times as many one person or voice device may bring, to all profiles together; only a program exceeds that."""
 WINDOW = 60  # seconds
 
 type Notify = Callable[[HomeAssistant, Profile, bool], None]
@@ -456,10 +439,10 @@ type Notify = Callable[[HomeAssistant, Profile, bool], None]
 
 
 class Throttle:
-    """Stops automations that talk to a profile in a loop (C-2): nobody says more than a few sentences a minute.
+    """Stops automations that talk to a profile in a loop.
 
-    A script that a person started talks in that person's name, but all it says has one context; what a person says has one
-    each. More than anybody can say is refused whoever says it: a program may have the token of a person.
+    A script that a person started talks in that person's name, but in one context; each message of a person has its own. More
+    than a person can say is refused from anyone, as a program may have the token of a person.
     """
 
     def __init__(self, hass: HomeAssistant, notify: Notify, limit: int = THROTTLE_TURNS) -> None:
@@ -468,7 +451,7 @@ class Throttle:
         self._notify = notify
         self._limit = limit
         self._turns: dict[tuple[str, str], deque[float]] = {}
-        """By profile and whoever talks: one run, or nobody; besides by person or device. Who talked last is last."""
+        """By profile and context, and by person or device; the latest speaker is last."""
         self._refused: dict[str, float] = {}
         self._timers: dict[str, CALLBACK_TYPE] = {}
 
@@ -479,7 +462,7 @@ class Throttle:
         What a person, a voice device or a satellite says one by one is refused only where it cannot be a person's.
         """
         profile, now = turn.profile, time.monotonic()
-        while self._turns:  # forget whoever has not talked since; only those are looked at, however many talk
+        while self._turns:  # forget old speakers; only those are looked at
             oldest, turns = next(iter(self._turns.items()))
             if turns and turns[-1] > now - WINDOW:
                 break
@@ -526,7 +509,7 @@ class Throttle:
 
     @callback
     def stop(self) -> None:
-        """Forget everything; nobody is told of anything afterwards."""
+        """Forget everything, without notifications."""
         for stop_timer in self._timers.values():
             stop_timer()
         self._timers.clear()

@@ -4,7 +4,8 @@ A name is added to Home Assistant's registry, which is for administrators. One w
 anybody else says is proposed, and waits in Repairs.
 """
 
-from typing import Any, override
+from collections.abc import Sequence
+from typing import Any, cast, override
 import unicodedata
 
 from homeassistant.components.conversation import ChatLog
@@ -25,12 +26,12 @@ from ..settings.profile import Profile
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_error_text, async_text
 from ..support.text import fold, phrase, runs
-from ..turn.plan import ADD_NAME, NAMING, PROPOSE_NAME, REMOVE_NAME, ActionClass, NameChange, Plan
+from ..turn.plan import NAMING, ActionClass, Plan
 from ..turn.turn import Answer, Turn
+from .effects.effect import Moment
+from .effects.name_change import ADD_NAME, NAME_CHANGES, PROPOSE_NAME, REMOVE_NAME, NameChange
 from .policy import Policy
-from .questions import async_name_change
 from .tool import HomeAgentTool
-from .write import KINDS
 
 NAME = "teach_name"
 MAX_NAME = 50  # characters
@@ -161,9 +162,8 @@ class ForgetName(HomeAgentTool):
 
 async def _async_do(hass: HomeAssistant, plan: Plan, turn: Turn) -> NameChange:
     """Do the one thing that a plan says, and return it."""
-    [change] = plan.effects
-    assert isinstance(change, NameChange)  # as it was planned
-    await KINDS[NameChange].execute(hass, change, change.about, turn.context)
+    [change] = cast(Sequence[NameChange], plan.effects)
+    await NAME_CHANGES.async_execute(hass, change, change.target, turn.context)
     return change
 
 
@@ -208,10 +208,8 @@ async def async_answer_teaching(
             return Answer(needs_confirmation=True)
         if result.error:
             return Answer(text=await async_text(hass, turn.speaks, "confirm_failed"), done=False)
-        taught = has_alias(hass, target, name)
-        key = "name_taught" if taught else "name_proposed"
-        change = NameChange(service=ADD_NAME, data=arguments)
-        return Answer(text=await async_name_change(hass, turn.speaks, key, change))
+        change = NameChange(service=ADD_NAME if has_alias(hass, target, name) else PROPOSE_NAME, data=arguments)
+        return Answer(text=await NAME_CHANGES.async_describe(hass, turn.speaks, change, Moment.DONE))
     return None
 
 

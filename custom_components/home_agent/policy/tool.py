@@ -52,7 +52,7 @@ class HomeAgentTool(llm.Tool):
     stands_for: str = ""
     """The name of the tool that it is another name of: a list of the owner may name either, and actions are kept under that one."""
     example: str = ""
-    """What somebody could say to be helped by it."""
+    """A sentence that it answers."""
     entity_id: str | None = None
     """The entity that it is, where it is one: a list of the owner may name either."""
     wire_parameters: JsonObjectType
@@ -64,11 +64,11 @@ class HomeAgentTool(llm.Tool):
     fails_in_own_words = False
     """What a write of it raises is said by our code, not by a device or a server: it is no text from outside."""
     answers = False
-    """Its result is an answer: whoever says yes to a call hears it."""
+    """Its result is an answer: it is spoken after a yes."""
     is_elsewhere = False
     """What it does belongs to another conversation: it takes as long as an answer takes, and the call is not kept in this one."""
     timed_out: str = ""
-    """What the model is told when the time is up, with `{seconds}`; empty: that nobody knows whether it happened."""
+    """What the model is told when the time is up, with `{seconds}`; empty: that it is unknown whether it happened."""
 
     @property
     def always_asks(self) -> bool:
@@ -101,5 +101,5 @@ class HomeAgentTool(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
-        """Refuse: a call that does not come through the policy is nobody's."""
+        """Refuse: calls come through the policy only."""
         raise HomeAssistantError(f"{self.name} runs only inside a turn")

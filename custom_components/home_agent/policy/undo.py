@@ -1,6 +1,6 @@
 """Undo: the way back from some actions of the journal, the tool `ha_undo` that takes it, and the answer to "undo that".
 
-What is restored is restored by effects, under the same policy as any others.
+The way back is a list of effects, under the same policy as any others.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,41 +8,32 @@ from dataclasses import dataclass, field
 from typing import Any, cast, override
 
 from homeassistant.auth.models import User
-from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.conversation import ChatLog
-from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE, STATE_UNKNOWN
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..home.actions import Expectation
-from ..home.domain import Snapshot
-from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
-from ..home.domains.light import COLOURS
 from ..home.exposure import async_check_permission, is_exposed
-from ..home.states import snapshot
-from ..home.taught_names import reversed_change, title_of
-from ..home.tolerance import STATE
 from ..settings.profile import Profile
 from ..support.errors import ToolError
 from ..support.localize import async_error_text, async_text
 from ..turn import events
-from ..turn.plan import ADD_NAME, REMOVE_NAME, WITHDRAW_NAME, ActionClass, Effect, NameChange, Plan
+from ..turn.plan import ActionClass, Effect, Plan
 from ..turn.turn import Answer, Outcome, Turn
+from .effects import KINDS, UNKNOWN_KIND, kind_of
+from .effects.effect import Done, Fate, Moment, Undoing
 from .following import async_still, is_running
 from .journal import ActionJournal, JournalEntry, Sees
 from .policy import Policy
 from .tool import HomeAgentTool, PendingResult
-from .write import KINDS, SERVICE_CALL, Verification, async_execute, async_plan_of
+from .write import Verification, async_execute, async_plan_of
 
 NAME = "ha_undo"
-_COLOUR = frozenset({*COLOURS, "color_mode"})
 PATIENCE = 5.0
 """Seconds of a turn in which a script that still runs is waited for."""
 MAX_NAMES = 20  # of one sentence
-_CHANGES = {ADD_NAME: "undo_add_name", REMOVE_NAME: "undo_remove_name", WITHDRAW_NAME: "undo_withdraw_name"}
 _UNCONFIRMED = (Outcome.UNCHANGED, Outcome.UNAVAILABLE)
 
 
@@ -52,75 +43,74 @@ class Reversal:
 
     actions: Sequence[JournalEntry]
     effects: list[Effect] = field(default_factory=list)
-    already: list[str] = field(default_factory=list)
-    """Entities that are as they were."""
-    changed: list[str] = field(default_factory=list)
-    """Entities that were changed since, not by the action: they are left alone."""
-    impossible: list[str] = field(default_factory=list)
-    """Entities that cannot be restored, and the words of actions that touched none."""
+    told: dict[Fate, list[str]] = field(default_factory=lambda: {fate: [] for fate in Fate})
+    """By fate, what subjects are called; as impossible also the words of actions that touched none."""
+    left: set[str] = field(default_factory=set)
+    """Subjects that stay as they are, although they are not as they were."""
     running: list[str] = field(default_factory=list)
     """Scripts and automations that still run, or the words of who started them."""
     unseen: list[str] = field(default_factory=list)
     """Scripts and automations that ran longer than they were watched: what they did then is not known."""
-    hidden: set[str] = field(default_factory=set)
-    """Entities that a scene or a script changed and of which nothing may be told."""
-
-    @property
-    def not_exposed(self) -> int:
-        """How many entities were changed of which nothing may be told."""
-        return len(self.hidden) + sum(action.hidden for action in self.actions)
-
-    @property
-    def not_kept(self) -> int:
-        """How many entities were changed beyond those that the journal keeps."""
-        return sum(action.left_out for action in self.actions)
 
     def note(self, hass: HomeAssistant, journal: ActionJournal, left: Collection[str]) -> None:
-        """Have the journal know what is back of each action; `left` is what is not."""
+        """Tell the journal which subjects of each action are back: all but those `left`."""
         for action in self.actions:
-            back = [item for item in action.touched if item not in left]
-            known = not (action.left_out or action.hidden or action.unseen) and (action.touched or not action.success)
+            touched = action.touched
+            back = [item for item in touched if item not in left]
+            known = not (action.left_out or action.hidden or action.unseen) and (touched or not action.success)
             runs = any(is_running(hass.states.get(item)) for item in action.runners)
-            complete = bool(known) and len(back) == len(action.touched) and not runs
+            complete = bool(known) and len(back) == len(touched) and not runs
             journal.async_mark_tried(action, back, complete=complete)
 
     def as_result(
-        self, hass: HomeAssistant, outcomes: Mapping[str, Outcome], failed: Iterable[str] = ()
+        self, hass: HomeAssistant, outcomes: Mapping[str, Outcome], failed: Collection[str] = ()
     ) -> JsonObjectType:
-        """Return the result of the tool: what became of each entity."""
-        failed = list(failed)
+        """Return the result of the tool: what became of each subject."""
+        undone, shown = self.undone(outcomes), {item for effect in self.effects for item in effect.entity_ids}
+        others = {item for effect in self.effects if effect not in undone for item in effect.subjects} - shown
         rows: list[JsonValueType] = [
             {"entity_id": item, "new_state": state.state, "outcome": outcome.value}
             for item, outcome in outcomes.items()
-            if item not in failed and (state := hass.states.get(item)) is not None
+            if item not in failed and item in shown and (state := hass.states.get(item)) is not None
         ]
         result: JsonObjectType = {"restored": rows}
-        changes: list[JsonValueType] = [
-            {"target": target, "name": change.name, "change": change.service}
-            for change in self.effects
-            if isinstance(change, NameChange) and change.about not in failed
-            if (target := title_of(hass, change.target) or change.target)
-        ]
-        if changes:
-            result["names"] = changes
+        if undone:
+            result["undone"] = [kind_of(effect).told(hass, effect) for effect in undone]
         for key, names in (
-            ("already", self.already),
-            ("changed_since", [*self.changed, *self.meanwhile(outcomes)]),
-            ("not_possible", self.impossible),
-            ("failed", failed),
+            ("already", self.told[Fate.ALREADY]),
+            ("changed_since", [*self.told[Fate.CHANGED], *self.meanwhile(outcomes)]),
+            ("not_possible", self.told[Fate.IMPOSSIBLE]),
+            ("failed", self._labels({*failed, *others.intersection(outcomes)})),
             ("running", self.running),
             ("not_watched", self.unseen),
         ):
             if names:
                 result[key] = [*names]
-        for key, count in (("left_out", self.not_kept), ("not_exposed", self.not_exposed)):
+        for key, count in (
+            ("left_out", sum(action.left_out for action in self.actions)),
+            ("not_exposed", len(self.told[Fate.HIDDEN]) + sum(action.hidden for action in self.actions)),
+        ):
             if count:
                 result[key] = count
         return result
 
+    def undone(self, outcomes: Mapping[str, Outcome]) -> list[Effect]:
+        """Return the effects that were executed and that no state shows."""
+        worked = (Outcome.REACHED, Outcome.DONE)
+        return [
+            effect
+            for effect in self.effects
+            if not kind_of(effect).changes_states and all(outcomes.get(item) in worked for item in effect.subjects)
+        ]
+
     def meanwhile(self, outcomes: Mapping[str, Outcome]) -> list[str]:
         """Return what changed between the plan and its execution: nothing was decided about it."""
-        return [item for effect in self.effects for item in effect.entity_ids if item not in outcomes]
+        return self._labels({item for effect in self.effects for item in effect.subjects}.difference(outcomes))
+
+    def _labels(self, subjects: Collection[str]) -> list[str]:
+        """Return what subjects of the effects are called."""
+        found = ((effect, item) for effect in self.effects for item in effect.subjects if item in subjects)
+        return [*dict.fromkeys(kind_of(effect).label(effect, item) for effect, item in found)]
 
 
 def reversal_of(
@@ -128,144 +118,35 @@ def reversal_of(
 ) -> Reversal:
     """Return the way back from some actions, newest first. With `force`, what was changed since is restored as well.
 
-    What the user may control no more cannot be restored; the rest can. A group is left to its members that are restored, a scene
-    or a script to what it changed.
+    What the user may no longer control cannot be restored; the rest can.
     """
     way = Reversal(actions=actions)
-    way.impossible += [
+    way.told[Fate.IMPOSSIBLE] += [
         action.subject or action.words or action.tool for action in actions if action.success and not action.touched
     ]
-    _name_runners(hass, way, user)
     for action in actions:
-        for change in action.names if action.success else ():
-            if change.about not in action.restored:
-                back = reversed_change(hass, change)
-                way.effects += back
-                way.already += [] if back else [change.about]
-    touched: dict[str, list[JournalEntry]] = {}
-    for action in reversed(actions):
-        for entity_id in action.before:
-            if entity_id not in action.restored:
-                touched.setdefault(entity_id, []).insert(0, action)
-    for entity_id, about in touched.items():
-        now = hass.states.get(entity_id)
-        if entity_id.partition(".")[0] in RUNNERS or _only_ran(entity_id, about):
-            if not is_running(now) and not any(action.set_off or action.hidden for action in about):
-                way.impossible.append(entity_id)
-            continue
-        members = now.attributes.get(ATTR_ENTITY_ID) if now else None
-        if not isinstance(members, (list, tuple, set)) or touched.keys().isdisjoint(members):
-            _find_way(hass, way, entity_id, about, user, force=force)
-    return way
-
-
-def _only_ran(entity_id: str, about: Iterable[JournalEntry]) -> bool:
-    """Return whether actions had an entity do what is written in it, and left itself as it is: an automation."""
-    effects = [effect for action in about for effect in action.effects if entity_id in effect.entity_ids]
-    return bool(effects) and all(effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs for effect in effects)
-
-
-def _name_runners(hass: HomeAssistant, way: Reversal, user: User | None) -> None:
-    """Note which scripts and automations still run, and which ran longer than they were watched; by the words of who started those that are not told."""
-    for action in way.actions:
+        # scripts and automations that the user may not know of are told by the words of who started them
         running = [item for item in action.runners if is_running(hass.states.get(item))]
         for found, runners in ((way.running, running), (way.unseen, action.runners if action.unseen else ())):
             known = [item for item in runners if item in action.before or is_exposed(hass, item, user)]
             found += known or ([action.words or action.tool] if runners else [])
-
-
-def _find_way(
-    hass: HomeAssistant, way: Reversal, entity_id: str, about: Sequence[JournalEntry], user: User | None, *, force: bool
-) -> None:
-    """Note how one entity is brought back, or why it is not."""
-    now, trace = hass.states.get(entity_id), _trace(entity_id, about)
-    exposed = is_exposed(hass, entity_id)
-    named = any(entity_id not in action.set_off for action in about)  # whoever asked knows of it
-    if not named and not is_exposed(hass, entity_id, user):
-        way.hidden.add(entity_id)
-    elif user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
-        way.impossible.append(entity_id)
-    elif trace.was_so:
-        way.already.append(entity_id)
-    elif (
-        trace.before.state in (STATE_UNAVAILABLE, STATE_UNKNOWN)
-        or not (trace.concerned and exposed)
-        or now is None
-        or now.state == STATE_UNAVAILABLE
-        or (back := SERVICE_CALL.restore(trace.before, now, trace.concerned)) is None
-    ):
-        way.impossible.append(entity_id)
-    elif not back:
-        way.already.append(entity_id)
-    elif not force and trace.was_changed_since(now):
-        way.changed.append(entity_id)
-    else:
-        way.effects += back
-
-
-@dataclass(frozen=True, slots=True)
-class _Trace:
-    """What some actions, newest first, did with one entity."""
-
-    before: Snapshot
-    after: Snapshot | None
-    expected: Expectation | None
-    concerned: frozenset[str]
-    """Aspects that the actions were about, or that moved with them."""
-    was_so: bool
-    """It was so already: nothing was done, and nothing is to be undone."""
-
-    def was_changed_since(self, now: State) -> bool:
-        """Return whether the entity is neither as the actions left it nor as they wanted it.
-
-        A shutter that has arrived meanwhile, or a light that was slow, is as it was wanted.
-        """
-        if self.after is None:
-            return False
-        different = {
-            name
-            for name in _differences(self.after, snapshot(now)) & self.concerned
-            if name == STATE or (now.attributes.get(name) is not None and self.after.attributes.get(name) is not None)
-        }
-        if not different or self.expected is None:
-            return bool(different)
-        start = self.before.as_state(now.entity_id)
-        if self.expected.reached(start, now) is not True and not self.expected.under_way(now):
-            return True
-        return not different <= _covered(self.expected)
-
-
-def _trace(entity_id: str, about: Sequence[JournalEntry]) -> _Trace:
-    """Return what actions that are about an entity, newest first, did with it."""
-    before = about[-1].before[entity_id]
-    after = about[0].after.get(entity_id)
-    expected: Expectation | None = None
-    for action in reversed(about):
-        start = action.before[entity_id].as_state(entity_id)
-        for effect in action.effects:
-            found = KINDS[type(effect)].expect(start, effect) if entity_id in effect.entity_ids else None
-            expected = expected.and_then(found) if expected and found else found or expected
-    moved = _differences(before, after) if after else frozenset()
-    reached = all(action.outcomes.get(entity_id) in (Outcome.REACHED, Outcome.FAILED) for action in about)
-    return _Trace(before, after, expected, moved | _covered(expected), was_so=reached and not moved)
-
-
-def _differences(one: Snapshot, other: Snapshot) -> frozenset[str]:
-    names = {*one.attributes, *other.attributes}
-    different = {name for name in names if one.attributes.get(name) != other.attributes.get(name)}
-    return frozenset(different | ({STATE} if one.state != other.state else set()))
-
-
-def _covered(expected: Expectation | None) -> frozenset[str]:
-    """Return the aspects that were asked for; one form of a colour moves the others along."""
-    if expected is None:
-        return frozenset()
-    names = set(expected.attributes)
-    if names & _COLOUR:
-        names |= _COLOUR
-    if expected.goal is not None or expected.value is not None:
-        names.add(STATE)
-    return frozenset(names)
+    touched: dict[str, dict[str, list[Done]]] = {}
+    for action in actions:
+        restored = frozenset(action.restored)
+        for kind, subject, done in action.done():
+            if subject not in restored:
+                touched.setdefault(kind, {}).setdefault(subject, []).append(done)
+    for kind, subjects in touched.items():
+        asked = Undoing(hass=hass, user=user, force=force, subjects=subjects.keys())
+        for subject, found_done in subjects.items():
+            if (back := KINDS.get(kind, UNKNOWN_KIND).way_back(asked, subject, found_done)) is None:
+                continue
+            way.effects += back.effects
+            if back.fate is not Fate.BACK:
+                way.told[back.fate].append(back.label)
+            if back.fate in (Fate.CHANGED, Fate.IMPOSSIBLE, Fate.HIDDEN):
+                way.left.add(subject)
+    return way
 
 
 class HaUndo(HomeAgentTool):
@@ -276,7 +157,7 @@ class HaUndo(HomeAgentTool):
     example = "Undo that."
     description = (
         "Take back what was done last for this user: every change of the last request is restored as it was before. "
-        "The result says what was restored, what cannot be, and what somebody changed since and is therefore left alone."
+        "The result says what was restored, what cannot be, and what was changed since and is therefore left alone."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True
@@ -289,6 +170,8 @@ class HaUndo(HomeAgentTool):
         self._journal = journal
         self._force = force
         self._sees = sees
+        self.undone: Sequence[Effect] = ()
+        """What the last run did that no state shows, for an answer in words."""
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
@@ -308,19 +191,19 @@ class HaUndo(HomeAgentTool):
     ) -> JsonValueType | PendingResult:
         """Restore, say what became of each entity, and mark as undone what is; the rest can be tried again."""
         way = self.way(hass, args, turn)
-        left = {*way.changed, *way.impossible, *way.hidden}
         if not plan.effects:
-            left |= {*way.meanwhile({})}
-            way.note(hass, self._journal, left)
+            way.note(hass, self._journal, {*way.left, *(item for effect in way.effects for item in effect.subjects)})
             return way.as_result(hass, {})
         verification = Verification(hass, plan.effects)
         pending = await async_execute(hass, plan.effects, turn.context)
 
         def render(outcomes: Mapping[str, Outcome]) -> JsonValueType:
-            back = [item for item, outcome in outcomes.items() if verification.is_back(item, outcome)]
-            not_back = {*outcomes, *way.meanwhile(outcomes)}.difference(back)
-            way.note(hass, self._journal, left | not_back | {*pending.failed})
-            events.async_action_undone(hass, turn, [action.id for action in way.actions], back)
+            back = {item for item, outcome in outcomes.items() if verification.is_back(item, outcome)}
+            meant = {*outcomes, *(item for effect in way.effects for item in effect.subjects)}
+            way.note(hass, self._journal, {*way.left, *meant.difference(back), *pending.failed})
+            restored = dict.fromkeys(item for effect in plan.effects for item in effect.entity_ids if item in back)
+            events.async_action_undone(hass, turn, [action.id for action in way.actions], [*restored])
+            self.undone = way.undone(outcomes)
             return way.as_result(hass, outcomes, pending.failed)
 
         return PendingResult(render=render, failed=pending.failed)
@@ -397,19 +280,16 @@ async def async_answer_undo(
         return Answer(text=await async_text(hass, turn.speaks, "undo_refused"), done=False)
     undone = cast(Mapping[str, Any], result.data["result"])
     done = "failed" not in undone and "running" not in undone
-    return Answer(text=await async_words(hass, turn.speaks, undone), done=done)
+    return Answer(text=await _async_words(hass, turn.speaks, undone, tool.undone), done=done)
 
 
-async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, Any]) -> str:
+async def _async_words(hass: HomeAssistant, language: str, result: Mapping[str, Any], effects: Iterable[Effect]) -> str:
     """Return the result of `ha_undo` in words."""
     rows = result["restored"]
     unconfirmed = [row["entity_id"] for row in rows if row["outcome"] in _UNCONFIRMED]
     already = result.get("already", ())
-    changed_names = [
-        await async_text(hass, language, _CHANGES[row["change"]], target=row["target"], name=f"“{row['name']}”")
-        for row in result.get("names", ())
-    ]
-    sentences = changed_names + [
+    sentences = [await kind_of(item).async_describe(hass, language, item, Moment.UNDONE) for item in effects]
+    sentences += [
         await async_text(hass, language, key, target=await _async_names(hass, language, entity_ids))
         for key, entity_ids in (
             ("undo_restored", [row["entity_id"] for row in rows if row["outcome"] not in _UNCONFIRMED]),
@@ -428,7 +308,7 @@ async def async_words(hass: HomeAssistant, language: str, result: Mapping[str, A
             sentences.append(await async_text(hass, language, key, count=str(count)))
     if unconfirmed or "failed" in result or "running" in result:
         sentences.append(await async_text(hass, language, "undo_again"))
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
 async def _async_names(hass: HomeAssistant, language: str, entity_ids: Sequence[str]) -> str:

@@ -1,133 +1,38 @@
 """One write: what a call comes to, doing it, what became of it, and its entry in the journal.
 
-Whatever a plan does, the policy executes it, verifies it, notes it in the journal and undoes it by the entry of its kind in
-`KINDS`. The home is asked what became of a write, not the service that was called. Each entity has an expectation
-(home/actions.py). What has not come true when the tool has returned is waited for, by state changes, up to the limit; what is
-under way is not waited for.
+Every effect is executed, verified and noted by its kind (policy/effects/), subject by subject. What has not come true when the
+tool returns is waited for, up to the limit.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 import time
 from typing import Any, Protocol, override
 
-from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_ENTITY_ID, STATE_UNAVAILABLE
-from homeassistant.core import Context, Event, EventStateChangedData, HomeAssistant, State, callback
+from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, State, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
-from ..home.actions import Expectation, Judgement, expectation, is_so, judge, reached_members
-from ..home.domain import Run, Snapshot
-from ..home.domains import DOMAINS, RUNNERS, UNKNOWN
-from ..home.exposure import may_tell
-from ..home.states import restoring_calls, result_of
-from ..home.taught_names import async_change, has_alias, judge_change, reversed_change
+from ..home.actions import reached_members
+from ..home.domains import RUNNERS
 from ..support.bounds import in_slices
-from ..support.const import DOMAIN, LOGGER
+from ..support.const import LOGGER
 from ..support.errors import DidNotRun, HomeAgentError, ToolRefusal, where_of
-from ..turn.plan import ADD_NAME, NAME_SERVICES, ActionClass, Effect, NameChange, Plan, ServiceCall
+from ..turn.plan import ActionClass, Effect, Plan, ServiceCall
 from ..turn.turn import Outcome, Turn
+from .effects import captured_of, kind_of
+from .effects.effect import Before, Watch
 from .following import Following
 from .tool import HomeAgentTool, PendingResult
 
-MAX_RESULTS = 25  # entities told one by one
-ALREADY = "It was so already: nothing was done, and nothing had to be."
+MAX_RESULTS = 25  # subjects told one by one
+ALREADY = "Already in the requested state; no action taken."
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectKind[E]:
-    """What the policy has to know of effects of one kind."""
-
-    from_dict: Callable[[Mapping[str, Any]], E]
-    """Reads one from the disk; raises `KeyError`, `TypeError` or `ValueError`."""
-    judge: Callable[[HomeAssistant, E], Judgement]
-    """Returns why one needs the user's yes now, and what it reaches besides."""
-    execute: Callable[[HomeAssistant, E, str, Context], Awaitable[object]]
-    """Does it to one of its entities; raises what whoever does it raises."""
-    expect: Callable[[State, E], Expectation | None]
-    """What it should make of an entity that is so before; None when nothing can be seen of it."""
-    is_so: Callable[[HomeAssistant, State, E], bool]
-    """Whether an entity is already what it would make of it."""
-    restore: Callable[[Snapshot, State, frozenset[str]], Sequence[E] | None]
-    """The effects that bring aspects of an entity back to what they were; None when they cannot be."""
-    reverse: Callable[[HomeAssistant, E], Sequence[E]] | None = None
-    """Of effects that no state shows: those that take one back now, none where nothing of it is left."""
-
-
-def _async_call(hass: HomeAssistant, call: ServiceCall, entity_id: str, context: Context) -> Awaitable[object]:
-    if (run := DOMAINS.get(call.domain, UNKNOWN).runs.get(call.service)) is not None:
-        return _async_start(hass, call, entity_id, run, context)
-    target = {ATTR_ENTITY_ID: entity_id}
-    return hass.services.async_call(call.domain, call.service, dict(call.data), True, context, target=target)
-
-
-async def _async_start(hass: HomeAssistant, call: ServiceCall, entity_id: str, run: Run, context: Context) -> None:
-    """Make a call that returns when all that it runs is over, and return as soon as that runs, as the call of a script does.
-
-    It may take hours. Raises why nothing ran, and what the call raises.
-    """
-    before, known = hass.states.get(entity_id), asyncio.Event()
-    if before is not None and (refusal := run.refused(before, call.data)) is not None:
-        raise refusal
-    runs = False
-
-    @callback
-    def look(event: Event[EventStateChangedData]) -> None:
-        nonlocal runs
-        if event.context.parent_id == context.id:
-            runs = True
-            known.set()
-
-    @callback
-    def end(made: asyncio.Task[object]) -> None:
-        if not made.cancelled():
-            made.exception()  # seen: whoever waited is gone by then
-        known.set()
-
-    stop = async_track_state_change_event(hass, [entity_id], look)
-    try:
-        target = {ATTR_ENTITY_ID: entity_id}
-        calling = hass.services.async_call(call.domain, call.service, dict(call.data), True, context, target=target)
-        made = hass.async_create_task(calling, eager_start=True)
-        made.add_done_callback(end)
-        await known.wait()
-    finally:
-        stop()
-    if made.done() and not made.cancelled():
-        made.result()
-    if not runs and before is not None:
-        raise run.held_back(before)
-
-
-SERVICE_CALL = EffectKind(
-    from_dict=ServiceCall.from_dict,
-    judge=judge,
-    execute=_async_call,
-    expect=expectation,
-    is_so=is_so,
-    restore=restoring_calls,
-)
-NAME_CHANGE = EffectKind(
-    from_dict=NameChange.from_dict,
-    judge=judge_change,
-    execute=async_change,
-    expect=lambda _state, _change: None,
-    is_so=lambda hass, _state, change: has_alias(hass, change.target, change.name) == (change.service == ADD_NAME),
-    restore=lambda _before, _now, _aspects: None,
-    reverse=reversed_change,
-)
-KINDS: Mapping[type[Effect], EffectKind[Any]] = {ServiceCall: SERVICE_CALL, NameChange: NAME_CHANGE}
-
-
-def effect_from_dict(data: Mapping[str, Any]) -> Effect:
-    """Return an effect from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
-    kind = NAME_CHANGE if data["domain"] == DOMAIN and data["service"] in NAME_SERVICES else SERVICE_CALL
-    effect: Effect = kind.from_dict(data)
-    return effect
+type Place = tuple[str, str]
+"""A kind and a subject."""
 
 
 @dataclass(slots=True)
@@ -137,7 +42,7 @@ class PlanBuilder:
     hass: HomeAssistant
     targets: dict[str, None] = field(default_factory=dict)
     """What it touches, in this order."""
-    _merged: dict[tuple[str, str], tuple[Effect, dict[str, None]]] = field(default_factory=dict)
+    _merged: dict[tuple[str, ...], tuple[Effect, dict[str, None]]] = field(default_factory=dict)
     _reasons: dict[str, None] = field(default_factory=dict)
     _inside: list[ServiceCall] = field(default_factory=list)
     _reached: dict[str, None] = field(default_factory=dict)
@@ -147,14 +52,15 @@ class PlanBuilder:
         """Have the plan do something, too. Raises `ClosedGroup` for a group that reaches what is not exposed."""
         behind = [member for entity_id in effect.entity_ids for member in reached_members(self.hass, entity_id)]
         self.targets |= dict.fromkeys((*effect.entity_ids, *behind))
-        key = (f"{effect.domain}.{effect.service}", repr(sorted(effect.data.items())))
+        about = () if effect.entity_ids else effect.subjects
+        key = (effect.kind, effect.action, repr(sorted(effect.data.items())), *about)
         self._merged.setdefault(key, (effect, {}))[1].update(dict.fromkeys(effect.entity_ids))
-        found = KINDS[type(effect)].judge(self.hass, effect)
+        found = kind_of(effect).judge(self.hass, effect)
         self._reached |= dict.fromkeys(found.reached)
         if found.reasons:
             self._reasons |= dict.fromkeys(found.reasons)
             self._inside += [item for item in found.inside if item not in self._inside]
-            self._sensitive |= dict.fromkeys(effect.entity_ids)
+            self._sensitive |= dict.fromkeys(effect.entity_ids or (effect.action,))
 
     def plan(self, *reasons: str) -> Plan:
         """Return the plan; `reasons` are others for which it needs the user's yes."""
@@ -180,112 +86,110 @@ async def async_plan_of(hass: HomeAssistant, effects: Iterable[Effect]) -> Plan:
 
 
 def already_so(hass: HomeAssistant, plan: Plan) -> tuple[str, ...]:
-    """Return which entities of a plan are already what all of its effects would make of them, members of groups included.
+    """Return which subjects of a plan are already in the state that all of its effects request.
 
-    None where something is started: what it does is what is asked about, whatever its own state is.
+    None if something is started: the question is about what it does, not about its own state.
     """
     if plan.inside:
         return ()
     found: dict[str, bool] = {}
     for effect in plan.effects:
-        for entity_id in effect.entity_ids:
-            states = [hass.states.get(item) for item in (entity_id, *reached_members(hass, entity_id))]
-            is_so = all(state is not None and KINDS[type(effect)].is_so(hass, state, effect) for state in states)
-            found[entity_id] = found.get(entity_id, True) and is_so
-    return tuple(entity_id for entity_id, is_so in found.items() if is_so)
+        for subject in effect.subjects:
+            found[subject] = found.get(subject, True) and kind_of(effect).is_so(hass, effect, subject) is True
+    return tuple(subject for subject, is_so in found.items() if is_so)
 
 
 def already_result(hass: HomeAssistant, plan: Plan) -> JsonValueType:
     """Return the result of a plan of which nothing had to be done."""
-    changed = {entity_id: {*effect.data} for effect in plan.effects for entity_id in effect.entity_ids}
-    result = _result(hass, changed, {}, dict.fromkeys(changed, Outcome.REACHED))
+    executed = _by_place(plan.effects)
+    result = _result(hass, executed, {}, {subject: Outcome.REACHED for _, subject in executed})
     return {**result, "note": ALREADY} if isinstance(result, dict) else result
 
 
+def _by_place(effects: Iterable[Effect]) -> dict[Place, list[Effect]]:
+    """Return the effects on each subject, kind by kind."""
+    found: dict[Place, list[Effect]] = {}
+    for effect in effects:
+        for subject in effect.subjects:
+            found.setdefault((effect.kind, subject), []).append(effect)
+    return found
+
+
 async def async_execute(hass: HomeAssistant, effects: Sequence[Effect], context: Context) -> PendingResult:
-    """Execute effects in their order; the result tells the new states, their outcomes, and what failed with which error.
+    """Execute effects in their order; the result has the new states, their outcomes, and what failed with which error.
 
-    Entity by entity, as Home Assistant's own intents call services: an error then belongs to one of them, whatever a
-    device raises. All entities of an effect are begun at once, but in slices: there may be thousands. Raises
-    `ToolRefusal` when nothing worked.
+    Subject by subject, as Home Assistant's own intents call services: an error then belongs to one of them, also an
+    unexpected one. All subjects of an effect are begun at once, but in slices: there may be thousands. Raises
+    `ToolRefusal` if nothing worked.
     """
-    failed: dict[str, str] = {}
+    failed: dict[Place, str] = {}
     held_back: list[DidNotRun] = []
-    done: dict[str, list[str]] = {}
+    done: dict[Place, list[str]] = {}
 
-    async def execute(effect: Effect, entity_id: str) -> None:
+    async def execute(effect: Effect, subject: str) -> None:
+        place = (effect.kind, subject)
         try:
-            await KINDS[type(effect)].execute(hass, effect, entity_id, context)
+            await kind_of(effect).async_execute(hass, effect, subject, context)
         except (HomeAssistantError, probatio.Invalid) as err:
             error = str(err) or type(err).__name__
             held_back.extend([err] if isinstance(err, DidNotRun) else ())
         except Exception as err:  # noqa: BLE001 - one broken device does not hide what the others did
-            LOGGER.error(
-                "%s of %s failed unexpectedly: %s", f"{effect.domain}.{effect.service}", entity_id, where_of(err)
-            )
+            LOGGER.error("%s of %s failed unexpectedly: %s", effect.action, subject, where_of(err))
             error = type(err).__name__
         else:
-            done.setdefault(entity_id, []).append(effect.service)
+            done.setdefault(place, []).append(effect.service)
             return
-        before = f" ({', '.join(done[entity_id])} was done before)" if entity_id in done else ""
-        failed[entity_id] = f"{error}{before}"
+        before = f" ({', '.join(done[place])} was done before)" if place in done else ""
+        failed[place] = f"{error}{before}"
 
     for effect in effects:
-        named = (effect.about,) if isinstance(effect, NameChange) else effect.entity_ids
-        waiting = [item for item in named if item not in failed]
+        waiting = [subject for subject in effect.subjects if (effect.kind, subject) not in failed]
         if len(waiting) == 1:
             await execute(effect, waiting[0])
             continue
         async with asyncio.TaskGroup() as group:
-            async for entity_id in in_slices(waiting):  # begun here, so that their first steps count for the slice
-                group.create_task(execute(effect, entity_id), eager_start=True)
-    changed: dict[str, set[str]] = {}
-    for effect in effects:
-        for item in (effect.about,) if isinstance(effect, NameChange) else effect.entity_ids:
-            changed.setdefault(item, set()).update(effect.data)
-    if len(failed) == len(changed):
-        raise _all_failed(failed, held_back)
+            async for subject in in_slices(waiting):  # begun here, so that their first steps count for the slice
+                group.create_task(execute(effect, subject), eager_start=True)
+    executed = _by_place(effects)
+    if len(failed) == len(executed):
+        errors = [f"{_label(executed, place)}: {error}" for place, error in failed.items()]
+        if len(errors) > MAX_RESULTS:
+            errors[MAX_RESULTS:] = [f"{len(errors) - MAX_RESULTS} more failed"]
+        told = "; ".join(errors)
+        raise DidNotRun.of(told, held_back) if 0 < len(held_back) == len(failed) else ToolRefusal(told)
     return PendingResult(
-        render=partial(_result, hass, changed, failed),
-        failed=failed.keys(),
+        render=partial(_result, hass, executed, failed),
+        failed=dict.fromkeys(subject for _, subject in failed),
         did_not_run=DidNotRun.of("", held_back) if held_back else None,
         fails_in_own_words=len(held_back) == len(failed),
     )
 
 
-def _all_failed(failed: Mapping[str, str], held_back: Sequence[DidNotRun]) -> ToolRefusal:
-    """Return the error of a plan of which nothing worked; people are told why automations did not run, where that is all."""
-    errors = [f"{entity_id}: {error}" for entity_id, error in failed.items()]
-    if len(errors) > MAX_RESULTS:
-        errors[MAX_RESULTS:] = [f"{len(errors) - MAX_RESULTS} more failed"]
-    told = "; ".join(errors)
-    return DidNotRun.of(told, held_back) if 0 < len(held_back) == len(failed) else ToolRefusal(told)
+def _label(executed: Mapping[Place, Sequence[Effect]], place: Place) -> str:
+    effect = executed[place][0]
+    return kind_of(effect).label(effect, place[1])
 
 
 def _result(
     hass: HomeAssistant,
-    changed: Mapping[str, Collection[str]],
-    failed: Mapping[str, str],
+    executed: Mapping[Place, Sequence[Effect]],
+    failed: Mapping[Place, str],
     outcomes: Mapping[str, Outcome],
 ) -> JsonValueType:
-    """Return the rows of the entities; `changed` has the parameters that each was called with, `failed` its error."""
-    worked = [entity_id for entity_id in changed if entity_id not in failed]
-    rows: list[JsonValueType] = []
-    for entity_id in worked[:MAX_RESULTS]:
-        outcome = outcomes.get(entity_id, Outcome.DONE).value
-        row: JsonObjectType = {"entity_id": entity_id, "new_state": None, "outcome": outcome, "note": "It is gone."}
-        if (state := hass.states.get(entity_id)) is not None:
-            shown = result_of(state, sorted(changed[entity_id]), partial(may_tell, hass))
-            row = {key: shown.pop(key) for key in ("entity_id", "new_state")} | {"outcome": outcome, **shown}
-        rows.append(row)
-    if len(changed) == 1:
+    """Return the rows of the subjects that effects were executed on, and the errors of those that failed."""
+    worked = [place for place in executed if place not in failed]
+    rows: list[JsonValueType] = [
+        kind_of(executed[place][0]).row(hass, executed[place], place[1], outcomes.get(place[1], Outcome.DONE))
+        for place in worked[:MAX_RESULTS]
+    ]
+    if len(executed) == 1:
         return rows[0]
     result: JsonObjectType = {"count": len(worked), "entities": rows}
     if len(worked) > MAX_RESULTS:
         result["note"] = f"{len(worked) - MAX_RESULTS} more were changed and are not listed."
     if failed:
-        told = list(failed.items())[:MAX_RESULTS]
-        result["failed"] = [{"entity_id": entity_id, "error": error} for entity_id, error in told]
+        told = [*failed.items()][:MAX_RESULTS]
+        result["failed"] = [{"entity_id": _label(executed, place), "error": error} for place, error in told]
     if len(failed) > MAX_RESULTS:
         result["failed_count"] = len(failed)
     return result
@@ -305,7 +209,9 @@ class WriteRecord:
     tool_name: str
     plan: Plan
     before: Mapping[str, State]
-    """What it concerned, as it was before."""
+    """The states of the entities that it concerned, before."""
+    captured: Mapping[str, Mapping[str, Before]] = field(default_factory=dict)
+    """By kind and subject, what kinds captured besides."""
     outcomes: Mapping[str, Outcome]
     success: bool
     """The tool did not raise."""
@@ -314,7 +220,7 @@ class WriteRecord:
 
 
 class Journal(Protocol):
-    """Whoever remembers what was done."""
+    """Where writes are noted."""
 
     @callback
     def async_add(self, record: WriteRecord) -> None:
@@ -336,7 +242,7 @@ class Writes:
     """How the writes of an entry are verified and where they are noted."""
 
     seconds: float = DEFAULT_SECONDS
-    """For how long at most the home is given to follow; 0: nobody looks."""
+    """The time that entities have to follow; 0 turns verification off."""
     journal: Journal | None = None
 
     async def async_run(
@@ -377,22 +283,20 @@ class Write:
     """One write while it happens."""
 
     def __init__(self, hass: HomeAssistant, writes: Writes, turn: Turn, tool_name: str, plan: Plan) -> None:
-        """Remember the states; to be made right before the first effect is executed."""
+        """Capture what is so now; to be made right before the first effect is executed."""
         self._writes = writes
         self._turn = turn
         self._tool_name = tool_name
         self._plan = plan
         self._began = time.monotonic()
         self._verification = Verification(hass, plan.effects)
-        names_only = plan.effects and all(isinstance(effect, NameChange) for effect in plan.effects)
-        targets = () if names_only else plan.targets  # whose states say nothing of it
+        self._captured = captured_of(hass, plan.effects)
+        runners = [item for effect in plan.effects for item in kind_of(effect).started(effect)]
+        shows = not plan.effects or any(kind_of(effect).changes_states for effect in plan.effects)
+        targets = plan.targets if shows else ()  # else their states do not change
         concerned = dict.fromkeys((*targets, *(item for effect in plan.effects for item in effect.entity_ids)))
         self._before = {item: state for item in concerned if (state := hass.states.get(item)) is not None}
-        runners = [item for item in concerned if item.partition(".")[0] in RUNNERS]
-        runners += [f"{effect.domain}.{effect.service}" for effect in plan.effects if effect.domain in RUNNERS]
-        for effect in plan.effects:
-            if effect.service in DOMAINS.get(effect.domain, UNKNOWN).runs:
-                runners += effect.entity_ids
+        runners += [item for item in concerned if item.partition(".")[0] in RUNNERS]
         watched = bool(runners) and writes.journal is not None
         self._following = Following(hass, turn.context, concerned, runners, turn.within) if watched else None
 
@@ -403,7 +307,7 @@ class Write:
             self._following.end()
 
     async def async_outcomes(self, failed: Collection[str] = ()) -> dict[str, Outcome]:
-        """Return what became of each entity of an effect, once that is clear; the end of a write that worked."""
+        """Return what became of each subject once that is clear, and end a write that worked."""
         left = self._turn.profile.tool_timeout - (time.monotonic() - self._began) - RESERVE
         seconds = min(self._writes.seconds, left)
         if seconds > 0:
@@ -416,16 +320,17 @@ class Write:
 
     @callback
     def fail(self) -> None:
-        """End a write that raised. What became of it is told as far as it shows."""
+        """End a write that raised. Outcomes are kept as far as they show."""
         outcomes = {
-            entity_id: Outcome.FAILED if outcome is Outcome.DONE else outcome
-            for entity_id, outcome in self._verification.outcomes(waited=False).items()
+            subject: Outcome.FAILED if outcome is Outcome.DONE else outcome
+            for subject, outcome in self._verification.outcomes(waited=False).items()
         }
         self._turn.record.acted = self._turn.record.acted or Outcome.CHANGED in outcomes.values()
         self._end(outcomes, success=False)
 
     def _end(self, outcomes: Mapping[str, Outcome], *, success: bool) -> None:
-        self._turn.record.outcomes.update(outcomes)
+        entity_ids = {item for effect in self._plan.effects for item in effect.entity_ids}
+        self._turn.record.outcomes.update({item: outcome for item, outcome in outcomes.items() if item in entity_ids})
         if self._writes.journal is not None:
             self._writes.journal.async_add(
                 WriteRecord(
@@ -433,6 +338,7 @@ class Write:
                     tool_name=self._tool_name,
                     plan=self._plan,
                     before=self._before,
+                    captured=self._captured,
                     outcomes=outcomes,
                     success=success,
                     following=self._following,
@@ -440,78 +346,57 @@ class Write:
             )
 
 
+_WORST_FIRST = (Outcome.FAILED, Outcome.UNAVAILABLE, Outcome.UNCHANGED, Outcome.CHANGED, Outcome.DONE, Outcome.REACHED)
+
+
 class Verification:
-    """The entities of some effects: as they were when this was made, and what has become of them."""
+    """The subjects of some effects since just before they were executed, and what became of them."""
 
     def __init__(self, hass: HomeAssistant, effects: Iterable[Effect]) -> None:
-        """Remember the states; to be made before the effects are executed."""
-        self._hass = hass
-        self._before: dict[str, State | None] = {}
-        self._expected: dict[str, Expectation | None] = {}
+        """Take the effects; to be made before they are executed."""
+        by_kind: dict[str, list[Effect]] = {}
         for effect in effects:
-            for entity_id in effect.entity_ids:
-                if entity_id not in self._before:
-                    self._before[entity_id] = hass.states.get(entity_id)
-                before, known = self._before[entity_id], self._expected.get(entity_id)
-                found = KINDS[type(effect)].expect(before, effect) if before is not None else None
-                self._expected[entity_id] = known.and_then(found) if known and found else found or known
+            by_kind.setdefault(effect.kind, []).append(effect)
+        self._watches: list[Watch[Any]] = [kind_of(found[0]).watch(hass, found) for found in by_kind.values()]
 
     async def async_settle(self, seconds: float, failed: Collection[str] = ()) -> None:
         """Return when there is nothing to wait for any more, after `seconds` at the latest."""
-        waiting = {item for item in self._expected if item not in failed and not self._settled(item)}
-        if not waiting:
-            return
+        waiting: set[tuple[Watch[Any], str]] = set()
+        stops: list[CALLBACK_TYPE] = []
         arrived = asyncio.Event()
 
         @callback
-        def look(event: Event[EventStateChangedData]) -> None:
-            if self._settled(event.data["entity_id"]):
-                waiting.discard(event.data["entity_id"])
+        def look(watch: Watch[Any], subject: str) -> None:
+            if watch.is_settled(subject):
+                waiting.discard((watch, subject))
             if not waiting:
                 arrived.set()
 
-        stop = async_track_state_change_event(self._hass, list(waiting), look)
+        for watch in self._watches:
+            found = [item for item in watch.subjects if item not in failed and not watch.is_settled(item)]
+            if found and (stop := watch.listen(found, partial(look, watch))) is not None:
+                waiting.update((watch, item) for item in found)
+                stops.append(stop)
+        if not waiting:
+            return
         try:
             async with asyncio.timeout(seconds):
                 await arrived.wait()
         except TimeoutError:
             pass  # what is true now is told
         finally:
-            stop()
+            for stop in stops:
+                stop()
 
-    def is_back(self, entity_id: str, outcome: Outcome) -> bool:
-        """Return whether an entity with this outcome is what was asked for, or on its way to it."""
-        if outcome is not Outcome.CHANGED:
-            return outcome in (Outcome.REACHED, Outcome.DONE)
-        expected, now = self._expected.get(entity_id), self._hass.states.get(entity_id)
-        return expected is not None and now is not None and expected.under_way(now)
+    def is_back(self, subject: str, outcome: Outcome) -> bool:
+        """Return whether a subject with this outcome is as requested, or on its way there."""
+        return all(watch.is_back(subject, outcome) for watch in self._watches if subject in watch.subjects)
 
     def outcomes(self, failed: Collection[str] = (), *, waited: bool) -> dict[str, Outcome]:
-        """Return what is true now of each entity. Without a wait nothing counts as unchanged: it may only be late."""
+        """Return what is true now of each subject. Without a wait nothing counts as unchanged: it may only be late."""
         found: dict[str, Outcome] = {}
-        for entity_id, expected in self._expected.items():
-            before, now = self._before[entity_id], self._hass.states.get(entity_id)
-            if entity_id in failed:
-                found[entity_id] = Outcome.FAILED
-            elif now is None or now.state == STATE_UNAVAILABLE:
-                found[entity_id] = Outcome.UNAVAILABLE
-            elif before is None or expected is None or (reached := expected.reached(before, now)) is None:
-                found[entity_id] = Outcome.DONE
-            elif reached:
-                found[entity_id] = Outcome.REACHED
-            elif expected.under_way(now) or expected.moved(before, now) or expected.takes > 0:
-                found[entity_id] = Outcome.CHANGED
-            elif now.attributes.get(ATTR_ASSUMED_STATE):  # whether it follows, nobody can see
-                found[entity_id] = Outcome.DONE
-            else:
-                found[entity_id] = Outcome.UNCHANGED if waited else Outcome.DONE
+        for watch in self._watches:
+            for subject in watch.subjects:
+                outcome = Outcome.FAILED if subject in failed else watch.outcome(subject, waited=waited)
+                found[subject] = min(outcome, found.get(subject, outcome), key=_WORST_FIRST.index)
         return found
-
-    def _settled(self, entity_id: str) -> bool:
-        """Return whether there is nothing to wait for."""
-        before, now, expected = self._before[entity_id], self._hass.states.get(entity_id), self._expected[entity_id]
-        if expected is None or before is None or before.state == STATE_UNAVAILABLE:
-            return True
-        if now is None or now.state == STATE_UNAVAILABLE:  # it may come back
-            return False
-        return expected.reached(before, now) is not False or expected.under_way(now)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, override
+from typing import Any, cast, override
 
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import area_registry as ar, llm
@@ -153,8 +153,7 @@ class HaQuery(HomeAgentTool):
         listed = {entity_id for call in plan.effects for entity_id in call.entity_ids}  # with items or events
         if any(may_be_of_others(state, None if state.entity_id in listed else wanted) for state in states):
             turn.record.taints.add(self.name)
-        calls = [effect for effect in plan.effects if isinstance(effect, ServiceCall)]
-        details = await _async_details(hass, calls, turn)
+        details = await _async_details(hass, cast(Sequence[ServiceCall], plan.effects), turn)
         entities = (await self._home.async_get()).entities
         areas = ar.async_get(hass)
 

@@ -3,14 +3,12 @@
 A tool turns arguments into a plan without side effects; the policy decides on the plan, and only then the tool runs it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from homeassistant.util.json import JsonObjectType
-
-from ..support.const import DOMAIN
 
 
 class ActionClass(StrEnum):
@@ -37,19 +35,38 @@ TAINTED = "tainted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceCall:
-    """One action of Home Assistant on resolved targets."""
+class Effect:
+    """One thing that a plan does. How it is judged, executed, verified, described and undone is in policy/effects/, by its kind."""
 
+    kind: ClassVar[str] = ""
+    """Written to the disk with the effect."""
     domain: str
     service: str
-    entity_ids: tuple[str, ...]
+    entity_ids: tuple[str, ...] = ()
+    """Entities whose states it changes."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """Whitelisted, without any target key."""
-    returns_response: bool = False
+    """Everything else it says, as JSON."""
+
+    @property
+    def action(self) -> str:
+        """The name by which lists of the owner, events and the journal call it: `light.turn_on`."""
+        return f"{self.domain}.{self.service}"
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What it is about: entity ids, or `<kind>:<id>` such as `area:kitchen`."""
+        return self.entity_ids
+
+    def without(self, subjects: Collection[str]) -> Self | None:
+        """Return the effect for its other subjects; None if there are none."""
+        if self.subjects and all(subject in subjects for subject in self.subjects):
+            return None
+        return replace(self, entity_ids=tuple(item for item in self.entity_ids if item not in subjects))
 
     def as_dict(self) -> JsonObjectType:
         """Return its form on the disk."""
         return {
+            "kind": self.kind,
             "domain": self.domain,
             "service": self.service,
             "entity_ids": list(self.entity_ids),
@@ -58,7 +75,7 @@ class ServiceCall:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return it from the disk. Raises `KeyError`, `TypeError` or `ValueError` when it is none."""
+        """Read it from the disk. Raises `KeyError`, `TypeError` or `ValueError` if the data is invalid."""
         return cls(
             domain=str(data["domain"]),
             service=str(data["service"]),
@@ -67,59 +84,12 @@ class ServiceCall:
         )
 
 
-ADD_NAME = "add_name"
-REMOVE_NAME = "remove_name"
-PROPOSE_NAME = "propose_name"
-WITHDRAW_NAME = "withdraw_name"
-NAME_SERVICES = frozenset({ADD_NAME, REMOVE_NAME, PROPOSE_NAME, WITHDRAW_NAME})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NameChange:
-    """A name of an entity, an area or a floor that is added, removed, proposed to an administrator or withdrawn."""
+class ServiceCall(Effect):
+    """One action of Home Assistant on resolved targets; its data has no target key."""
 
-    service: str
-    """`add_name`, `remove_name`, `propose_name`, `withdraw_name`."""
-    data: Mapping[str, Any]
-    """`target` (an entity id, `area:<id>` or `floor:<id>`) and `name`."""
-    domain: str = DOMAIN
-    entity_ids: tuple[str, ...] = ()
-    """None: no state changes by it. That the entity is exposed is checked by the plan's targets."""
-
-    @property
-    def target(self) -> str:
-        """The thing whose name it is."""
-        return str(self.data["target"])
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        return str(self.data["name"])
-
-    @property
-    def about(self) -> str:
-        """What it is about, as people read it."""
-        return f"“{self.name}”"
-
-    def as_dict(self) -> JsonObjectType:
-        """Return its form on the disk."""
-        return {
-            "domain": self.domain,
-            "service": self.service,
-            "entity_ids": [],
-            "data": {"target": self.target, "name": self.name},
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return it from the disk. Raises `KeyError` or `TypeError` when it is none."""
-        given = data["data"]
-        return cls(service=str(data["service"]), data={"target": str(given["target"]), "name": str(given["name"])})
-
-
-type Effect = ServiceCall | NameChange
-"""One thing that a plan does: the union of all kinds. A new kind has the same face (`domain`, `service`, `entity_ids`, `data`, its form
-on the disk), and an entry in the table of policy/write.py."""
+    kind: ClassVar[str] = "service_call"
+    returns_response: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,23 +118,23 @@ class Plan:
     texts: tuple[str, ...] = ()
     """What is touched when it is texts that are kept or handed on: they are named in the question, and nowhere else."""
     version: str = ""
-    """What the tool was when it planned, where somebody else can change it: a yes is for that, and for nothing else."""
+    """What the tool was when it planned, if it can be changed elsewhere: a yes is for this version only."""
     already: tuple[str, ...] = field(default=(), compare=False)
     """Of what needs a yes: entities that are already what it would make of them. They are not asked about."""
     insists: bool = False
-    """It needs the user's yes whatever the lists of the owner spare."""
+    """It needs the user's yes even if the lists of the owner spare it."""
     outside: bool = False
     """The result is text from outside the home: from then on the conversation is tainted."""
 
     @property
     def is_done(self) -> bool:
-        """Whether all of it is so already, and nothing is left to be done or asked.
+        """Whether the requested state is already there, so that nothing is left to do or to ask.
 
-        What an effect without entities would make of anything, a message or a request, is never so already.
+        An effect without a subject, such as a message, is never done before it is executed.
         """
         already = {*self.already}
         return (
             bool(self.effects)
             and self.inside == ()
-            and all(effect.entity_ids and already.issuperset(effect.entity_ids) for effect in self.effects)
+            and all(effect.subjects and already.issuperset(effect.subjects) for effect in self.effects)
         )

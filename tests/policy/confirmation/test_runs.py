@@ -163,7 +163,7 @@ async def test_an_automation_without_a_channel_is_refused_plainly(
     entry = await set_up(hass, llm_server)
     llm_server.plan(tool_call("ha_control", UNLOCK), text("Nobody can confirm that."))
     assert speech(await say(hass, "unlock the front door")) == "Nobody can confirm that."
-    assert "nobody here can confirm" in llm_server.request.body["messages"][-1]["content"]
+    assert "no one here can confirm" in llm_server.request.body["messages"][-1]["content"]
     assert not entry.runtime_data.policy.confirmations.waiting
     assert not unlocked
 

@@ -57,29 +57,6 @@ def look(hass: HomeAssistant, entity_id: str, *names: str) -> list[object]:
     return [state.state, *(state.attributes.get(name) for name in names)]
 
 
-async def restore(
-    hass: HomeAssistant,
-    user: MockUser,
-    entity_id: str,
-    by_hand: ByHand,
-    action: str,
-    parameters: dict[str, Any],
-    names: tuple[str, ...],
-) -> None:
-    """Do something by hand, then something else by tool, take that back, and find everything as it was."""
-    await do(hass, by_hand[0], entity_id, **by_hand[1])
-    await hass.async_block_till_done(wait_background_tasks=True)
-    before = look(hass, entity_id, *names)
-    await control(hass, user, action, entity_id, **parameters)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert look(hass, entity_id, *names) != before
-    result = await call(hass, "undo", Context(user_id=user.id))
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert [row["entity_id"] for row in result["restored"]] == [entity_id]
-    assert set(result) == {"restored"}
-    assert look(hass, entity_id, *names) == before
-
-
 async def newest(hass: HomeAssistant) -> dict[str, Any]:
     """Return what the journal tells of what was done last, besides what was undone."""
     actions = (await call(hass, "list_actions"))["actions"]

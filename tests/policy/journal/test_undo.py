@@ -1,7 +1,6 @@
 """Taking back: what can be restored is, what cannot be is said, and what somebody else changed is left alone."""
 
 from collections.abc import Callable
-from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -18,38 +17,9 @@ from pytest_homeassistant_custom_component.common import (
 from tests.house import say, set_up, speech
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
 
-from .steps import QUICK, ByHand, call, control, do, look, restore, ticks
+from .steps import QUICK, call, control, do, look, ticks
 
 pytestmark = pytest.mark.usefixtures("house_with_helpers")
-
-
-@pytest.mark.parametrize(
-    ("entity_id", "by_hand", "action", "parameters", "names"),
-    [
-        ("light.bed_light", ("light.turn_on", {"brightness": 90, "hs_color": [30, 80]}), "turn_off", {}, ("brightness", "hs_color")),
-        ("light.bed_light", ("light.turn_on", {"brightness": 90, "color_temp_kelvin": 3000}), "set_value", {"color_name": "blue", "brightness_pct": 100}, ("brightness", "color_temp_kelvin")),
-        ("light.bed_light", ("light.turn_on", {"effect": "rainbow"}), "set_value", {"effect": "off"}, ("effect",)),
-        ("light.bed_light", ("light.turn_off", {}), "turn_on", {"brightness_pct": 10}, ()),
-        ("switch.decorative_lights", ("switch.turn_on", {}), "toggle", {}, ()),
-        ("input_number.level", ("input_number.set_value", {"value": 33}), "set_value", {"value": 70}, ()),
-        ("input_select.mode", ("input_select.select_option", {"option": "day"}), "set_value", {"option": "night"}, ()),
-        ("input_text.note", ("input_text.set_value", {"value": "old"}), "set_value", {"value": "new"}, ()),
-        ("input_datetime.alarm", ("input_datetime.set_datetime", {"time": "06:10:00"}), "set_value", {"time": "09:00"}, ()),
-        ("timer.egg", ("timer.cancel", {}), "turn_on", {}, ()),
-        ("lock.front_door", ("lock.unlock", {}), "lock", {}, ()),
-    ],
-)  # fmt: skip
-async def test_what_was_done_is_restored(
-    hass: HomeAssistant,
-    hass_admin_user: MockUser,
-    entity_id: str,
-    by_hand: ByHand,
-    action: str,
-    parameters: dict[str, Any],
-    names: tuple[str, ...],
-) -> None:
-    await set_up(hass, options={"never_confirm": ["lock"]})
-    await restore(hass, hass_admin_user, entity_id, by_hand, action, parameters, names)
 
 
 async def test_slow_shutter_is_as_it_was_wanted_when_it_arrives(
@@ -114,19 +84,6 @@ async def test_lamp_that_does_not_follow(hass: HomeAssistant, hass_admin_user: M
     assert (told["new_state"], told["outcome"]) == ("off", "unchanged")
     result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
     assert result == {"restored": [], "already": ["light.dead_lamp"]}
-
-
-async def test_restored_and_not_confirmed(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
-    await set_up(hass, options=QUICK)
-    await do(hass, "light.turn_on", "light.bed_light")
-    await control(hass, hass_admin_user, "turn_off", "light.bed_light")
-
-    async def nothing(call: ServiceCall) -> None:
-        """Return, and that is all."""
-
-    hass.services.async_register("light", "turn_on", nothing)
-    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
-    assert result == {"restored": [{"entity_id": "light.bed_light", "new_state": "off", "outcome": "unchanged"}]}
 
 
 async def test_what_cannot_be_taken_back(hass: HomeAssistant, hass_admin_user: MockUser) -> None:
@@ -259,14 +216,6 @@ async def test_lamp_that_does_not_follow_a_sentence_is_no_success(hass: HomeAssi
     assert speech(await say(hass, "turn on dead lamp")) == "I sent the command, but nothing has changed: Dead lamp."
     everything = speech(await say(hass, "turn on all lights"))
     assert everything.rstrip(".") == "Turned on the lights. I sent the command, but nothing has changed: Dead lamp"
-    assert look(hass, "light.bed_light") == ["on"]
-
-
-async def test_the_last_thing_is_meant_even_if_it_cannot_be_taken_back(hass: HomeAssistant) -> None:
-    await set_up(hass)
-    conversation_id = (await say(hass, "turn on bed light")).conversation_id
-    await say(hass, "turn on party", conversation_id)
-    assert speech(await say(hass, "undo that", conversation_id)) == "I can't undo this: party."
     assert look(hass, "light.bed_light") == ["on"]
 
 

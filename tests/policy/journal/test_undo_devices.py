@@ -2,16 +2,14 @@
 
 from typing import Any
 
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.support.const import ASSISTANT
 from tests import house as house_module
-from tests.house import build_house, set_up
+from tests.house import set_up
 
-from .steps import ByHand, restore
+from .steps import ByHand, call, control, do, look
 
 PLATFORMS = [
     "climate", "cover", "date", "datetime", "fan", "humidifier", "light", "lock", "media_player", "number",
@@ -20,17 +18,26 @@ PLATFORMS = [
 
 
 @pytest.fixture(autouse=True)
-async def devices(hass: HomeAssistant, house: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Build a house with all of them, exposed."""
+def devices(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Build the house with all of them."""
     monkeypatch.setattr(house_module, "PLATFORMS", PLATFORMS)
-    await build_house(hass)
-    for entity_id in hass.states.async_entity_ids():
-        async_expose_entity(hass, ASSISTANT, entity_id, True)
+    request.getfixturevalue("house_with_helpers")
 
 
 @pytest.mark.parametrize(
     ("entity_id", "by_hand", "action", "parameters", "names"),
     [
+        ("light.bed_light", ("light.turn_on", {"brightness": 90, "hs_color": [30, 80]}), "turn_off", {}, ("brightness", "hs_color")),
+        ("light.bed_light", ("light.turn_on", {"brightness": 90, "color_temp_kelvin": 3000}), "set_value", {"color_name": "blue", "brightness_pct": 100}, ("brightness", "color_temp_kelvin")),
+        ("light.bed_light", ("light.turn_on", {"effect": "rainbow"}), "set_value", {"effect": "off"}, ("effect",)),
+        ("light.bed_light", ("light.turn_off", {}), "turn_on", {"brightness_pct": 10}, ()),
+        ("switch.decorative_lights", ("switch.turn_on", {}), "toggle", {}, ()),
+        ("input_number.level", ("input_number.set_value", {"value": 33}), "set_value", {"value": 70}, ()),
+        ("input_select.mode", ("input_select.select_option", {"option": "day"}), "set_value", {"option": "night"}, ()),
+        ("input_text.note", ("input_text.set_value", {"value": "old"}), "set_value", {"value": "new"}, ()),
+        ("input_datetime.alarm", ("input_datetime.set_datetime", {"time": "06:10:00"}), "set_value", {"time": "09:00"}, ()),
+        ("timer.egg", ("timer.cancel", {}), "turn_on", {}, ()),
+        ("lock.front_door", ("lock.unlock", {}), "lock", {}, ()),
         ("climate.hvac", ("climate.set_temperature", {"temperature": 19}), "set_value", {"temperature": 23}, ("temperature",)),
         ("climate.hvac", ("climate.set_hvac_mode", {"hvac_mode": "cool"}), "turn_off", {}, ("temperature",)),
         ("climate.hvac", ("climate.set_fan_mode", {"fan_mode": "off"}), "set_value", {"fan_mode": "on_high"}, ("fan_mode",)),
@@ -62,5 +69,15 @@ async def test_what_was_done_is_restored(
     parameters: dict[str, Any],
     names: tuple[str, ...],
 ) -> None:
-    await set_up(hass, options={"never_confirm": ["valve"]})
-    await restore(hass, hass_admin_user, entity_id, by_hand, action, parameters, names)
+    await set_up(hass, options={"never_confirm": ["lock", "valve"]})
+    await do(hass, by_hand[0], entity_id, **by_hand[1])
+    await hass.async_block_till_done(wait_background_tasks=True)
+    before = look(hass, entity_id, *names)
+    await control(hass, hass_admin_user, action, entity_id, **parameters)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert look(hass, entity_id, *names) != before
+    result = await call(hass, "undo", Context(user_id=hass_admin_user.id))
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert [row["entity_id"] for row in result["restored"]] == [entity_id]
+    assert set(result) == {"restored"}
+    assert look(hass, entity_id, *names) == before

@@ -6,7 +6,7 @@ has to be exposed and one that the user may control (lesson: `automation.trigger
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, override
+from typing import Any, cast, override
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -251,8 +251,7 @@ class ServiceTool(CustomTool):
         self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
     ) -> JsonValueType | PendingResult:
         """Make the call; return the new states, or the response."""
-        [call] = plan.effects
-        assert isinstance(call, ServiceCall)  # as it was planned
+        [call] = cast(Sequence[ServiceCall], plan.effects)
         mask = self._tool_context.secrets.mask
         try:
             if call.entity_ids and not call.returns_response:
