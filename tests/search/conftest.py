@@ -17,7 +17,7 @@ from custom_components.home_agent.support.issues import RetrievalIssues
 from .chroma import PYTHON, ChromaServer
 
 if TYPE_CHECKING:
-    from custom_components.home_agent.search.model import Vectors
+    from custom_components.home_agent.search.model import VectorRows
 
 KEY = "test 3"
 
@@ -29,7 +29,7 @@ def document(item: str, text: str = "", **metadata: str | float | bool) -> Docum
     return Document(id=item, text=text, metadata=metadata, digest=digest)
 
 
-def rows(*vectors: Sequence[float]) -> Vectors:
+def rows(*vectors: Sequence[float]) -> VectorRows:
     """Return normalised vectors."""
     array = np.array(vectors, dtype=np.float32)
     array /= np.linalg.norm(array, axis=1, keepdims=True)

@@ -84,7 +84,7 @@ async def test_one_normalised_row_per_text_in_the_order_of_the_texts(
 
 
 async def test_requests_share_a_connection(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
-    """S1-213; so do those of two embedders, one of before and one of after a reload."""
+    """The same of two embedders, one of before and one of after a reload."""
     for embedder in (make_embedder(embedding_batch=1), make_embedder(embedding_model="another")):
         await embedder.async_embed(["one", "two"])
     assert len(embedding_server.requests) == 3

@@ -23,7 +23,7 @@ from .messages import in_strict_order, with_schema_in_words, with_what_came
 from .model import CameWith, ChatRequest, ModelReply, TokenEstimator, raw_estimate
 from .stream import ChunkParser, DeltaStream, Ending
 
-RETRY_DELAY = 1.0  # seconds (D-9)
+RETRY_DELAY = 1.0  # seconds
 MAX_RETRY_DELAY = 10.0  # seconds that an endpoint may ask for; nobody waits longer for an answer
 MAX_LINE = 2 * 2**20  # bytes of one chunk
 DRAIN_TIMEOUT = 0.1  # seconds that the end of a response may take after the answer's own end

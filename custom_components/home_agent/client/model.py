@@ -125,7 +125,7 @@ class ModelReply:
     first_delta_ms: int | None = None
     """Milliseconds from the request to the first delta."""
     started: bool = False
-    """Whether a delta left the client: from then on nothing may be sent again (D-9)."""
+    """Whether a delta left the client: from then on nothing may be sent again."""
     estimated_tokens: int | None = None
     """What the request was estimated at before it was sent, without correction; None: it has files."""
 

@@ -280,7 +280,7 @@ def attribute_names(state: State) -> list[str]:
 
 
 def result_of(state: State, touched: Iterable[str], knows: Knows) -> JsonObjectType:
-    """Return what came of an action (S1-45): the new state, the domain's key attributes and those that were set."""
+    """Return what came of an action: the new state, the domain's key attributes and those that were set."""
     told = key_attributes(state, touched, knows=knows)
     return {"entity_id": state.entity_id, "new_state": json_safe(state.state), **told}
 

@@ -23,14 +23,14 @@ from ..support.outages import COLLECTION, STORE, RetrievalBreaker
 from .model import Document
 
 if TYPE_CHECKING:
-    from .model import Vectors
+    from .model import VectorRows
 
 
 CONNECT_TIMEOUT = 2.0  # seconds
 QUERY_TIMEOUT = 3.0  # seconds that a turn waits at most
 INDEX_TIMEOUT = 30.0  # seconds for one request of the index
 MAX_ANSWER = 64 * 1024 * 1024  # bytes; a page of long documents has a few
-RETRY_DELAY = 1.0  # seconds until the index asks once more (D-9)
+RETRY_DELAY = 1.0  # seconds until the index asks once more
 
 KEY, DIGEST = "home_agent_key", "home_agent_digest"
 """What we note down: at a collection what made its vectors, at a document its digest."""
@@ -184,7 +184,7 @@ class ChromaStore:
         """Forget what was seen; the connections are Home Assistant's."""
         self._known.clear()
 
-    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
         """Add or replace documents, batch by batch; a collection of another key is emptied before."""
         if not documents:
             return

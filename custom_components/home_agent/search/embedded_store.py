@@ -22,7 +22,7 @@ from .model import Document, async_load_numpy
 if TYPE_CHECKING:
     import numpy as np
 
-    from .model import Vectors
+    from .model import VectorRows
 
 
 VERSION = 1
@@ -44,7 +44,7 @@ class _Matrix:
     ids: list[str]
     rows: dict[str, int]
     """Where each id is."""
-    vectors: Vectors
+    vectors: VectorRows
 
 
 def file_of(hass: HomeAssistant) -> Database:
@@ -85,12 +85,12 @@ class EmbeddedStore:
 
         await self._hass.async_add_executor_job(close)
 
-    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
         """Add or replace documents, all of them or none; a collection of another key is emptied before."""
         if documents:
             await self._async_run(self._upsert, collection, documents, vectors, key, now=True)
 
-    def _upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+    def _upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
         name, dimension = plain_text(collection), int(vectors.shape[1])
         with self._database.lock:
             with self._database.writing() as connection:
@@ -104,7 +104,7 @@ class EmbeddedStore:
                 connection.executemany(_UPSERT, _rows(name, documents, vectors))
             self._upsert_in_memory(collection, [plain_text(document.id) for document in documents], vectors)
 
-    def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: Vectors) -> None:
+    def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: VectorRows) -> None:
         """Change the vectors in memory, where they are there already."""
         import numpy as np
 
@@ -239,7 +239,7 @@ def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | 
     return known
 
 
-def _rows(name: str, documents: Sequence[Document], vectors: Vectors) -> Iterable[tuple[str | bytes, ...]]:
+def _rows(name: str, documents: Sequence[Document], vectors: VectorRows) -> Iterable[tuple[str | bytes, ...]]:
     for document, vector in zip(documents, vectors, strict=True):
         metadata = json.dumps(dict(document.metadata))
         packed = vector.astype("<f4").tobytes()

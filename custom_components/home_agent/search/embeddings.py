@@ -46,7 +46,7 @@ from .model import async_load_numpy
 if TYPE_CHECKING:
     import numpy as np
 
-    from .model import Vectors
+    from .model import VectorRows
 
     type Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
@@ -55,7 +55,7 @@ MAX_IN_MEMORY = 256  # texts: what people ask, over and over
 MAX_IN_FILE = 20_000  # texts
 
 TIMEOUT = 60.0  # seconds without a sign of life: a model may have to be loaded first
-RETRY_DELAY = 1.0  # seconds (D-9)
+RETRY_DELAY = 1.0  # seconds
 MAX_RETRY_DELAY = 30.0  # seconds that an endpoint may ask for while no turn waits
 
 _OF_ITS_TIME = 0.9  # of what the caller waits: the error is to arrive before the caller gives up
@@ -185,7 +185,7 @@ class EmbeddingsApi:
         self._errors = ErrorMap(self.title, settings.embedding_key)
         self._connection = Connection(hass, config, self._errors)
 
-    async def async_embed(self, texts: Sequence[str], *, patient: bool) -> Vectors:
+    async def async_embed(self, texts: Sequence[str], *, patient: bool) -> VectorRows:
         """Return one normalised row per text, all of them in one request.
 
         With `patient`, it is made once more if that may help, and a model that is being loaded is waited for.
@@ -224,7 +224,7 @@ class EmbeddingsApi:
             await response.close()
 
 
-def _vectors(raw: bytes, count: int) -> Vectors:
+def _vectors(raw: bytes, count: int) -> VectorRows:
     """Return the rows of an answer. Raises `ValueError` and its like for anything but `count` vectors of one length."""
     import numpy as np
 
@@ -255,17 +255,17 @@ class EndpointEmbedder:
         self._hass = hass
         self._api = EmbeddingsApi(hass, settings)
         self._masks = settings.embedding_leaves_the_house
-        """Whether personal data is hidden (D-4)."""
+        """Whether personal data is hidden."""
         self._batch = max(1, settings.embedding_batch)
         self._cache = EmbeddingCache(hass, settings.embedding_model)
         self._length: int | None = None
         """Of the newest vectors."""
-        self._asking: dict[tuple[str, ...], asyncio.Task[Vectors]] = {}
+        self._asking: dict[tuple[str, ...], asyncio.Task[VectorRows]] = {}
         """What a turn waits for, or waited for in vain, by its texts."""
         self.key = f"model {settings.embedding_model}"
         self.health = RetrievalBreaker(EMBEDDING, self._api.title, reporter)
 
-    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
+    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> VectorRows:
         """Return one normalised row per text. Raises `RetrievalError`.
 
         `within` is given when a turn waits for it, in seconds: then there is one attempt, and none shortly after a failure.
@@ -316,7 +316,7 @@ class EndpointEmbedder:
             await self._hass.async_add_executor_job(self._cache.write, {}, known)
         return known | made
 
-    async def _async_batch(self, texts: Sequence[str], within: float | None) -> Vectors:
+    async def _async_batch(self, texts: Sequence[str], within: float | None) -> VectorRows:
         if within is None:
             return await self._async_asked(texts, patient=True)
         # Not broken off when it takes too long: a server that has to load its model first would begin anew with each
@@ -333,7 +333,7 @@ class EndpointEmbedder:
             raise EmbeddingError("embedding_timeout", endpoint=self._api.title, detail=f"{within:g}")
         return task.result()
 
-    async def _async_asked(self, texts: Sequence[str], *, patient: bool) -> Vectors:
+    async def _async_asked(self, texts: Sequence[str], *, patient: bool) -> VectorRows:
         """Return the vectors of one request; those of questions are kept: people ask the same again."""
         vectors = await self._api.async_embed(texts, patient=patient)
         if (length := vectors.shape[1]) != self._length:
@@ -344,7 +344,7 @@ class EndpointEmbedder:
                 self._cache.put(digest_of(text), vector)
         return vectors
 
-    def _forget(self, key: tuple[str, ...], task: asyncio.Task[Vectors]) -> None:
+    def _forget(self, key: tuple[str, ...], task: asyncio.Task[VectorRows]) -> None:
         self._asking.pop(key, None)
         if not task.cancelled():
             task.exception()  # the owner knows already
@@ -354,7 +354,7 @@ def _masked(texts: Sequence[str]) -> list[str]:
     return [mask(text) for text in texts]
 
 
-def _stacked(vectors: Sequence[Vector]) -> Vectors:
+def _stacked(vectors: Sequence[Vector]) -> VectorRows:
     import numpy as np
 
     return np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
@@ -373,7 +373,7 @@ class NoEmbedder:
         """Load nothing yet."""
         self._hass = hass
 
-    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
+    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> VectorRows:
         """Return one row of one number per text. Raises `RetrievalError` where numpy cannot be had."""
         await async_load_numpy(self._hass)
         import numpy as np

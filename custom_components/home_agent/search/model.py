@@ -17,7 +17,7 @@ from ..support.errors import RetrievalError
 if TYPE_CHECKING:  # numpy is loaded where vectors are used, not with the integration
     import numpy as np
 
-    type Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+    type VectorRows = np.ndarray[tuple[int, int], np.dtype[np.float32]]
     """One row per text, each of length 1."""
 
 _LOADED: HassKey[bool] = HassKey(f"{DOMAIN}_numpy")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     type Shares = np.ndarray[tuple[int], np.dtype[np.float64]]
-    type Places = np.ndarray[tuple[int], np.dtype[np.intp]]
+    type DocumentPlaces = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 LEAST = 0.4  # of the question, by weight: below it a passage is about something else
 _ALIKE = 0.8  # from which likeness on two words are forms of one
@@ -68,7 +68,7 @@ class WordIndex:
         self._gone: list[int] = []
         self._listed = ""
         """All words, each between two line breaks; empty when there are others by now."""
-        self._arrays: dict[str, Places] = {}
+        self._arrays: dict[str, DocumentPlaces] = {}
         """What was asked for of `_where`, until it changes."""
         self.change((), texts or {})
 
@@ -217,7 +217,7 @@ class WordIndex:
         found[self._gone] = 0.0
         return found
 
-    def _places(self, word: str) -> Places:
+    def _places(self, word: str) -> DocumentPlaces:
         """Return the numbers of the passages that have a word or a mark."""
         import numpy as np
 

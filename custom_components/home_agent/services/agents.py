@@ -53,7 +53,7 @@ from .call import (
 
 
 def _context_entity(value: object) -> ContextEntity:
-    """Return whose states are told: an id or a pattern, or an object that names attributes besides (S1-102)."""
+    """Return whose states are told: an id or a pattern, or an object that names attributes besides."""
     if not isinstance(value, dict):
         return ContextEntity(pattern=cv.string(value))
     row = _CONTEXT_ROW(value)
@@ -61,7 +61,7 @@ def _context_entity(value: object) -> ContextEntity:
 
 
 def _object(value: object) -> dict[str, Any]:
-    """Return the arguments of a tool, given as an object or as its JSON (S1-105)."""
+    """Return the arguments of a tool, given as an object or as its JSON."""
     if isinstance(value, str):
         try:
             value = json_loads(value)

@@ -1,4 +1,4 @@
-"""How a tool proves to a server who it is: a token, a name with its password, or OAuth 2.0 client credentials (S1-206)."""
+"""How a tool proves to a server who it is: a token, a name with its password, or OAuth 2.0 client credentials."""
 
 import asyncio
 import base64

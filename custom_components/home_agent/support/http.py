@@ -149,7 +149,7 @@ class GuardedResolver(AbstractResolver):
 
 MAX_RESPONSE = 64 * 1024  # bytes, unless a tool says otherwise
 MAX_REDIRECTS = 3
-RETRY_DELAY = 1.0  # seconds (C-3)
+RETRY_DELAY = 1.0  # seconds
 _REFUSALS = frozenset({401, 402, 403, 429})
 """A key, credit or patience that has run out: no fault of what the model asked."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

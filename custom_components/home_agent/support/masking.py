@@ -1,6 +1,6 @@
 """What must not be seen: personal data in what leaves the home, the owner's secrets in what comes from outside.
 
-Personal data are e-mail and street addresses, phone, card, account and identity numbers (D-4). Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
+Personal data are e-mail and street addresses, phone, card, account and identity numbers. Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
 numbers stay as they are; a card or an account has to pass its check sum, or to be called one. The same text always gives
 the same result, so that a prompt cache holds.
 """
@@ -247,7 +247,7 @@ def _end_of_iban(found: str, behind: str) -> int:
     return 0
 
 
-# The owner's secrets, and how they are taken out of anything that comes from outside (C-31).
+# The owner's secrets, and how they are taken out of anything that comes from outside.
 
 MASK = "**masked**"
 HIDDEN = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY, MASK)
@@ -302,7 +302,7 @@ def _forms(value: str) -> Iterable[str]:
 
 
 class Secrets:
-    """The owner's secrets by name, which no result, error, event or log may show (C-31)."""
+    """The owner's secrets by name, which no result, error, event or log may show."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         """Take them as they are read from the configuration."""

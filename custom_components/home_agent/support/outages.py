@@ -1,7 +1,7 @@
 """What may be away: one circuit breaker for everything that is asked, and what is built on it.
 
 Whatever the error: the first failure in a row is one line in the log, the third is an outage of which the owner is told
-with an issue, and the next success ends it (decision C-4). Nothing is disabled, the next request is tried again.
+with an issue, and the next success ends it. Nothing is disabled, the next request is tried again.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from . import issues
 from .const import LOGGER
 from .errors import RetrievalError, StoreRefusedError, ToolRefusal
 
-FAILURES_UNTIL_ISSUE = 3  # in a row (C-4)
+FAILURES_UNTIL_ISSUE = 3  # in a row
 PAUSE = 20.0  # seconds after a failure in which a store or an embedding endpoint is not asked: nobody waits in vain
-AT_ONCE = 2  # requests to one host (C-2)
+AT_ONCE = 2  # requests to one host
 
 
 class CircuitBreaker:

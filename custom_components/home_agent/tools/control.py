@@ -1,4 +1,4 @@
-"""`ha_control`: change something in the home (S1-37)."""
+"""`ha_control`: change something in the home."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`delegate_to_service`: hand a request to another agent, and get its answer (S0-48 to S0-56, S0-60 to S0-64).
+"""`delegate_to_service`: hand a request to another agent, and get its answer.
 
 The other agent answers in a conversation of its own: it is told the request, nothing else. What it does is done for the same
 user, under its own rules and those of whoever delegates; a question that arises is put by the turn that somebody asked.

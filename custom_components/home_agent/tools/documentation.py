@@ -1,4 +1,4 @@
-"""`get_user_documentation_content`: a document for users in full, when it is asked for (S0-31).
+"""`get_user_documentation_content`: a document for users in full, when it is asked for.
 
 What is to be known in every conversation stands in the system prompt; this is for what is too long for that, or needed rarely.
 """

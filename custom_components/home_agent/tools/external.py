@@ -1,4 +1,4 @@
-"""`query_external_llm`: ask a second model (S1-26 to S1-36).
+"""`query_external_llm`: ask a second model.
 
 It sees the prompt and the context that the first one writes, nothing else: neither history nor home.
 """

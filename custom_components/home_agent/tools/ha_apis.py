@@ -310,7 +310,7 @@ class ApiAction(ApiTool):
 class ApiRemoteTool(ApiTool):
     """A tool of a server that Home Assistant's own MCP integration talks to; judged like one of a server of ours.
 
-    That it only reads is believed (C-26): what it does then, it does on its own side. Nothing else that it declares is.
+    That it only reads is believed: what it does then, it does on its own side. Nothing else that it declares is.
     """
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:

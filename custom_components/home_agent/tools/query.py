@@ -1,4 +1,4 @@
-"""`ha_query`: how something in the home is, or was (S1-38)."""
+"""`ha_query`: how something in the home is, or was."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,6 @@
 """What the rest of Home Assistant hears: `home_agent.*` events with ids, counts and milliseconds, never what was said.
 
 The recorder keeps events, so their data is small: results are cut at 2,048 characters, lists of ids at 200.
-Field names: S1-113 to S1-118, C-35, C-36.
 """
 
 from collections import Counter

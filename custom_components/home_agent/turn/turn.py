@@ -136,7 +136,7 @@ class ToolCallRecord:
 
 
 class Zone(StrEnum):
-    """How sure it is which route a sentence means (C-17)."""
+    """How sure it is which route a sentence means."""
 
     HIGH = "high"
     """It runs without a model."""
@@ -487,7 +487,7 @@ _ZONES: dict[str, ZoneInfo | None] = {}
 
 
 async def async_zone(hass: HomeAssistant, wanted: str, agent: str = "") -> ZoneInfo:
-    """Return the zone of a profile, else the home's, else UTC when neither is usable (C-13); what is none is logged once.
+    """Return the zone of a profile, else the home's, else UTC when neither is usable; what is none is logged once.
 
     `agent` is the name of the profile, for that; who asks first is whoever sets it up.
     """

@@ -1,4 +1,4 @@
-"""A tool as its owner writes it, in YAML or in the form: one schema for both (C-32), checked as far as it is the same for all.
+"""A tool as its owner writes it, in YAML or in the form: one schema for both, checked as far as it is the same for all.
 
 What a handler needs besides is checked by the schema of its kind (`CustomTool.schema`). What a tool makes of an answer, and how
 it proves who it is, is the same for the kinds that ask somebody; the simplest kind, a template, is here as well.
@@ -43,7 +43,7 @@ CONF_EXAMPLES = "examples"
 MAX_EXAMPLES = 20
 MAX_EXAMPLE = 200  # characters
 SCRIPTS = frozenset({"script", "python", "shell", "command", "exec"})
-"""Handler types that would run a program (C-1)."""
+"""Handler types that would run a program."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -84,7 +84,7 @@ AUTH_SCHEMAS = {
     ),
     "none": probatio.Schema({probatio.Required("type"): "none"}),
 }
-"""How a tool proves to a server who it is: the key `auth` of a handler (S1-203, S1-206)."""
+"""How a tool proves to a server who it is: the key `auth` of a handler."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Handler `mcp`: one tool of a server that speaks the Model Context Protocol (S1-201)."""
+"""Handler `mcp`: one tool of a server that speaks the Model Context Protocol."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ class McpCallTool(CustomTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return whether it only reads. What the owner says holds; otherwise the server is asked (C-26).
+        """Return whether it only reads. What the owner says holds; otherwise the server is asked.
 
         Raises `ToolRefusal` when the server cannot be asked or has no such tool.
         """

@@ -1,4 +1,4 @@
-"""The owner's tools, from YAML and from the UI, in one registry: names are unique and YAML wins (C-32)."""
+"""The owner's tools, from YAML and from the UI, in one registry: names are unique and YAML wins."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Handler `rest`: a request to another computer (S1-50, S1-206)."""
+"""Handler `rest`: a request to another computer."""
 
 import codecs
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ from ..sanitize import content_from
 from .definition import OUTCOME, CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host, outcome_from
 from .templates import Text, Tree, Values, compile_tree, render_tree
 
-DEFAULT_TIMEOUT = 30.0  # seconds (S1-42)
+DEFAULT_TIMEOUT = 30.0  # seconds
 MAX_EXCERPT = 300  # characters of an error page that a model is told
 MARGIN = 0.25  # seconds before the policy would give up: we can say more about what happened
 _READING = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})

@@ -1,4 +1,4 @@
-"""Handler `service`: an action of Home Assistant (S1-51).
+"""Handler `service`: an action of Home Assistant.
 
 Which action it is stands in the owner's text; what a model passes becomes its data and its targets. Every entity in them
 has to be exposed and one that the user may control (lesson: `automation.trigger`, scripts and scenes reach far).
@@ -56,7 +56,7 @@ KEYS = frozenset({ATTR_ENTITY_ID, *PLACES})
 """What names the targets of a service, in `target` and at the top of `data`."""
 
 PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
-"""Domains whose services run a program (S1-52)."""
+"""Domains whose services run a program."""
 _EVERYTHING = frozenset({ENTITY_MATCH_ALL, ENTITY_MATCH_NONE, "*"})
 _ANY_DOMAIN = frozenset({"homeassistant"})
 """Domains whose services take entities of every kind."""

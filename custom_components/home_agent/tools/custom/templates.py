@@ -1,7 +1,7 @@
 """The owner's templates, rendered with a model's arguments as data.
 
 A value is never a template. What a template prints is encoded for its place (encoding.py); where it is nothing but one
-expression and stands alone, the value keeps its type. Secrets win over arguments of the same name (C-31).
+expression and stands alone, the value keeps its type. Secrets win over arguments of the same name.
 A template makes nothing huge of the arguments, and learns of nothing that is not exposed.
 """
 

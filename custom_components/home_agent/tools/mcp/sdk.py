@@ -1,4 +1,4 @@
-"""The official SDK in the version that Home Assistant itself uses, whose two generations differ in names and errors (D-6).
+"""The official SDK in the version that Home Assistant itself uses, whose two generations differ in names and errors.
 
 Nothing else imports it: what leaves here are our own values and errors.
 """
