@@ -6,7 +6,7 @@ import time
 
 from homeassistant.core import HomeAssistant
 
-from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.home.snapshot import HomeSnapshot
 from custom_components.home_agent.home.states import describe
 from custom_components.home_agent.languages.vocabulary import Language, Languages

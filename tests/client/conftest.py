@@ -18,7 +18,7 @@ import pytest
 
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.model import ChatRequest, ModelReply
+from custom_components.home_agent.client.messages import ChatRequest, ModelReply
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from tests.llm_server import LLMServer
 from tests.tools.custom.conftest import server

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client import connection
+from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.model import ChatRequest, ModelReply
+from custom_components.home_agent.client.messages import ChatRequest, ModelReply
 from custom_components.home_agent.support.errors import (
     LLMAuthError,
     LLMCertificateError,
@@ -261,7 +261,7 @@ async def test_an_address_that_speaks_plain_http_is_called_that(llm_server: LLMS
 async def test_nobody_waits_twice_for_an_address_where_nothing_answers(
     make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "CONNECT_TIMEOUT", 0.3)
+    monkeypatch.setattr(chat_completions, "CONNECT_TIMEOUT", 0.3)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as hole:
         port = hole.getsockname()[1]
         waiting = [socket.socket() for _ in range(4)]

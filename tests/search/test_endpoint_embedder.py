@@ -11,7 +11,7 @@ from homeassistant.helpers import issue_registry as ir
 import numpy as np
 import pytest
 
-from custom_components.home_agent.client import connection
+from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.search import embeddings, embeddings as embedding_cache, embeddings as embeddings_api
 from custom_components.home_agent.search.embeddings import EndpointEmbedder
 from custom_components.home_agent.settings.search import RetrievalSettings
@@ -282,7 +282,7 @@ async def test_index_asks_twice_a_turn_once(
 async def test_index_waits_for_a_model_that_is_being_loaded_a_turn_does_not(
     hass: HomeAssistant, make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "LOADING_PAUSE", 0.01)
+    monkeypatch.setattr(chat_completions, "LOADING_PAUSE", 0.01)
     embedding_server.plan(*(loading() for _ in range(4)))
     assert (await make_embedder().async_embed(TEXTS)).shape == (3, 32)
     assert len(embedding_server.requests) == 5

@@ -11,7 +11,7 @@ from homeassistant.helpers import entity_registry as er
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
-from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.memory.record import Draft, Memory, MemorySource, MemoryType
 from custom_components.home_agent.support.encoding import dump

@@ -13,7 +13,7 @@ from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 
 from ..client.endpoint import Endpoint
-from ..client.model import PATIENCE, ChatRequest, Message, ModelReply, ToolSpec
+from ..client.messages import PATIENCE, ChatRequest, Message, ModelReply, ToolSpec
 from ..client.stream import REPEATS, TOO_LONG, Delta
 from ..policy.questions import async_states
 from ..speech import speakable

@@ -13,8 +13,14 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..client.endpoint import Endpoint
-from ..client.messages import OfferedTools, async_load_attachments, messages_from_content, offered_tools, shortened
-from ..client.model import Message
+from ..client.messages import (
+    Message,
+    OfferedTools,
+    async_load_attachments,
+    messages_from_content,
+    offered_tools,
+    shortened,
+)
 from ..policy.channels import async_put
 from ..policy.tool import HomeAgentTool
 from ..prompt.request import DEFAULT_ANSWER_TOKENS, RequestBuilder, Sources

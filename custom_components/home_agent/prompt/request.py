@@ -22,8 +22,7 @@ from homeassistant.util.async_ import create_eager_task
 from homeassistant.util.json import JsonValueType
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.messages import messages_from_content, offered_tools
-from ..client.model import Message, raw_estimate
+from ..client.messages import Message, messages_from_content, offered_tools, raw_estimate
 from ..home.snapshot import Home, HomeEntity, HomeSnapshot
 from ..home.volatility import Volatility
 from ..policy.tool import HomeAgentTool

@@ -18,8 +18,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
 import orjson
 
-from ..client.chat_completions import keep_alive_of
-from ..client.connection import Connection, read
+from ..client.chat_completions import Connection, keep_alive_of, read
 from ..client.error_map import ErrorMap, wait_before_retry
 from ..settings.endpoint import EndpointConfig, normalize_base_url
 from ..settings.search import OLLAMA, RetrievalSettings

@@ -13,7 +13,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.translation import LOCALE_EN
 from homeassistant.util.hass_dict import HassKey
 
-from ..client.model import raw_estimate
+from ..client.messages import raw_estimate
 from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import DOMAIN, LOGGER

@@ -15,7 +15,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.model import ChatRequest, Message, ModelReply
+from ..client.messages import ChatRequest, Message, ModelReply
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support.errors import LLMError, LLMTimeoutError, ToolRefusal

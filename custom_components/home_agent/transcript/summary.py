@@ -7,7 +7,7 @@ from contextlib import aclosing
 from homeassistant.components.conversation import AssistantContent
 
 from ..client.chat_completions import ChatCompletionsClient
-from ..client.model import ChatRequest, Message, ModelReply
+from ..client.messages import ChatRequest, Message, ModelReply
 from ..support.const import LOGGER
 from ..support.encoding import dump
 from ..support.errors import LLMError
