@@ -1,8 +1,8 @@
-"""What must not be seen: personal data in what leaves the home, the owner's secrets in what comes from outside.
+"""Masks personal data in what leaves the home, and the owner's secrets in what comes from outside.
 
-Personal data are e-mail and street addresses, phone, card, account and identity numbers. Careful rather than thorough: a home is full of numbers. Ids, temperatures, times, dates, addresses of computers and serial
-numbers stay as they are; a card or an account has to pass its check sum, or to be called one. The same text always gives
-the same result, so that a prompt cache holds.
+Personal data are e-mail and street addresses, phone, card, account and identity numbers. Better too little than too much is
+masked: ids, temperatures, times, dates, IP addresses and serial numbers stay; a card or an account must pass its check sum, or
+have a word for it in front. The same text always gives the same result, so that a prompt cache holds.
 """
 
 import base64
@@ -21,7 +21,7 @@ CARD = "[card]"
 ACCOUNT = "[account]"
 IDENTITY = "[identity number]"
 PLACEHOLDERS = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY)
-"""What stands where something was masked."""
+"""Texts in place of personal data."""
 
 # Neither part of a word, an id, a decimal, a time or an address of a computer
 _BEFORE = r"(?<![\w.@#+/-])(?<!\d[,: ])"
@@ -58,7 +58,7 @@ _SERIAL = re.compile(
     r"(?:serial|serien|s/n|\bsn|imei|\bid|uid|mac|\bean|barcode|серийн)\w{0,12}(?:\W{0,3}(?:number|nummer|nr|no|номер))?\W{0,4}$",
     re.IGNORECASE,
 )
-"""What is called a serial number is one."""
+"""A word in front of a serial number, which is not masked."""
 
 _CARD = re.compile(_BEFORE + r"[2-6]\d{3}(?:([ -]?)\d{4}\1\d{4}\1\d{1,7}|([ -]?)\d{6}\2\d{4,5})" + _AFTER)
 _CARD_STARTS = re.compile(
@@ -91,7 +91,7 @@ _OF_THE_HOUSE = "".join(
         "Inner", "Outer", "Star", "Roof", "Pool", "Garden", "Multi", "Backup", "Tape", "External", "Internal", "Belt",
     )
 )  # fmt: skip
-"""What a drive or a way is called that is no street: devices are numbered like houses."""
+"""Words before "Drive" or "Way" of a device: devices are numbered like houses."""
 _NO_DEVICE = r"(?! (?:[Ll]ights?|[Ll]amps?|[Ss]witch|[Ss]ensor|[Cc]am(?:era)?|[Gg]ate|[Dd]oor|[Vv]alve|[Ll]ock|[Bb]linds?|[Ss]ocket|[Pp]lug|[Tt]imer)s?\b)"
 _RU_STREET = r"[Уу]л\.|[Уу]лиц[аеуы]|[Пп]росп\.|[Пп]роспекте?|[Пп]р-т|[Пп]ер\.|[Пп]ереулок|[Бб]ульвар|[Шш]оссе|[Нн]аб\.|[Нн]абережная"
 _RU_HOUSE = r"(?:д\. ?|дом )?\d{1,4}[а-я]?\b(?:,? ?(?:корп\.|стр\.) ?\d{1,3})?(?:,? ?(?:кв\. ?|квартира )\d{1,4})?"
@@ -101,7 +101,7 @@ _ADDRESSES = (
         + _HOUSE
         + _TOWN
     ),
-    re.compile(  # whatever the street is called: a house number, a comma, a postal code and a town
+    re.compile(  # any name of a street: a house number, a comma, a postal code and a town
         r"\b(?:(?:Am|An|Auf|Bei|Hinter|Im|In|Unter|Vor|Zu[mr]?)(?: de[rmn])? (?:[A-ZÄÖÜ]\w{1,40} )?)?[A-ZÄÖÜ]\w{1,40} "
         + _HOUSE
         + r", ?\d{5} "
@@ -150,12 +150,12 @@ _DIGITS = re.compile(r"\d")
 _LONG_NUMBER = re.compile(r"\d(?:[ ./()-]{0,3}\d){5}")
 _IBAN_MOD = 97
 _IBAN_LENGTH = range(15, 35)
-_IBAN_DIGITS = 10  # at least; rooms are called EG01, too, and words stand behind their names
+_IBAN_DIGITS = 10  # at least; rooms have names such as EG01, followed by words
 _CARD_DIGITS = range(13, 20)
 
 
 def mask(text: str) -> str:
-    """Return the text without personal data; each kind is replaced by its name in brackets."""
+    """Return the text with personal data replaced by its kind in brackets."""
     if "@" in text:
         text = _EMAIL.sub(EMAIL, text)
     if not _DIGITS.search(text):
@@ -180,7 +180,7 @@ type Mask = Callable[[str], str]
 
 
 def masked_values(value: JsonValueType, hide: Mask) -> JsonValueType:
-    """Return data with its texts masked, those that are keys as well: a model names a key as it likes. Numbers stay."""
+    """Return data with its texts masked, also in keys, which a model may choose. Numbers stay."""
     match value:
         case str():
             return hide(value)
@@ -215,7 +215,7 @@ def _is_serial(match: re.Match[str]) -> bool:
 
 
 def _passes_luhn(digits: str) -> bool:
-    """Return whether the last digit of a card number is what the others make it (ISO/IEC 7812-1)."""
+    """Return whether the check digit of a card number is right (ISO/IEC 7812-1)."""
     total = 0
     for position, digit in enumerate(reversed(digits)):
         value = int(digit) * (2 if position % 2 else 1)
@@ -224,7 +224,7 @@ def _passes_luhn(digits: str) -> bool:
 
 
 def _without_ibans(text: str) -> str:
-    """Return the text without IBANs. The words behind one look like its next digits: only its check sum says where it ends."""
+    """Return the text without IBANs. Words after one look like its next digits: only the check sum tells its end."""
     position = 0
     while match := _IBAN.search(text, position):
         position = match.start() + 1
@@ -234,7 +234,7 @@ def _without_ibans(text: str) -> str:
 
 
 def _end_of_iban(found: str, behind: str) -> int:
-    """Return how much of what was found is an account number, 0 when nothing is; `behind` is the character after it."""
+    """Return the length of the account number at the start of `found`, 0 if there is none; `behind` is the character after it."""
     for end in range(len(found), _IBAN_LENGTH.start - 1, -1):
         plain = found[:end].replace(" ", "").upper()
         following = (found + behind)[end : end + 1]
@@ -247,41 +247,46 @@ def _end_of_iban(found: str, behind: str) -> int:
     return 0
 
 
-# The owner's secrets, and how they are taken out of anything that comes from outside.
+# The owner's secrets, and how they are masked in data from outside.
 
 MASK = "**masked**"
-HIDDEN = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY, MASK)
-"""All that stands in a text for what was taken out of it."""
+HIDDEN = (*PLACEHOLDERS, MASK)
+"""All texts in place of masked ones."""
 SECRET = re.compile(r"code|pin|pass|secret|token|key|credential|auth", re.IGNORECASE)
-"""In the name of a parameter: it holds a secret."""
+"""In the name of a parameter that holds a secret."""
 CODE = re.compile(
     r"(?:(?:access|alarm|arm|disarm|door|entry|gate|keypad|lock|master|security|unlock|user)_?)?"
     r"(?:code|passcode|password|passphrase|passwd|pin|pin_?code|pin_?number)s?",
     re.IGNORECASE,
 )
-"""The whole name of what is a code: of what opens a door, not of a country."""
-MIN_LENGTH = 4  # characters; masking less would make every answer unreadable
+"""The whole name of a secret code: one that opens a door, not one of a country."""
+MIN_LENGTH = 4  # characters; masking shorter values would make answers unreadable
 
 
 class SecretMask:
-    """Replaces values in texts, however the other side wrote them: plain, in a URL, in JSON, in HTML, as Base64."""
+    """Masks values in texts in each form that a server may use: plain, in a URL, in JSON, in HTML, as Base64."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        """Take what is to be replaced; what is shorter than `MIN_LENGTH` stays."""
+        """Take the values; those shorter than `MIN_LENGTH` are not masked."""
         self._values = frozenset(value for value in values if len(value) >= MIN_LENGTH)
-        forms = sorted({form for value in self._values for form in _forms(value)}, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE) if forms else None
+        forms: set[str] = set()
+        for value in self._values:
+            forms |= {value, quote(value, safe=""), quote_plus(value), html.escape(value)}
+            forms |= {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+            forms.add(base64.b64encode(value.encode()).decode().rstrip("="))
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
 
     def also(self, *values: str) -> SecretMask:
-        """Return a mask that replaces these as well."""
+        """Return a mask of these values as well."""
         return SecretMask((*self._values, *values)) if set(values) - self._values else self
 
     def text(self, text: str) -> str:
-        """Return a text without them."""
+        """Return a text with the values masked."""
         return self._pattern.sub(MASK, text) if self._pattern else text
 
     def json(self, value: JsonValueType) -> JsonValueType:
-        """Return JSON without them, in keys as well."""
+        """Return JSON with the values masked, also in keys."""
         match value:
             case str():
                 return self.text(value)
@@ -294,17 +299,10 @@ class SecretMask:
         return value
 
 
-def _forms(value: str) -> Iterable[str]:
-    yield from (value, quote(value, safe=""), quote_plus(value), html.escape(value))
-    for ascii_only in (True, False):
-        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-    yield base64.b64encode(value.encode()).decode().rstrip("=")
-
-
 class Secrets:
-    """The owner's secrets by name, which no result, error, event or log may show."""
+    """The owner's secrets by name; results, errors, events and logs must not show them."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        """Take them as they are read from the configuration."""
+        """Take the values from the configuration."""
         self.values = dict(values or {})
         self.mask = SecretMask(self.values.values())
