@@ -125,7 +125,7 @@ async def test_a_memory_that_is_full_refuses_and_drops_nothing(hass: HomeAssista
     await keep(hass, KEY)
     answer = await ask(hass, llm_server, "store_memory", {"content": COFFEE})
     assert not answer["success"]
-    assert "no room" in answer["error"]
+    assert "memory is full" in answer["error"]
     assert contents(hass) == {KEY}
     later = await ask(
         hass, llm_server, "forget_memory", {"query": "spare key"}, conversation_id=answer["conversation_id"]

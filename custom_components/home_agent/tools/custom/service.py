@@ -25,14 +25,7 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ...home.actions import (
-    TARGET_KEYS,
-    is_open,
-    is_sensitive_service,
-    judge,
-    judge_named,
-    reached_members,
-)
+from ...home.actions import TARGET_KEYS, is_open, is_sensitive_service, judge, judge_named, reached_members
 from ...home.contents import SCRIPT, SCRIPT_SERVICES
 from ...home.exposure import is_exposed
 from ...home.targets import entity_ids_in, refuse_broad_ids, variables_name

@@ -38,16 +38,7 @@ from ..mcp.provider import McpTools
 from ..memory import MEMORY_TOOLS
 from ..registry import Tools
 from ..sanitize import MAX_NAME
-from .extension import (
-    MAX_SUMMARY,
-    Extension,
-    ExtensionTool,
-    check_lines,
-    check_names,
-    domain_of,
-    light_schema,
-    line_of,
-)
+from .extension import MAX_SUMMARY, Extension, ExtensionTool, check_lines, check_names, domain_of, light_schema, line_of
 from .folder import FOLDER, SHIPPED, FolderTool, WrittenExtension, read_extensions
 
 
