@@ -203,17 +203,16 @@ from homeassistant.core import HomeAssistant
 import custom_components.home_agent.search.embedded_store as module
 from custom_components.home_agent.support.issues import RetrievalIssues
 from tests.search.conftest import document, rows, KEY
-rows_of = module._rows
-def broken_off(name, documents, vectors):
-    for number, row in enumerate(rows_of(name, documents, vectors)):
-        if number == 5000:
-            os._exit(9)
-        yield row
+class BrokenOff(list):
+    def __iter__(self):
+        for number, item in enumerate(super().__iter__()):
+            if number == 5000:
+                os._exit(9)
+            yield item
 async def main():
     store = module.EmbeddedStore(HomeAssistant({str(documents_file.parents[1])!r}), RetrievalIssues(None))
     store._upsert("notes", [document("first")], rows([1, 0, 0]), KEY)
-    module._rows = broken_off
-    many = [document(f"n{{number}}", "words " * 200) for number in range(6000)]
+    many = BrokenOff(document(f"n{{number}}", "words " * 200) for number in range(6000))
     store._upsert("notes", many, rows(*([1, 1, 0] for _ in many)), "another key")
 asyncio.run(main())
 """
