@@ -213,7 +213,7 @@ async def main():
     store = module.EmbeddedStore(HomeAssistant({str(documents_file.parents[1])!r}), RetrievalIssues(None))
     store._upsert("notes", [document("first")], rows([1, 0, 0]), KEY)
     many = BrokenOff(document(f"n{{number}}", "words " * 200) for number in range(6000))
-    store._upsert("notes", many, rows(*([1, 1, 0] for _ in many)), "another key")
+    store._upsert("notes", many, rows(*[[1, 1, 0]] * 6000), "another key")
 asyncio.run(main())
 """
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 9
