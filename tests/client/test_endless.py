@@ -24,7 +24,6 @@ LONG = " ".join(f"word {number}" for number in range(800))
 
 
 def argument(**fields: Any) -> Piece:
-    """Return a piece of a tool call."""
     return delta(tool_calls=[{"index": 0, "function": fields}])
 
 
@@ -41,7 +40,6 @@ ENDLESS: dict[str, tuple[Piece, ...]] = {
 
 
 async def listen(client: ChatCompletionsClient) -> list[dict[str, Any]]:
-    """Return what is heard until nobody listens any more."""
     heard: list[dict[str, Any]] = []
 
     async def hear() -> None:

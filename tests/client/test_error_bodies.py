@@ -43,7 +43,6 @@ class Refusal:
 
 
 async def broken_off(request: web.Request) -> web.StreamResponse:
-    """Promise more than is sent."""
     response = web.StreamResponse(status=401, headers={"Content-Length": "1000"})
     await response.prepare(request)
     await response.write(b'{"error": ')
@@ -57,7 +56,6 @@ def endpoint(server: RestServer) -> EndpointConfig:
 
 
 async def ask(hass: HomeAssistant, server: RestServer) -> None:
-    """Ask for words, as a turn does."""
     async for _ in ChatCompletionsClient(hass, endpoint(server)).stream(REQUEST, ModelReply()):
         pass
 

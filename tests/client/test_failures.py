@@ -177,7 +177,6 @@ async def test_a_silent_stream_times_out_and_a_talking_one_does_not(
 async def ask_until_broken(
     client: ChatCompletionsClient, request: ChatRequest, reply: ModelReply
 ) -> list[dict[str, Any]]:
-    """Return the deltas until the connection broke."""
     deltas: list[dict[str, Any]] = []
     with pytest.raises(LLMConnectionError):  # noqa: PT012
         async for item in client.stream(request, reply):

@@ -19,12 +19,10 @@ from .conftest import REQUEST, MakeClient, ask, said
 
 @pytest.fixture(autouse=True)
 def quick_loading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load a model in less time."""
     monkeypatch.setattr(chat_completions, "LOADING_PAUSE", 0.05)
 
 
 def impatient(seconds: float) -> ChatRequest:
-    """Return the request with so much patience."""
     return ChatRequest(messages=REQUEST.messages, patience=seconds)
 
 
@@ -169,5 +167,4 @@ async def test_a_window_is_not_waited_for(llm_server: LLMServer, make_client: Ma
 
 
 def endpoint(server: LLMServer) -> EndpointConfig:
-    """Return the endpoint as a form has it."""
     return EndpointConfig(subentry_id="", title="", base_url=server.base_url, model="")

@@ -18,7 +18,6 @@ MODEL = "qwen3:8b"
 
 
 def config(server: LLMServer | None = None, preset: str = "custom", **fields: Any) -> EndpointConfig:
-    """Return an endpoint without a window of its own."""
     url = server.base_url if server else "http://127.0.0.1/v1"
     return EndpointConfig(
         **{"subentry_id": "1", "title": "T", "base_url": url, "api_key": "", "model": MODEL, "preset": preset} | fields
@@ -26,7 +25,6 @@ def config(server: LLMServer | None = None, preset: str = "custom", **fields: An
 
 
 def row(**fields: Any) -> dict[str, Any]:
-    """Return a list of models with a field of this one."""
     other = {"id": "other", "context_length": 1024, "max_model_len": 1024}
     return {"object": "list", "data": [other, {"id": MODEL, **fields}]}
 

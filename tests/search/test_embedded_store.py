@@ -26,7 +26,6 @@ NOTE = document("note", "The boiler is a Vitodens 200.")
 
 @pytest.fixture
 async def store(hass: HomeAssistant) -> AsyncGenerator[Store]:
-    """Return an open, empty store."""
     opened = EmbeddedStore(hass, RetrievalIssues(hass))
     await opened.async_open()
     yield opened
@@ -38,14 +37,12 @@ async def fill(store: Store) -> None:
 
 
 async def reopened(hass: HomeAssistant) -> EmbeddedStore:
-    """Return a store as it is after a restart."""
     again = EmbeddedStore(hass, RetrievalIssues(hass))
     await again.async_open()
     return again
 
 
 def raised(hass: HomeAssistant) -> list[tuple[str | None, str]]:
-    """Return key and file of the messages in Repairs."""
     return [
         (issue.translation_key, (issue.translation_placeholders or {}).get("file", ""))
         for (domain, _), issue in ir.async_get(hass).issues.items()
@@ -55,7 +52,6 @@ def raised(hass: HomeAssistant) -> list[tuple[str | None, str]]:
 
 @contextmanager
 def locked(path: Path) -> Generator[None]:
-    """Keep the file locked as another program would."""
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
 import numpy as np
 import pytest
 
@@ -15,7 +14,6 @@ from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.search import embeddings, embeddings as embedding_cache, embeddings as embeddings_api
 from custom_components.home_agent.search.embeddings import EndpointEmbedder
 from custom_components.home_agent.settings.search import RetrievalSettings
-from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import EmbeddingError
 from custom_components.home_agent.support.issues import RetrievalIssues
 from custom_components.home_agent.support.localize import async_error_text
@@ -32,6 +30,7 @@ from tests.llm_server import (
     server_error,
     unauthorized,
 )
+from tests.search.conftest import failing
 
 __all__ = ["server_certificate", "tls_server"]
 
@@ -42,13 +41,11 @@ type MakeEmbedder = Callable[..., EndpointEmbedder]
 
 @pytest.fixture(autouse=True)
 def quick_retry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less before a request is made again."""
     monkeypatch.setattr(embeddings_api, "RETRY_DELAY", 0.01)
 
 
 @pytest.fixture
 async def make_embedder(hass: HomeAssistant, embedding_server: EmbeddingServer) -> AsyncGenerator[MakeEmbedder]:
-    """Return how to make an embedder of the endpoint."""
     made: list[EndpointEmbedder] = []
     settings = RetrievalSettings(
         embedding="endpoint",
@@ -64,11 +61,6 @@ async def make_embedder(hass: HomeAssistant, embedding_server: EmbeddingServer) 
     yield make
     for embedder in made:
         await embedder.async_close()
-
-
-def failing(hass: HomeAssistant) -> list[str | None]:
-    """Return the messages in Repairs."""
-    return [issue.translation_key for (domain, _), issue in ir.async_get(hass).issues.items() if domain == DOMAIN]
 
 
 async def test_one_normalised_row_per_text_in_the_order_of_the_texts(

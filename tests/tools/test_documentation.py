@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 @pytest.fixture
 def owned(hass: HomeAssistant) -> Path:
-    """The owner's folder with a long document."""
     folder = Path(hass.config.path("home_agent", "docs"))
     folder.mkdir(parents=True)
     (folder / "boiler.md").write_text("Press twice." + "x" * 13_000)

@@ -44,7 +44,6 @@ def person(hass: HomeAssistant) -> Person:
 
 
 def known(hass: HomeAssistant, *, with_history: bool = False) -> list[Memory]:
-    """Return everything that is remembered."""
     return memories_of(hass).of(None, with_history=with_history)
 
 
@@ -53,7 +52,6 @@ def contents(hass: HomeAssistant) -> set[str]:
 
 
 async def keep(hass: HomeAssistant, content: str, owner: str | None = None, **fields: Any) -> Memory:
-    """Have something remembered."""
     draft = Draft(content=content, owner=owner, source=fields.pop("source", MemorySource.SAID), **fields)
     [added] = await memories_of(hass).async_add([draft])
     assert added.memory is not None

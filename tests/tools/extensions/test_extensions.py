@@ -30,13 +30,11 @@ PROMPT = "Keeps the doors.\nAsk before you open one."
 
 @pytest.fixture
 async def home(hass: HomeAssistant) -> None:
-    """The demo house."""
     await build_house(hass)
 
 
 @pytest.fixture(autouse=True)
 def configuration(hass: HomeAssistant) -> None:
-    """The file that is read again."""
     Path(hass.config.path("configuration.yaml")).write_text("")
 
 
@@ -55,7 +53,6 @@ def act(hass: HomeAssistant, hass_admin_user: MockUser) -> Run:
 
 
 def write(hass: HomeAssistant, tools: str = DOORS, name: str = "Doors", prompt: str = PROMPT) -> Path:
-    """Write an extension of the owner's."""
     folder = Path(hass.config.path("home_agent", "extensions", name))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "prompt.md").write_text(prompt, encoding="utf-8")
