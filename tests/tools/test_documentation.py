@@ -71,7 +71,7 @@ async def test_it_reads_nothing_else(hass: HomeAssistant, llm_server: LLMServer,
     await set_up(hass, llm_server, profile={"documentation_tool": True})
     told = await read(hass, llm_server, filename=name)
     assert (told["success"], told["result"]) == (False, None)
-    assert told["error"].endswith("There are: TALKING.md, USER_GUIDE.md, boiler.md.")
+    assert told["error"].endswith("Available: TALKING.md, USER_GUIDE.md, boiler.md.")
     assert "hunter2" not in str(llm_server.request.body)
 
 

@@ -145,10 +145,10 @@ def _read(request: HttpRequest, response: HttpResponse) -> tuple[str, float]:
     try:
         answer = json_loads(response.body)
     except JSON_DECODE_EXCEPTIONS as err:
-        raise RequestFailed(f"{request.host} gave no access token, but something else.") from err
+        raise RequestFailed(f"{request.host} gave no access token, but other content.") from err
     token = answer.get("access_token") if isinstance(answer, dict) else None
     if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
-        raise RequestFailed(f"{request.host} gave no access token, but something else.")
+        raise RequestFailed(f"{request.host} gave no access token, but other content.")
     assert isinstance(answer, dict)
     life = answer.get("expires_in")
     return token, float(life) if isinstance(life, (int, float)) else DEFAULT_LIFE

@@ -61,7 +61,7 @@ def for_path(value: object) -> str:
     if not text:
         raise ToolRefusal("A value that is part of the address is missing or empty.")
     if _climbs(text):
-        raise ToolRefusal("A value that is part of the address may not consist of dots.")
+        raise ToolRefusal("A value that is part of the address must not consist of dots.")
     return _quoted(text)
 
 
@@ -91,7 +91,7 @@ def for_unknown(value: object, *, blanks: bool = False) -> str:
     text = plain(value)
     if not (_WORDS if blanks else _WORD).fullmatch(_MOMENT.sub("", text)):
         allowed = "letters, digits, blanks and . _ - + @" if blanks else "letters, digits and . _ - + @"
-        raise ToolRefusal(f"A value may have only {allowed} in it here: {text[:MAX_TOLD]!r}.")
+        raise ToolRefusal(f"A value may only contain {allowed} here: {text[:MAX_TOLD]!r}.")
     return text
 
 

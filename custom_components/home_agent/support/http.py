@@ -322,7 +322,7 @@ async def _async_read(request: HttpRequest, response: aiohttp.ClientResponse) ->
     if body is None:
         response.close()
         raise ToolRefusal(
-            f"The answer of {request.host} is longer than {limit} bytes; it was not read.{_doubt(request)}"
+            f"The answer of {request.host} is longer than {limit} bytes and was not read.{_doubt(request)}"
         )
     return HttpResponse(status=response.status, content_type=response.content_type, charset=response.charset, body=body)
 
@@ -332,9 +332,9 @@ def _redirected(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpR
     try:
         url = request.url.join(URL(response.headers.get(hdrs.LOCATION, ""), encoded=True))
     except ValueError as err:
-        raise RequestFailed(f"{request.host} redirects to no valid address.") from err
+        raise RequestFailed(f"{request.host} redirects to an invalid address.") from err
     if not _same_place(request.url, url):
-        raise ToolRefusal(f"{request.host} redirects to another place; that is not followed.")
+        raise ToolRefusal(f"{request.host} redirects to another host, which is not allowed.")
     if response.status in _KEEP_METHOD or request.method in (hdrs.METH_GET, hdrs.METH_HEAD):
         return replace(request, url=url)
     headers = {name: value for name, value in request.headers.items() if name.title() not in _OF_A_BODY}
@@ -367,8 +367,8 @@ def _failure(request: HttpRequest, err: Exception) -> ToolRefusal:
             return RequestFailed(f"{request.host} cannot be reached.")
         case aiohttp.ClientConnectionError() | OSError():
             return RequestFailed(f"The connection to {request.host} was lost.{_doubt(request)}")
-    return RequestFailed(f"{request.host} did not answer as a web server does.{_doubt(request)}")
+    return RequestFailed(f"{request.host} gave no valid HTTP answer.{_doubt(request)}")
 
 
 def _doubt(request: HttpRequest) -> str:
-    return "" if request.method == hdrs.METH_GET else " It is not known whether it did what it was asked."
+    return "" if request.method == hdrs.METH_GET else " Whether the request had an effect is unknown."

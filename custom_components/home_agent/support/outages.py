@@ -153,7 +153,7 @@ class Hosts:
             now = self._hass.loop.time()
             starts = max(now, host.next_start)
             if starts - now > patience:
-                raise ToolRefusal(f"{name} may be asked again in {math.ceil(starts - now)} seconds, not before.")
+                raise ToolRefusal(f"{name} can be asked again in {math.ceil(starts - now)} seconds.")
             host.next_start = starts + interval
             await asyncio.sleep(starts - now)
             yield

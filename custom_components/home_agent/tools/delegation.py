@@ -42,16 +42,16 @@ WHAT = (
     "tools. It sees only user_request, nothing of this conversation: write down everything it needs. The agents:"
 )
 REFUSED = {
-    "unknown": "There is no agent '{name}' that you may ask. There are: {names}.",
+    "unknown": "Unknown agent '{name}'. You may ask: {names}.",
     "blocked": "The agent '{name}' takes no requests from other agents. Nothing was done; do not try again.",
-    "again": "The agent '{name}' is waiting for this answer already. Answer yourself.",
-    "deep": "This request was handed on to you; it cannot be handed on again. Answer yourself.",
+    "again": "The agent '{name}' is waiting for your answer. Answer yourself.",
+    "deep": "This request was handed on to you and cannot be handed on again. Answer yourself.",
     "gone": "The agent '{name}' is not available now.",
 }
-FAILED = "The agent '{name}' could not do it: {detail}"
+FAILED = "The agent '{name}' failed: {detail}"
 ASKED = (
-    "The agent '{name}' needs the user's confirmation, and the user is now being asked ({request_id}). What needs it was not "
-    "done yet; asking the agent again changes nothing."
+    "The agent '{name}' needs the user's confirmation, and the user is being asked ({request_id}). The action was not taken yet; "
+    "asking the agent again changes nothing."
 )
 
 type ChatLogListener = Callable[[ChatLog, dict[str, Any]], None]
@@ -102,9 +102,7 @@ class DelegateToService(HomeAgentTool):
         },
         extra=probatio.REMOVE_EXTRA,
     )
-    timed_out = (
-        "The agent did not answer within {seconds} seconds. What it had begun may have happened: query the states."
-    )
+    timed_out = "The agent did not answer within {seconds} seconds. Actions that it started may have happened: query the states."
 
     def __init__(self, targets: Sequence[Target], depth: int) -> None:
         """Take the agents that the profile names, with blocked ones, and how many may hand a request on."""
@@ -203,7 +201,7 @@ class DelegateToService(HomeAgentTool):
             raise ToolRefusal(ASKED.format(name=target.id, request_id=waits))
         said = cleaned(str(result.response.speech.get("plain", {}).get("speech", "")).strip(), MAX_ANSWER)
         if result.response.error_code is not None or not said:
-            raise ToolRefusal(FAILED.format(name=target.id, detail=said or "it gave no answer"))
+            raise ToolRefusal(FAILED.format(name=target.id, detail=said or "no answer"))
         return said
 
     def _target(self, name: str) -> Target:

@@ -17,7 +17,7 @@ from ..turn.turn import Turn
 
 NAME = "get_user_documentation_content"
 WHAT = "Read a document written for the users of this home, when they ask about what it explains."
-NOT_FOUND = "There is no document '{name}' that can be read. There are: {names}."
+NOT_FOUND = "Unknown document '{name}'. Available: {names}."
 BEHIND_END = "The document ends after {length} characters."
 MAX_CONTENT = 12_000  # characters of one result
 MAX_NAME = 200  # characters

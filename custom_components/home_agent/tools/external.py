@@ -112,7 +112,7 @@ class QueryExternalLLM(HomeAgentTool):
             raise ToolRefusal(FAILED.format(detail=err)) from err
         self._model.async_succeeded(reply, turn.record.duration_ms - started, turn.record)
         if not (answer := answer[:MAX_ANSWER].strip()):
-            raise ToolRefusal(FAILED.format(detail="it gave no answer"))
+            raise ToolRefusal(FAILED.format(detail="no answer"))
         return answer
 
 

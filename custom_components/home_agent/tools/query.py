@@ -145,7 +145,7 @@ class HaQuery(HomeAgentTool):
         """Return the bounded states, or their history. Raises `ToolRefusal` if there is no history."""
         states = [state for entity_id in plan.targets if (state := hass.states.get(entity_id)) is not None]
         if not states:
-            raise ToolRefusal("It is gone.")
+            raise ToolRefusal("The entity no longer exists.")
         if (history := args.get("history")) is not None:
             past = await async_history(hass, states, history["duration"], history["aggregate"])
             if has_prose(past):

@@ -185,7 +185,7 @@ class CustomTool(HomeAgentTool):
     def check_current(self) -> None:
         """Raise `ToolRefusal` if the tool was changed or removed."""
         if self.retired:
-            raise ToolRefusal(f"{self.name} was changed or removed. Do without it in this conversation.")
+            raise ToolRefusal(f"{self.name} was changed or removed. It is not available in this conversation.")
 
     def plan_for(self, values: Values, action: ActionClass | None = None, **fields: Any) -> Plan:
         """Return the plan of a call, with the entities that its templates read as targets."""
@@ -214,7 +214,7 @@ class CustomTool(HomeAgentTool):
     def check_reached(values: Values, plan: Plan) -> None:
         """Raise `ToolRefusal` if templates read entities that are not in the plan."""
         if not values.entities.issubset(plan.targets):
-            raise ToolRefusal("What the tool's template looks at has just changed. Try again.")
+            raise ToolRefusal("The entities that the tool's template reads have just changed. Try again.")
 
 
 class _Arguments(probatio.Schema):

@@ -33,6 +33,8 @@ _WIDTH = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\*|\d*\.\*|\d{6}|\d*\.\d{6})|\{[
 """In a format: a width from a value, or a large one."""
 _BY_NUMBER = ("batch", "center", "indent", "round", "slice")
 """Filters whose size depends on their arguments besides the value."""
+_BY_TEXT = ("indent", "wordwrap", "urlize")
+"""Filters whose size depends on their other texts."""
 _BY_PATTERN = (
     "match", "search", "regex_match", "regex_search", "regex_replace", "regex_findall", "regex_findall_index",
 )  # fmt: skip
@@ -54,10 +56,10 @@ def limit(environment: SandboxedEnvironment) -> None:
     environment.binop_table |= {"+": _plus, "*": _times, "**": _power, "%": _remainder}
     environment.concat = _concat  # type: ignore[method-assign]
     environment.code_generator_class = _Generator
-    for name in (*_BY_NUMBER, "format"):
-        environment.filters[name] = _limited(environment.filters[name], formats=name == "format")
-    for name, check in _BY_TEXT.items():
-        environment.filters[name] = _checked(environment.filters[name], check)
+    for names, check in ((_BY_NUMBER, _check_counts), (("format",), _check_format), (_BY_TEXT, _check_texts)):
+        for name in names:
+            environment.filters[name] = _checked(environment.filters[name], check)
+    environment.filters["replace"] = _checked(environment.filters["replace"], _check_replace)
     environment.filters["join"] = _joining(environment.filters["join"])
     for table in (environment.filters, cast(dict[str, Any], environment.tests)):
         for name in _BY_PATTERN:
@@ -91,24 +93,17 @@ def _checked_arguments(text: str, method: str, args: tuple[Any, ...], kwargs: Ma
     return args
 
 
-def _limited(function: Function, *, formats: bool) -> Function:
-    @wraps(function)  # with the marks that tell Jinja how to call it
-    def checked(value: Any, *args: Any, **kwargs: Any) -> Any:
-        if formats:
-            _check_format(value)
-        else:
-            _check_numbers(*args, *kwargs.values())
-        return function(value, *args, **kwargs)
-
-    return checked
-
-
 def _check_numbers(*values: object) -> None:
     if any(isinstance(value, (int, float)) and abs(value) > MAX_OUTPUT for value in values):
         raise ToolRefusal(TOO_LARGE)
 
 
-def _check_format(text: object) -> None:
+def _check_counts(_value: object, *args: object, **kwargs: object) -> None:
+    """Check a filter whose size depends on its arguments."""
+    _check_numbers(*args, *kwargs.values())
+
+
+def _check_format(text: object, *_args: object, **_kwargs: object) -> None:
     text = str(text)
     if (len(text) > MAX_FORMAT and ("%" in text or "{" in text)) or _WIDTH.search(text):
         raise ToolRefusal(TOO_LARGE)
@@ -224,7 +219,7 @@ def _check_pattern(value: object, find: str = "", *args: object, **kwargs: objec
 def check_matched(value: object, pattern: str) -> None:
     """Raise `ToolRefusal` if a text is too long for a pattern."""
     if isinstance(value, str) and len(value) > (longest := longest_for(pattern)):
-        raise ToolRefusal(f"A text is too long for the pattern it is compared with: at most {longest} characters.")
+        raise ToolRefusal(f"A text is too long for its pattern: at most {longest} characters.")
 
 
 @lru_cache(maxsize=256)
@@ -257,12 +252,3 @@ def _is_nested(plain: str) -> bool:
             return True
         plain = plain[: group.start()] + inside + plain[group.end(1) + 1 :]
     return False
-
-
-_BY_TEXT: dict[str, Callable[..., None]] = {
-    "replace": _check_replace,
-    "indent": _check_texts,
-    "wordwrap": _check_texts,
-    "urlize": _check_texts,
-}
-"""Filters whose size depends on their other texts."""

@@ -47,7 +47,7 @@ PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
 _EVERYTHING = frozenset({ENTITY_MATCH_ALL, ENTITY_MATCH_NONE, "*"})
 _ANY_DOMAIN = frozenset({"homeassistant"})
 """Domains whose services take entities of all domains."""
-ONE_BY_ONE = "Targets have to be named one by one."
+ONE_BY_ONE = "Name the targets one by one."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +179,7 @@ class ServiceTool(CustomTool):
         data = {key: value for key, value in data.items() if key not in KEYS}
         found = reached(hass, turn.user, self._domain, wanted, data)
         if self._names_targets and not found.called:
-            raise ToolRefusal("No target was named.")
+            raise ToolRefusal("No target is named.")
         call = ServiceCall(
             domain=self._domain,
             service=self._service,
@@ -213,7 +213,7 @@ class ServiceTool(CustomTool):
 
     def _returns_response(self, hass: HomeAssistant) -> bool:
         if not hass.services.has_service(self._domain, self._service):
-            raise ToolRefusal(f"{self._domain}.{self._service} does not exist at the moment.")
+            raise ToolRefusal(f"{self._domain}.{self._service} does not exist now.")
         match hass.services.supports_response(self._domain, self._service):
             case SupportsResponse.ONLY:
                 return True

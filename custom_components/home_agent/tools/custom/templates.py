@@ -115,7 +115,7 @@ class Templates:
         finally:
             self._encode = before
         if len(rendered) > MAX_OUTPUT:
-            raise ToolRefusal("The tool's template made too long a text.")
+            raise ToolRefusal("The output of the tool's template is too long.")
         return rendered.strip()
 
     def _is_written(self, text: str) -> bool:
@@ -150,7 +150,7 @@ class Templates:
             }
             values.entities |= led_to - unnamed
             if unnamed:
-                raise ToolRefusal("The tool's template looks at something that is not there for you.")
+                raise ToolRefusal("The tool's template reads an entity that is not available.")
 
 
 @dataclass(frozen=True, slots=True)

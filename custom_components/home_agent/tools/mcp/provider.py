@@ -76,7 +76,7 @@ class McpTool(HomeAgentTool):
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return a plan without calls, which only the server knows."""
         if self.remote not in self._server.usable():
-            raise ToolRefusal(f"{self.name} was changed or removed. Do without it in this conversation.")
+            raise ToolRefusal(f"{self.name} was changed or removed. It is not available in this conversation.")
         if wrong := wrong_arguments(self.wire_parameters, args):
             raise ToolRefusal(f"Wrong arguments: {wrong}.")
         reads = self.remote.read_only
