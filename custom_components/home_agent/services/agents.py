@@ -315,24 +315,21 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
         }
         for call in turn.record.calls
     ]
-    profile, routing = turn.record.answered_as or turn.profile, turn.record.routing
+    record = turn.record
+    profile, routing = record.answered_as or turn.profile, record.routing
     return answer | {
         ATTR_PROFILE: profile.name,
         "profile_id": profile.profile_id,
-        "answered_by": turn.record.origin.value,
+        "answered_by": record.origin.value,
         "routing": routing.as_dict() if routing is not None else None,
-        "understanding": known.as_dict() if (known := turn.record.understanding) is not None else None,
-        "confirmation": turn.record.request_id,
+        "understanding": record.understanding.as_dict() if record.understanding is not None else None,
+        "confirmation": record.request_id,
         "tool_calls": cast(JsonValueType, calls),
-        "tokens": {
-            "prompt": turn.record.usage.input_tokens,
-            "completion": turn.record.usage.output_tokens,
-            "cached": turn.record.usage.cached_tokens,
-        },
-        "cached_share": turn.record.usage.cached_share,
-        "prompt_ms": turn.record.usage.prompt_ms,
-        "first_token_ms": turn.record.first_token_ms,
-        "duration_ms": turn.record.duration_ms,
+        "tokens": {**record.usage.as_dict()},
+        "cached_share": record.usage.cached_share,
+        "prompt_ms": record.usage.prompt_ms,
+        "first_token_ms": record.first_token_ms,
+        "duration_ms": record.duration_ms,
     }
 
 

@@ -91,32 +91,24 @@ def async_announce(hass: HomeAssistant, turn: Turn) -> None:
 @callback
 def async_conversation_finished(hass: HomeAssistant, turn: Turn) -> None:
     """Fire the figures of an answer. Token counts are the endpoint's own."""
-    routing = turn.record.routing
-    _fire(
-        hass,
-        turn,
-        CONVERSATION_FINISHED,
-        {
-            "user_id": turn.context.user_id,
-            "tool_calls": len(turn.record.calls),
-            "tool_breakdown": dict(Counter(call.tool_name for call in turn.record.calls)),
-            "tokens_used": {
-                "prompt": turn.record.usage.input_tokens,
-                "completion": turn.record.usage.output_tokens,
-                "cached": turn.record.usage.cached_tokens,
-                "total": turn.record.usage.input_tokens + turn.record.usage.output_tokens,
-            },
-            "cached_share": turn.record.usage.cached_share,
-            "prompt_ms": turn.record.usage.prompt_ms,
-            "first_token_ms": turn.record.first_token_ms,
-            "duration_ms": round((time.perf_counter() - turn.record.started) * 1000),
-            "used_external_llm": turn.record.used_external_llm,
-            "model_requests": turn.record.requests + (routing.requests if routing is not None else 0),
-            "routing": routing.as_dict() if routing is not None else None,
-            "answered_by": turn.record.origin.value,
-            "understanding": known.as_dict() if (known := turn.record.understanding) is not None else None,
-        },
-    )
+    record = turn.record
+    usage, routing = record.usage, record.routing
+    data = {
+        "user_id": turn.context.user_id,
+        "tool_calls": len(record.calls),
+        "tool_breakdown": dict(Counter(call.tool_name for call in record.calls)),
+        "tokens_used": {**usage.as_dict(), "total": usage.input_tokens + usage.output_tokens},
+        "cached_share": usage.cached_share,
+        "prompt_ms": usage.prompt_ms,
+        "first_token_ms": record.first_token_ms,
+        "duration_ms": record.duration_ms,
+        "used_external_llm": record.used_external_llm,
+        "model_requests": record.requests + (routing.requests if routing is not None else 0),
+        "routing": routing.as_dict() if routing is not None else None,
+        "answered_by": record.origin.value,
+        "understanding": record.understanding.as_dict() if record.understanding is not None else None,
+    }
+    _fire(hass, turn, CONVERSATION_FINISHED, data)
 
 
 @callback

@@ -53,6 +53,10 @@ class Usage:
             self.cached_share = round(100 * self.cached_tokens / self.counted_tokens)
         return self
 
+    def as_dict(self) -> dict[str, int]:
+        """Return the tokens as `prompt`, `completion` and `cached`."""
+        return {"prompt": self.input_tokens, "completion": self.output_tokens, "cached": self.cached_tokens}
+
 
 @dataclass(slots=True)
 class ModelUsage:
@@ -62,14 +66,8 @@ class ModelUsage:
     usage: Usage = field(default_factory=Usage)
 
     def as_dict(self) -> dict[str, int]:
-        """Return `requests`, and tokens as `prompt`, `completion` and `cached`."""
-        usage = self.usage
-        return {
-            "requests": self.requests,
-            "prompt": usage.input_tokens,
-            "completion": usage.output_tokens,
-            "cached": usage.cached_tokens,
-        }
+        """Return `requests`, and the tokens of `Usage.as_dict`."""
+        return {"requests": self.requests, **self.usage.as_dict()}
 
 
 @dataclass(slots=True)
