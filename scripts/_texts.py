@@ -1,16 +1,20 @@
 """What is wrong with the texts that people read: `.venv/bin/python -m scripts._texts`, a part of `scripts/lint`.
 
 The rules are those of Home Assistant's own checker (hassfest), which is not installed anywhere, those of its style, and our glossary:
-words.json has the words that were given up, each with what is said instead. The exit code is 1 where something is wrong.
-`scripts/texts fr` shows what is missing in French.
+words.json has the words that were given up, each with what is said instead. Some are given up in code only: in docstrings, comments
+and texts for a model, with a limit per room. The exit code is 1 where something is wrong. `scripts/texts fr` shows what is missing in
+French, `scripts/texts code tools` the words given up in the room `tools`.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+import io
 import json
 from pathlib import Path
 import re
 from string import Formatter
 import sys
+import tokenize
 from typing import Any, NamedTuple
 
 from homeassistant.util.yaml import load_yaml_dict
@@ -64,20 +68,22 @@ class Word(NamedTuple):
         ]
 
 
+def words_of(rows: list[dict[str, Any]]) -> list[Word]:
+    """Return the words of one list in words.json."""
+    return [
+        Word(
+            re.compile(row["old"]),
+            row["new"],
+            tuple(re.compile(allowed) for allowed in row.get("allowed", ())),
+            row.get("only") == "dialogs",
+        )
+        for row in rows
+    ]
+
+
 def old_words() -> dict[str, list[Word]]:
     """Return the words that were given up, per language."""
-    return {
-        language: [
-            Word(
-                re.compile(row["old"]),
-                row["new"],
-                tuple(re.compile(allowed) for allowed in row.get("allowed", ())),
-                row.get("only") == "dialogs",
-            )
-            for row in rows
-        ]
-        for language, rows in WORDS["old"].items()
-    }
+    return {language: words_of(rows) for language, rows in WORDS["old"].items()}
 
 
 def flat(texts: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -256,8 +262,37 @@ def prose(page: str) -> str:
     return code.sub(lambda match: "\n" * match[0].count("\n"), page)
 
 
+def prose_of_code(source: str) -> str:
+    """Return the comments and strings of a module, each on the lines where it stands, and nothing else."""
+    lines: dict[int, list[str]] = defaultdict(list)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in {tokenize.COMMENT, tokenize.STRING, tokenize.FSTRING_MIDDLE}:
+            for number, line in enumerate(token.string.split("\n"), token.start[0]):
+                lines[number].append(line.strip())
+    return "\n".join(" ".join(lines[number]) for number in range(1, source.count("\n") + 2))
+
+
+def old_words_in_code(package: Path) -> dict[str, list[str]]:
+    """Return the lines of the code with a word that was given up, by room."""
+    words = words_of(WORDS["code"]["old"])
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(package.rglob("*.py")):
+        text = prose_of_code(path.read_text(encoding="utf-8"))
+        where = path.relative_to(package)
+        found[where.parts[0].removesuffix(".py")] += old_words_in(str(where), text, words, dialog=False)
+    return found
+
+
+def wrong_code(package: Path = PACKAGE) -> Iterator[str]:
+    """Yield the words that were given up in code, of each room that has more of them than its limit."""
+    for room, found in old_words_in_code(package).items():
+        if len(found) > (most := WORDS["code"]["most"].get(room, 0)):
+            yield f"{room}: {len(found)} words in docstrings and comments that were given up, at most {most} are allowed"
+            yield from found
+
+
 def old_words_in(where: str, text: str, words: list[Word], *, dialog: bool) -> Iterator[str]:
-    """Yield the words of a text that were given up. `where` names the text, for whoever reads the message."""
+    """Yield the words of a text that were given up. `where` names the text in the messages."""
     for word in words:
         if dialog or not word.dialogs_only:
             for line, found in word.found(text):
@@ -294,7 +329,7 @@ def problems() -> list[str]:
         for problem in wrong_against_english(language, own, texts["en"])
     ]
     found += wrong_actions(texts["en"], load_yaml_dict(PACKAGE / "services.yaml"))
-    return [*found, *old_words_everywhere()]
+    return [*found, *old_words_everywhere(), *wrong_code()]
 
 
 def show_missing(language: str) -> None:
@@ -308,9 +343,15 @@ def show_missing(language: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        show_missing(sys.argv[1])
-        sys.exit(0)
+    match sys.argv[1:]:
+        case ["code", *rooms]:
+            by_room = old_words_in_code(PACKAGE)
+            print("\n".join(line for room in rooms or by_room for line in by_room.get(room, ())))
+            print({room: len(found) for room, found in by_room.items() if found}, file=sys.stderr)
+            sys.exit(0)
+        case [language]:
+            show_missing(language)
+            sys.exit(0)
     wrong = problems()
     print("\n".join(wrong))
     sys.exit(bool(wrong))

@@ -160,7 +160,7 @@ async def test_who_is_blocked_is_not_reached_nor_asked_about(
     assert speech(await say(hass, "ask the expert", context=alice)) == "I cannot."
     results = [json.loads(item["content"]) for item in llm_server.request.body["messages"] if item["role"] == "tool"]
     assert results[0]["error"] == delegation.REFUSED["blocked"].format(name="expert")
-    assert results[1]["error"] == "There is no agent 'nobody' that you may ask. There are: cook."
+    assert results[1]["error"] == "Unknown agent 'nobody'. You may ask: cook."
     assert models(llm_server) == ["scripted"] * 3
 
 
@@ -335,7 +335,7 @@ async def test_the_throttle_holds(hass: HomeAssistant, llm_server: LLMServer) ->
     await say(hass, "hello", agent_id="conversation.expert")
     llm_server.plan(ask(), text("Not now."))
     assert speech(await say(hass, "ask the expert")) == "Not now."
-    assert envelope(llm_server)["error"].startswith("The agent 'expert' could not do it: ")
+    assert envelope(llm_server)["error"].startswith("The agent 'expert' failed: ")
     assert models(llm_server) == ["model-2", "scripted", "scripted"]
 
 
@@ -375,7 +375,7 @@ async def test_who_fails_is_told_and_its_tokens_count(
     assert speech(await say(hass, "ask the expert", context=alice)) == "The expert is down."
     failed = envelope(llm_server)
     assert (failed["success"], failed["result"]) == (False, None)
-    assert failed["error"].startswith("The agent 'expert' could not do it: ")
+    assert failed["error"].startswith("The agent 'expert' failed: ")
     there, here = finished
     assert there.data["parent_conversation_id"] == here.data["conversation_id"]
 
@@ -581,7 +581,7 @@ async def test_an_agent_of_others_that_does_not_understand(
     await with_another(hass, llm_server, never_confirm=[OTHER])
     llm_server.plan(ask("sing a song about nougat", OTHER), text("It did not understand."))
     await say(hass, "ask the other one", context=alice)
-    assert envelope(llm_server)["error"].startswith(f"The agent '{OTHER}' could not do it: ")
+    assert envelope(llm_server)["error"].startswith(f"The agent '{OTHER}' failed: ")
 
 
 async def test_our_own_agents_are_not_reached_as_others(

@@ -73,7 +73,7 @@ async def test_personal_data_does_not_travel_as_the_name_of_a_key(
 async def test_what_was_read_goes_to_the_second_model_and_its_answer_to_whoever_asked(
     hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer
 ) -> None:
-    """S1-36: `ha_query`, then `query_external_llm`, then the answer."""
+    """`ha_query`, then `query_external_llm`, then the answer."""
     await set_up_both(hass, llm_server, expert)
 
     def first_model(body: dict[str, Any]) -> Reply:
@@ -96,7 +96,7 @@ async def test_what_was_read_goes_to_the_second_model_and_its_answer_to_whoever_
 
 
 async def test_it_is_offered_as_specified(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
-    """S1-31, S1-33: the default description and the schema, word for word."""
+    """The default description and the schema, word for word."""
     await set_up_both(hass, llm_server, expert)
     llm_server.plan(text("Hello."))
     await say(hass, "hello")
@@ -195,7 +195,7 @@ async def test_three_failures_in_a_row_raise_an_issue(
 
 
 async def test_its_requests_share_a_connection(hass: HomeAssistant, llm_server: LLMServer, expert: LLMServer) -> None:
-    """S1-213; its window is asked beside the first question."""
+    """Its window is asked beside the first question."""
     await set_up_both(hass, llm_server, expert, max_calls_per_turn=1)
     for _ in range(5):
         llm_server.plan(tool_call("query_external_llm", ASK), text("Fine."))

@@ -35,7 +35,7 @@ from custom_components.home_agent.agent import router, segments
 from custom_components.home_agent.agent.commands import command_name
 from custom_components.home_agent.client import chat_completions, discovery, messages
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import ModelReply, TokenEstimator
+from custom_components.home_agent.client.messages import ModelReply, TokenEstimator
 from custom_components.home_agent.client.stream import (
     ChunkParser,
     DeltaStream,

@@ -4,7 +4,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 import pytest
 
-from custom_components.home_agent.client.model import ModelReply
+from custom_components.home_agent.client.messages import ModelReply
 from custom_components.home_agent.turn import events
 from custom_components.home_agent.turn.turn import Usage
 from tests.house import say, set_up, speech

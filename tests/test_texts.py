@@ -1,6 +1,7 @@
 """What people read: the rules of Home Assistant's checker and style, and the words that were given up."""
 
 from copy import deepcopy
+from pathlib import Path
 import re
 from typing import Any
 
@@ -199,3 +200,32 @@ def test_a_contributor_sees_what_is_missing(capsys: pytest.CaptureFixture[str]) 
     assert shown.err.startswith("xx: 0 of ")
     _texts.show_missing("de")
     assert capsys.readouterr().out == ""
+
+
+def _module(tmp_path: Path, source: str) -> Path:
+    room = tmp_path / "somewhere"
+    room.mkdir()
+    (room / "module.py").write_text(source, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param('"""Return what whoever asks may see."""\n', id="a docstring"),
+        pytest.param("LIMIT = 3  # nobody waits longer\n", id="a comment"),
+        pytest.param('said = "Nobody can be asked."\n', id="a text for a model"),
+        pytest.param('said = f"{name}: somebody has to say it."\n', id="a text with a placeholder"),
+        pytest.param(
+            'def read():\n    """Read it.\n\n    None when it is\n    none.\n    """\n', id="across two lines"
+        ),
+    ],
+)
+def test_words_given_up_in_code_are_found(tmp_path: Path, source: str) -> None:
+    problem, line = _texts.wrong_code(_module(tmp_path, source))
+    assert problem.startswith("somewhere: 1 words")
+    assert line.startswith("somewhere/module.py:")
+
+
+def test_names_in_code_are_no_words(tmp_path: Path) -> None:
+    assert not list(_texts.wrong_code(_module(tmp_path, "nobody = whoever(somebody)\n")))

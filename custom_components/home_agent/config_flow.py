@@ -1,4 +1,4 @@
-"""Set-up in the UI: the hub, and reauth of the endpoint whose key was refused. The forms are in flows/."""
+"""Config flow: the entry, and reauthentication of an endpoint whose key was refused. The forms are in flows/."""
 
 from collections.abc import Mapping
 from typing import Any, override
@@ -43,13 +43,13 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
 
     _name: str
     _failed_id: str
-    """The endpoint that reauth is about."""
+    """The endpoint to reauthenticate."""
 
     @classmethod
     @callback
     @override
     def async_get_supported_subentry_types(cls, config_entry: ConfigEntry) -> dict[str, type[ConfigSubentryFlow]]:
-        """Return what can be added."""
+        """Return the flow of each kind of subentry."""
         return {
             SUBENTRY_LLM: EndpointFlow,
             SUBENTRY_PROFILE: ProfileFlow,
@@ -66,12 +66,11 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
 
     @override
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for a name and what kind of endpoint there is, if any."""
+        """Ask for a name and the kind of endpoint, if any."""
         if user_input is None:
-            return self.async_show_form(
-                step_id="user",
-                data_schema=probatio.Schema({_name_field(DEFAULT_NAME): TEXT, **preset_fields(or_none=True)}),
-            )
+            name = probatio.Optional(CONF_NAME, description={"suggested_value": DEFAULT_NAME})
+            schema = probatio.Schema({name: TEXT, **preset_fields(or_none=True)})
+            return self.async_show_form(step_id="user", data_schema=schema)
         self._name = user_input.get(CONF_NAME, "").strip() or DEFAULT_NAME
         if user_input[CONF_PRESET] == NO_MODEL:
             return self._create([])
@@ -88,18 +87,18 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(), errors=errors)
 
     async def async_step_save(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Create the hub with the model that was entered."""
+        """Create the entry with the entered model."""
         return self._create([_subentry(SUBENTRY_LLM, self._form.suggested_title(), self._form.data)])
 
     def _create(self, endpoints: list[ConfigSubentryData]) -> ConfigFlowResult:
-        """Create the hub with a first agent, which inherits everything. It is called like the home, not like an agent."""
+        """Create the entry, named after the home, with a first agent that inherits all settings."""
         subentries = [*endpoints, _subentry(SUBENTRY_PROFILE, self._name, {})]
         title = self.hass.config.location_name or DEFAULT_NAME
         return self.async_create_entry(title=title, data={}, subentries=subentries)
 
     @override
     async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
-        """Go on with the check of the home: a voice assistant, what the agent finds, and a first sentence."""
+        """Continue with the check of the home: a voice assistant, the exposed entities, and a first sentence."""
         entry = result["result"]
         if entry.state is ConfigEntryState.LOADED:
             check = await self.hass.config_entries.options.async_init(entry.entry_id, context=FROM_SETUP.copy())
@@ -107,7 +106,7 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
         return result
 
     async def async_step_reauth(self, entry_data: Mapping[str, Any]) -> ConfigFlowResult:
-        """Repair the endpoint that `entry_data` names by its `subentry_id`."""
+        """Reauthenticate the endpoint whose `subentry_id` is in `entry_data`."""
         self._failed_id = entry_data.get("subentry_id", "")
         if not (subentry := self._get_reauth_entry().subentries.get(self._failed_id)):
             return self.async_abort(reason="endpoint_removed")
@@ -129,10 +128,6 @@ class HomeAgentConfigFlow(ConfigFlow, ModelSteps[ConfigFlowResult], domain=DOMAI
             errors=errors,
             description_placeholders={"endpoint": subentry.title},
         )
-
-
-def _name_field(suggested: str) -> probatio.Marker:
-    return probatio.Optional(CONF_NAME, description={"suggested_value": suggested})
 
 
 def _subentry(subentry_type: str, title: str, data: dict[str, Any]) -> ConfigSubentryData:

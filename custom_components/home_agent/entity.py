@@ -1,4 +1,4 @@
-"""What the entities of this integration share: one service device per endpoint and per profile."""
+"""Base of this integration's entities: one service device per endpoint and per profile."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,9 +11,9 @@ from .support.const import DOMAIN
 
 
 def subentries_with[T](entry: ConfigEntry, kind: str, made: Mapping[str, T]) -> Iterator[tuple[ConfigSubentry, T]]:
-    """Yield the subentries of a kind with what was made of each, by subentry id.
+    """Yield the subentries of a kind, each with its object in `made`, by subentry id.
 
-    One that was added since is passed over: the entry is loaded anew for it as soon as it is loaded.
+    A subentry that was added since the entry was loaded is skipped: the entry is reloaded for it.
     """
     for subentry in entry.get_subentries_of_type(kind):
         if (thing := made.get(subentry.subentry_id)) is not None:
@@ -21,7 +21,7 @@ def subentries_with[T](entry: ConfigEntry, kind: str, made: Mapping[str, T]) -> 
 
 
 class HomeAgentEntity(Entity):
-    """An entity that carries the name of its device."""
+    """An entity named like its device."""
 
     _attr_has_entity_name = True
     _attr_should_poll = False

@@ -1,4 +1,4 @@
-"""What agents did, for Activity: one line for each action, under the name of the agent that ran it."""
+"""Actions of agents in Activity: one line each, under the agent's name."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,11 +18,11 @@ MAX_NAMES = 4
 
 @callback
 def async_describe_events(hass: HomeAssistant, async_describe_event: Callable[[str, str, Describe], None]) -> None:
-    """Have Activity show what agents did."""
+    """Register the actions of agents with Activity."""
 
     @callback
     def describe(event: Event[Mapping[str, Any]]) -> dict[str, str]:
-        """Return who did it, what, on which entities, and in which conversation; in Home Assistant's language."""
+        """Return agent, action, entities and conversation, in Home Assistant's language."""
         data = event.data
         states = [hass.states.get(str(item)) for item in data.get("entity_ids", ())]
         named = [state.name for state in states if state is not None]
@@ -43,9 +43,9 @@ def async_describe_events(hass: HomeAssistant, async_describe_event: Callable[[s
 
 
 def _name_of(hass: HomeAssistant, action: str, of: str) -> str:
-    """Return what Home Assistant calls an action; one for all kinds as it is called for the entities of the domain `of`.
+    """Return Home Assistant's name of an action, or `domain.action` if it has none.
 
-    `domain.action` where it has no name for it.
+    An action of the domain `homeassistant` gets its name in the domain `of`.
     """
     domain, _, service = action.partition(".")
     domain = of if domain == HOMEASSISTANT_DOMAIN and of else domain
@@ -58,7 +58,7 @@ def _name_of(hass: HomeAssistant, action: str, of: str) -> str:
 
 
 def _text(hass: HomeAssistant, category: str, domain: str, path: str) -> str:
-    """Return a text that was read when its integration was set up; its path where there is none."""
+    """Return a text from the cache of loaded integrations, or its path."""
     path = f"component.{domain}.{path}"
     own = async_get_cached_translations(hass, hass.config.language, category, domain)
     return own.get(path) or async_get_cached_translations(hass, LOCALE_EN, category, domain).get(path, path)

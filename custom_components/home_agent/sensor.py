@@ -1,4 +1,4 @@
-"""Sensors: of an endpoint tokens, latency and what was cached; of the home what was asked and done, for a dashboard."""
+"""Sensors: tokens, latency and cache of each endpoint; open questions, last actions and memories of the home."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from .turn.events import ACTION_EXECUTED, ACTION_UNDONE, CONFIRMATION_REQUESTED,
 PARALLEL_UPDATES = 0
 MANUFACTURER = "Home Agent"
 TOKENS = "tokens"
-MAX_ACTIONS = 10  # that are shown, and names of each
+MAX_ACTIONS = 10  # in attributes, and names of each
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointSensorDescription(SensorEntityDescription):
-    """A sensor and where its value comes from."""
+    """A sensor with the source of its value."""
 
     value: Callable[[EndpointStats], int | None]
 
@@ -44,7 +44,7 @@ def _sensor(
         device_class=SensorDeviceClass.DURATION if unit == UnitOfTime.MILLISECONDS else None,
         state_class=SensorStateClass.TOTAL_INCREASING if unit == TOKENS else SensorStateClass.MEASUREMENT,
         native_unit_of_measurement=unit,
-        # Where a person did not see the sensor before; what is registered keeps its unit, and its statistics with it.
+        # For new sensors only; registered ones keep their unit, and so their statistics.
         suggested_unit_of_measurement=UnitOfTime.SECONDS if unit == UnitOfTime.MILLISECONDS else None,
         suggested_display_precision=1 if unit == UnitOfTime.MILLISECONDS else None,
         value=value,
@@ -74,12 +74,12 @@ async def async_setup_entry(
 
 
 class EndpointSensor(HomeAgentEntity, SensorEntity):
-    """A number about an endpoint; token counts start again with the entry, as counters may."""
+    """A figure of an endpoint; token counts start at 0 with the entry."""
 
     entity_description: EndpointSensorDescription
 
     def __init__(self, subentry: ConfigSubentry, endpoint: Endpoint, description: EndpointSensorDescription) -> None:
-        """Show one of the endpoint's numbers."""
+        """Show one of the endpoint's figures."""
         super().__init__(subentry, endpoint.config.model)
         self._attr_unique_id = f"{subentry.subentry_id}_{description.key}"
         self.entity_description = description
@@ -96,9 +96,9 @@ class EndpointSensor(HomeAgentEntity, SensorEntity):
 
 
 class HomeSensor(SensorEntity):
-    """What a dashboard shows of the agents of the home.
+    """A sensor about all agents, for a dashboard.
 
-    Off until somebody wants it: whoever may see it sees what was asked and done, also by others.
+    Disabled by default: it shows questions and actions of all users.
     """
 
     _attr_has_entity_name = True
@@ -106,7 +106,7 @@ class HomeSensor(SensorEntity):
     _attr_entity_registry_enabled_default = False
     key: str
     changes: tuple[str, ...] = ()
-    """Events after which it may be different."""
+    """Events that may change it."""
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
         """Belong to the entry itself."""
@@ -131,7 +131,7 @@ class HomeSensor(SensorEntity):
 
 
 class OpenQuestions(HomeSensor):
-    """How many questions wait for a yes, and which."""
+    """Open confirmations."""
 
     key = "open_questions"
     _unrecorded_attributes = frozenset({"questions"})
@@ -160,7 +160,7 @@ class OpenQuestions(HomeSensor):
 
 
 class LastAction(HomeSensor):
-    """When an agent did something last, and what the last things were; nothing of what was said."""
+    """Time of the last action, and the last actions; no texts."""
 
     key = "last_action"
     _attr_device_class = SensorDeviceClass.TIMESTAMP
@@ -196,7 +196,7 @@ class LastAction(HomeSensor):
 
 
 class MemoryCount(HomeSensor):
-    """How many memories are in use, and of which type; nothing of what they say."""
+    """Number of active memories by type; no texts."""
 
     key = "memories"
     _attr_state_class = SensorStateClass.MEASUREMENT
@@ -210,7 +210,7 @@ class MemoryCount(HomeSensor):
     @property
     @override
     def available(self) -> bool:
-        """Return whether memory is on: while it is off, nothing is told of what is stored."""
+        """Return whether memory is on: while it is off, numbers of stored memories are not shown."""
         return self._runtime.memories.settings.enabled
 
     @property

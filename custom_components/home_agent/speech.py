@@ -1,7 +1,6 @@
-"""Text that can be spoken: Markdown, emoji, links and thinking are taken out while the answer is being written.
+"""Makes text speakable: removes Markdown, emoji, links and thinking while the answer is being written.
 
-For voice devices only; text chat keeps its formatting. What `SpeechFilter` returns depends on the text alone, never on
-how the model cut it into pieces.
+For voice devices only; text chat keeps its formatting. The result depends on the text alone, not on the pieces in which it comes.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -12,15 +11,13 @@ import re
 
 from homeassistant.components.conversation import AssistantContentDeltaDict
 
-# Which characters are read aloud, which are pictures, and which end a clause.
-
 _PICTURE_CHARS = (
     "\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa"  # clocks, keyboard, player keys
     "\u25a0-\u25ff"  # geometric shapes
     "\u2600-\u266c\u2670-\u2775\u2794-\u27bf"  # symbols and dingbats; sharps, flats and circled digits stay
     "\u2b00-\u2bff"  # arrows, stars
     "\U0001f000-\U0001faff"  # emoji proper: flags, skin tones
-    "\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f"  # how the character before is drawn
+    "\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f"  # variants of the character before
 )
 _INVISIBLE_CHARS = "\x00-\x08\x0e-\x1f\x7f\u00ad\ufeff\ufffc"
 # Text unless U+FE0F follows.
@@ -31,7 +28,7 @@ _UNSPACED_CHARS = (  # Thai and Lao, Tibetan, Burmese, Khmer, Chinese and Japane
 )
 
 _ZERO_WIDTH_JOINER = "\u200d"
-"""Glues emoji together, and is spelling in Indic scripts."""
+"""Joins emoji, and is a part of words in Indic scripts."""
 _PICTURE_STYLE = "\ufe0f"
 
 _PICTURE = re.compile(f"[{_PICTURE_CHARS}]")
@@ -39,36 +36,36 @@ _INVISIBLE = re.compile(f"[{_INVISIBLE_CHARS}]")
 _STYLED = re.compile(f"[{_STYLED_CHARS}]")
 _SEPARATOR = re.compile(f"[{_SEPARATOR_CHARS}]")
 _UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
-"""A character of a script that puts no spaces between words."""
+"""A character of a script without spaces between words."""
 _WORD_END = re.compile(rf"\s|(?![{_STYLED_CHARS}])[{_UNSPACED_CHARS}]")
 _WHOLE_WORDS = re.compile(rf"[\s\S]*(?:{_WORD_END.pattern})")
 _TEXT = re.compile(
     rf"(?:(?![{_STYLED_CHARS}])[{_UNSPACED_CHARS}])+"
     rf"|[^\s!-/:-@\[-`{{-~{_ZERO_WIDTH_JOINER}{_INVISIBLE_CHARS}{_PICTURE_CHARS}{_STYLED_CHARS}{_SEPARATOR_CHARS}{_UNSPACED_CHARS}]+"
 )
-"""Letters, digits and combining marks of any script: always read."""
+"""Letters, digits and combining marks of any script: always spoken."""
 
 _CLAUSE_ENDS = frozenset(".!?:;,…。．！？：；，、।॥؟؛،۔-–—")
 _SENTENCE_ENDS = _CLAUSE_ENDS - frozenset(",，、،-–—")
 _CLOSERS = frozenset(")]}\"'”’»«›」』）")
 
-_FIRST_LENGTH = 12  # characters; the first piece decides when the voice starts
+_FIRST_LENGTH = 12  # characters; the voice starts with the first piece
 _LENGTH = 32  # characters
-_SENTENCE_LENGTH = 8  # characters; an abbreviation is not worth a piece of its own
+_SENTENCE_LENGTH = 8  # characters; an abbreviation is too short for a piece
 
 
 def _is_word(char: str) -> bool:
-    """Return whether a character, "" being the edge of the line, belongs to a word."""
+    """Return whether a character belongs to a word; False for "", the edge of the line."""
     return char != "" and _TEXT.match(char) is not None
 
 
 def _is_spaced_word(char: str) -> bool:
-    """Return whether a character belongs to a word of a script that puts spaces between words."""
+    """Return whether a character belongs to a word of a script with spaces between words."""
     return _is_word(char) and not _UNSPACED.match(char)
 
 
 class Gap(IntEnum):
-    """What separates two pieces of text; the stronger wins."""
+    """Separator of two pieces of text; the stronger wins."""
 
     NONE = 0
     SPACE = 1
@@ -83,14 +80,13 @@ class Gap(IntEnum):
 
 
 class Writer:
-    """Puts words one after another: one space, a comma or a full stop where the layout made a pause.
+    """Joins words with a space, a comma or a full stop, depending on the layout.
 
-    What separates words is written only when something follows. What is handed on is whole words, as many as a voice
-    needs not to stutter.
+    A separator is written only if text follows. Pieces are whole words, long enough for a fluent voice.
     """
 
     def __init__(self) -> None:
-        """Start with nothing said."""
+        """Start empty."""
         self._parts: list[str] = []
         self._wanted = _FIRST_LENGTH
         self._last = ""
@@ -100,18 +96,18 @@ class Writer:
         self._cut = False
 
     def text(self, text: str) -> None:
-        """Add text that holds no ordinary space."""
+        """Add text without ordinary spaces."""
         self._parts.append(self._separator(text[0]) + text)
         self._gap, self._cut = Gap.NONE, False
         self._last = text[-1]
         self._last_word = next((char for char in reversed(text) if char not in _CLOSERS), self._last_word)
 
     def gap(self, gap: Gap) -> None:
-        """Separate what was said from what follows."""
+        """Separate the text so far from the next."""
         self._gap = max(self._gap, gap)
 
     def cut(self) -> None:
-        """Note that something was left out here."""
+        """Note that text was left out here."""
         self._cut = True
 
     def end_block(self) -> None:
@@ -120,9 +116,9 @@ class Writer:
             self._parts.append(self._full_stop())
 
     def take(self, *, rest: bool = False) -> str:
-        """Return the next piece, or "" to go on collecting; `rest` asks for all there is."""
+        """Return the next piece, "" if it is too short; `rest` asks for all."""
         if not rest and self._gap is Gap.NONE and not _UNSPACED.match(self._last):
-            return ""  # the last word goes on
+            return ""  # the last word may go on
         text = "".join(self._parts)
         wanted = _SENTENCE_LENGTH if text[-1:] in _SENTENCE_ENDS else self._wanted
         if not rest and len(text) < wanted:
@@ -132,7 +128,7 @@ class Writer:
         return text
 
     def _separator(self, follows: str) -> str:
-        """Return what stands between the last text and the next."""
+        """Return the separator of the last text and the next."""
         if not self._last:
             return ""
         ended = self._last_word in _CLAUSE_ENDS
@@ -152,12 +148,12 @@ class Writer:
                 return "\n" if ended else f"{self._full_stop()}\n"
 
     def _full_stop(self) -> str:
-        """Return the full stop of the script that was written last."""
+        """Return the full stop of the last script."""
         return "。" if _UNSPACED.match(self._last_word) else "."
 
 
 class LineKind(Enum):
-    """What a line is."""
+    """Kind of a line."""
 
     TEXT = auto()
     HEADING = auto()
@@ -167,10 +163,10 @@ class LineKind(Enum):
     CODE = auto()
     """A line between fences."""
     MARK = auto()
-    """A rule, a fence, an empty line: not read."""
+    """A rule, a fence, an empty line: not spoken."""
 
 
-# What a line begins with decides how it is read.
+# The start of a line decides its kind.
 
 _BULLETS = "-*+•‣◦●○▪■–—·"
 _UNDECIDED = re.compile(
@@ -183,14 +179,14 @@ _QUOTE = re.compile(r">(?!=)[ \t]?")
 _BULLET = re.compile(rf"[{_BULLETS}](?:[ \t]+|\Z)(?:\[[ xX]\](?:[ \t]+|\Z))?")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]+|\Z)|#{2,6}(?=\S)")
 _NUMBER = re.compile(r"\d{1,9}[.)][ \t]+")
-_DEEPEST = 100  # lists and quotes within one another; what is deeper is text
+_DEEPEST = 100  # nested lists and quotes; deeper ones are text
 
 # Within a line: emphasis, code, links, tags, entities.
 
-_LINK_LIMIT = 300  # characters; a bracket that is not closed by then is a bracket
+_LINK_LIMIT = 300  # characters; a bracket that closes later is no link
 _URL_LIMIT = 2048  # characters
 
-_KEYCAP = (_PICTURE_STYLE, "\u20e3")  # after `#` or `*`: a picture of the key
+_KEYCAP = (_PICTURE_STYLE, "\u20e3")  # after `#` or `*`
 _ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _OPENERS = frozenset("([{\"'“„«‹¿¡*_~")
 _RUN = re.compile(r"(.)\1*")
@@ -215,7 +211,7 @@ _BREAKING_TAGS = frozenset(
 class SpeechFilter:
     """Makes one message speakable while it arrives.
 
-    It is read word by word: what follows a sign inside a whole word is known, and so is what the sign means.
+    It reads whole words, so that the character after a sign, which decides its meaning, is known.
     """
 
     def __init__(self) -> None:
@@ -226,13 +222,13 @@ class SpeechFilter:
         self._writer = Writer()
         self._held: list[str] = []
         self._length = self._enough = 0
-        """How much is held, and how much is worth another look: what is long is not read anew with every word."""
+        """Characters held, and how many to wait for, so that long text is not read again with each word."""
         self._return = ""
-        """A carriage return at the end, which may be the first half of a line's."""
+        """A carriage return at the end, which may be half of a line break."""
         self._complete = False
-        """Whether the text ends where what is being read ends."""
+        """Whether no text follows."""
         self._hidden = ""
-        """The text that ends what is being left out (thinking, comments)."""
+        """End of the text being left out (thinking, comments)."""
         self._fence = ""
         self._line_open = False
         self._kind = self._read_as = LineKind.MARK
@@ -248,10 +244,10 @@ class SpeechFilter:
             "<": self._tag,
             "&": self._entity,
         }
-        """Get the text and a position; return how much they read, 0 to see more first."""
+        """Take the text and a position; return the characters read, 0 to wait for more."""
 
     def feed(self, text: str) -> str:
-        """Return the speakable text that is certain now, "" when more has to come first."""
+        """Return the speakable text that is certain; "" until more arrives."""
         text = (self._return + text).replace("\r\n", "\n")
         self._return = "\r" if text.endswith("\r") else ""
         text = text.removesuffix("\r").replace("\r", " ")
@@ -263,7 +259,7 @@ class SpeechFilter:
         return self._writer.take()
 
     def flush(self) -> str:
-        """Return what was held back and start a new message."""
+        """Return the held text and start a new message."""
         self._complete = True
         self._read()
         if self._read_as in (LineKind.HEADING, LineKind.ITEM, LineKind.ROW):
@@ -273,14 +269,14 @@ class SpeechFilter:
         return text
 
     def _read(self) -> None:
-        """Read as far as can be decided and keep the rest."""
+        """Read what is certain and hold the rest."""
         held = "".join(self._held)
         text, pos, before = held, 0, None
         if not self._complete:
             whole = _WHOLE_WORDS.match(held)
             text = whole.group() if whole else ""
         while pos < len(text) and before != (before := (pos, self._line_open, self._hidden)):
-            if self._hidden:  # its end holds no blank, so it is not cut in two
+            if self._hidden:  # its end holds no blank, so it arrives whole
                 end = re.compile(re.escape(self._hidden), re.IGNORECASE | re.ASCII).search(text, pos)
                 self._hidden = "" if end else self._hidden
                 pos = end.end() if end else len(text)
@@ -297,7 +293,7 @@ class SpeechFilter:
         self._enough = 0 if pos else self._length + self._length // 8
 
     def _start_line(self, text: str, pos: int) -> int:
-        """Recognise a line by its beginning and return where its text starts, `pos` while that is open."""
+        """Recognise a line by its start and return where its text begins; `pos` until that is certain."""
         newline = text.find("\n", pos)
         end = newline if newline >= 0 else len(text)
         complete = self._complete or newline >= 0
@@ -324,9 +320,9 @@ class SpeechFilter:
         return end
 
     def _recognise(self, body: str, complete: bool) -> tuple[LineKind, int] | None:
-        """Return what a line is and how much of it is layout, None while that is open.
+        """Return the kind of a line and the length of its layout; None until that is certain.
 
-        The number of an item is not layout: it is read.
+        The number of an item is not layout: it is spoken.
         """
         kind, pos = LineKind.TEXT, 0
         for _ in range(_DEEPEST):
@@ -366,7 +362,7 @@ class SpeechFilter:
             self._emphasised.clear()
 
     def _read_line(self, text: str, pos: int) -> int:
-        """Read to the end of the line, or as far as it can be decided; return where that is."""
+        """Read the line as far as it is certain; return where that ends."""
         while pos < len(text) and (char := text[pos]) != "\n" and not self._hidden:
             length = 1
             if char in " \t\r\v\f":
@@ -389,9 +385,10 @@ class SpeechFilter:
     def _symbol(self, char: str, follows: str) -> None:
         """Leave pictures out; arrows between words and bars between cells or words are a pause.
 
-        `C#` and `#1` stay; what closes a heading, and the keycap, do not.
+        `C#` and `#1` stay; the `#` that closes a heading, or belongs to a keycap, does not.
         """
-        if (char == "|" and not self._code and self._separates(follows)) or _SEPARATOR.match(char):
+        separates = self._kind is LineKind.ROW or (self._prev.isspace() and (not follows or follows.isspace()))
+        if (char == "|" and not self._code and separates) or _SEPARATOR.match(char):
             self._writer.gap(Gap.COMMA)
         elif (
             _PICTURE.match(char)
@@ -402,9 +399,6 @@ class SpeechFilter:
             self._writer.cut()
         elif not _INVISIBLE.match(char):
             self._writer.text(char)
-
-    def _separates(self, follows: str) -> bool:
-        return self._kind is LineKind.ROW or (self._prev.isspace() and (not follows or follows.isspace()))
 
     def _closes_heading(self, follows: str) -> bool:
         return self._kind is LineKind.HEADING and not _is_word(self._prev) and follows in ("", *"# \t\n")
@@ -419,7 +413,7 @@ class SpeechFilter:
         return 1
 
     def _backticks(self, text: str, pos: int) -> int:
-        """Code is read as it stands; what opens and closes it is not."""
+        """Speak code as it is, without the backticks around it."""
         marks, follows = _run(text, pos)
         length = len(marks)
         if self._code and length != self._code:
@@ -431,7 +425,7 @@ class SpeechFilter:
         return length
 
     def _emphasis(self, text: str, pos: int) -> int:
-        """Drop a run of `*`, `_` or `~`, keep what is arithmetic, a name or a footnote."""
+        """Drop a run of `*`, `_` or `~`; keep it in arithmetic, names and footnotes."""
         marks, follows = _run(text, pos)
         if follows not in _KEYCAP and self._is_spoken(marks[0], len(marks), follows):
             self._writer.text(marks)
@@ -442,7 +436,7 @@ class SpeechFilter:
         after_blank = not before or before.isspace()
         before_blank = not follows or follows.isspace()
         if after_blank and before_blank:
-            return length < 3  # more than two on their own are a blank to fill in
+            return length < 3  # three or more alone are a blank to fill in
         if mark == "~":
             return length == 1
         if _is_word(before) and _is_word(follows):
@@ -462,7 +456,7 @@ class SpeechFilter:
         return True
 
     def _bracket(self, text: str, pos: int) -> int:
-        """Read the text of a link or an image; a bracket without an address, and a `!`, stand for themselves."""
+        """Speak the text of a link or an image; a bracket without an address, and a `!`, are spoken."""
         char = text[pos]
         start = pos + 1 if char == "!" else pos
         end = self._linked(text, start) if text[start : start + 1] == "[" else -1
@@ -474,7 +468,7 @@ class SpeechFilter:
         return end - pos
 
     def _linked(self, text: str, pos: int) -> int | None:
-        """Write the text of the link at `pos` and return where the link ends; -1 when there is none, None: see more."""
+        """Speak the text of the link at `pos` and return where it ends; -1 if it is no link, None until that is certain."""
         close = self._closing(text, pos, _LINK_LIMIT)
         if close is None or close < 0:
             return close
@@ -490,18 +484,18 @@ class SpeechFilter:
         if end < 0:
             if not (cut_off := _CUT_OFF.match(text, close + 1)):
                 return -1
-            end = cut_off.end() - 1  # the answer or its line ended inside the address
+            end = cut_off.end() - 1  # the answer or its line ends inside the address
         if not _DESTINATION.fullmatch(text[close + 2 : end]):
             return -1
         state = self._prev, self._complete
         self._prev, self._complete = "", True
         self._read_line(label, 0)  # it may hold emphasis or an image
         self._prev, self._complete = state
-        self._hidden = ""  # what a label leaves out ends with it
+        self._hidden = ""  # a tag in a label ends with it
         return end + 1
 
     def _closing(self, text: str, pos: int, limit: int) -> int | None:
-        """Return where the bracket at `pos` closes, -1 when it does not, None when that is still open."""
+        """Return where the bracket at `pos` closes; -1 if it does not, None until that is certain."""
         opens, depth = text[pos], 0
         closes = _CLOSES[opens]
         line, newline, _ = text[pos : pos + limit].partition("\n")
@@ -512,7 +506,7 @@ class SpeechFilter:
         return -1 if newline or self._complete or pos + limit <= len(text) else None
 
     def _url(self, address: str) -> int:
-        """Name the host; an address nobody can listen to is left out."""
+        """Speak only the host of an address."""
         address = address.rstrip(".,;:!?*_~'")
         while address.endswith(")") and address.count(")") > address.count("("):
             address = address[:-1].rstrip(".,;:!?*_~'")
@@ -521,7 +515,7 @@ class SpeechFilter:
         return len(address)
 
     def _tag(self, text: str, pos: int) -> int:
-        """Leave HTML out, and everything inside thinking and comments."""
+        """Leave out tags, and all text in thinking and comments."""
         if text.startswith("<!--", pos):
             self._hidden = "-->"
             return 4
@@ -553,23 +547,22 @@ class SpeechFilter:
 
 
 def _run(text: str, pos: int) -> tuple[str, str]:
-    """Return the character at `pos` as often as it is repeated, and the one that follows, "" at the end."""
+    """Return the run of the character at `pos`, and the character after it, "" at the end."""
     run = _RUN.match(text, pos)
     assert run is not None
     return run.group(), text[run.end() : run.end() + 1]
 
 
 def speakable_text(text: str) -> str:
-    """Return a whole text as it can be spoken."""
+    """Return a complete text in speakable form."""
     speech = SpeechFilter()
     return speech.feed(text) + speech.flush()
 
 
 async def speakable(stream: AsyncGenerator[AssistantContentDeltaDict]) -> AsyncGenerator[AssistantContentDeltaDict]:
-    """Make the content of a stream speakable; everything else passes as it came.
+    """Make the content of a stream speakable; other deltas pass unchanged.
 
-    Text that is still held back comes out before a tool call, before the next message and at the end. A message whose
-    text holds nothing speakable has no text.
+    Held text comes before a tool call, before the next message and at the end. Without speakable text, there is no content.
     """
     speech = SpeechFilter()
     async with aclosing(stream):

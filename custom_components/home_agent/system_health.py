@@ -1,4 +1,4 @@
-"""System health: are the endpoints there, and is there anything to talk about."""
+"""System health: reachable endpoints, and figures of the home."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ _TIMEOUT = ClientTimeout(total=5)  # seconds
 
 @callback
 def async_register(hass: HomeAssistant, register: SystemHealthRegistration) -> None:
-    """Register the page and where to go from it."""
+    """Register the information and a link to the integration."""
     register.async_register_info(_async_info, f"/config/integrations/integration/{DOMAIN}")
 
 
 async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
-    """Return the lines of the page; those of endpoints are filled in when their servers have answered."""
+    """Return the rows; those of endpoints are awaited by the page."""
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
     info: dict[str, Any] = {"exposed_entities": await async_count_exposed(hass)}
     for entry in entries:
@@ -43,7 +43,7 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
 
 
 async def _async_documents(entry: HomeAgentConfigEntry) -> str | dict[str, str]:
-    """Return how many documents there are and where; an error when nobody can tell."""
+    """Return the number of documents and where they are, or the store's error."""
     report = await async_report(entry.runtime_data.vectors, RetrievalSettings.from_options(entry.options))
     if report.store_error is not None:
         return {"type": "failed", "error": report.store_error.removeprefix("store_")}
@@ -51,7 +51,7 @@ async def _async_documents(entry: HomeAgentConfigEntry) -> str | dict[str, str]:
 
 
 async def _async_reachable(hass: HomeAssistant, config: EndpointConfig) -> str | dict[str, str]:
-    """Return whether a server answers, whatever it says; Home Assistant's own check cannot skip the certificate."""
+    """Return whether a server answers, with any status; Home Assistant's own check cannot skip the certificate."""
     session = async_get_clientsession(hass, verify_ssl=config.verify_ssl)
     try:
         async with session.get(config.base_url, timeout=_TIMEOUT, allow_redirects=False):

@@ -6,7 +6,7 @@ import time
 
 from homeassistant.core import HomeAssistant
 
-from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.home.domains import NAMED
 from custom_components.home_agent.home.snapshot import HomeSnapshot
 from custom_components.home_agent.home.states import describe

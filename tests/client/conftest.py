@@ -18,7 +18,7 @@ import pytest
 
 from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.model import ChatRequest, ModelReply
+from custom_components.home_agent.client.messages import ChatRequest, ModelReply
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from tests.llm_server import LLMServer
 from tests.tools.custom.conftest import server
@@ -42,7 +42,6 @@ def make_client(hass: HomeAssistant, llm_server: LLMServer) -> MakeClient:
 
 @pytest.fixture
 def quick_retry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less before a request is made again."""
     monkeypatch.setattr(chat_completions, "RETRY_DELAY", 0.01)
 
 
@@ -101,10 +100,8 @@ def tls_server(socket_enabled: None, server_certificate: ssl.SSLContext) -> Gene
 async def ask(
     client: ChatCompletionsClient, request: ChatRequest = REQUEST, reply: ModelReply | None = None
 ) -> list[dict[str, Any]]:
-    """Return the deltas of a request."""
     return [dict(delta) async for delta in client.stream(request, ModelReply() if reply is None else reply)]
 
 
 def said(deltas: list[dict[str, Any]]) -> str:
-    """Return the text in deltas."""
     return "".join(delta.get("content", "") for delta in deltas)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from custom_components.home_agent.client.model import BrokenArguments, ChatRequest, ModelReply
+from custom_components.home_agent.client.messages import BrokenArguments, ChatRequest, ModelReply
 from custom_components.home_agent.turn.turn import Usage
 from tests.llm_server import (
     LLMServer,

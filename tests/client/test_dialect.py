@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client.model import ChatRequest
+from custom_components.home_agent.client.messages import ChatRequest
 from custom_components.home_agent.settings.endpoint import traits_for
 from custom_components.home_agent.support.errors import LLMAuthError, LLMResponseError
 from tests.llm_server import LLMServer, Reply, chunks, delta, error, text, unsupported

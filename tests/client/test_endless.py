@@ -7,11 +7,10 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client import connection
-from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.connection import Connection
+from custom_components.home_agent.client import chat_completions
+from custom_components.home_agent.client.chat_completions import ChatCompletionsClient, Connection
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import ModelReply
+from custom_components.home_agent.client.messages import ModelReply
 from custom_components.home_agent.client.stream import MAX_TEXT, repeats_itself
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMEndlessError
@@ -25,7 +24,6 @@ LONG = " ".join(f"word {number}" for number in range(800))
 
 
 def argument(**fields: Any) -> Piece:
-    """Return a piece of a tool call."""
     return delta(tool_calls=[{"index": 0, "function": fields}])
 
 
@@ -42,7 +40,6 @@ ENDLESS: dict[str, tuple[Piece, ...]] = {
 
 
 async def listen(client: ChatCompletionsClient) -> list[dict[str, Any]]:
-    """Return what is heard until nobody listens any more."""
     heard: list[dict[str, Any]] = []
 
     async def hear() -> None:
@@ -179,6 +176,6 @@ async def test_a_list_of_models_without_an_end(hass: HomeAssistant, socket_enabl
 async def test_a_server_that_is_merely_busy_is_left_as_well(
     make_client: MakeClient, llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(chat_completions, "MAX_SECONDS", 0.2)
     llm_server.plan(endless(0.02, b": working\n\n"))
     await listen(make_client())

@@ -7,11 +7,10 @@ from aiohttp import web
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client import connection as http_client
-from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.connection import Connection
+from custom_components.home_agent.client import chat_completions
+from custom_components.home_agent.client.chat_completions import ChatCompletionsClient, Connection
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import ModelReply
+from custom_components.home_agent.client.messages import ModelReply
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMAuthError, LLMError
 from tests.tools.custom.rest_server import Answer, RestServer, answer
@@ -44,7 +43,6 @@ class Refusal:
 
 
 async def broken_off(request: web.Request) -> web.StreamResponse:
-    """Promise more than is sent."""
     response = web.StreamResponse(status=401, headers={"Content-Length": "1000"})
     await response.prepare(request)
     await response.write(b'{"error": ')
@@ -58,7 +56,6 @@ def endpoint(server: RestServer) -> EndpointConfig:
 
 
 async def ask(hass: HomeAssistant, server: RestServer) -> None:
-    """Ask for words, as a turn does."""
     async for _ in ChatCompletionsClient(hass, endpoint(server)).stream(REQUEST, ModelReply()):
         pass
 
@@ -67,7 +64,7 @@ async def ask(hass: HomeAssistant, server: RestServer) -> None:
 async def test_a_refusal_without_an_end_is_not_read_to_it(
     hass: HomeAssistant, server: RestServer, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    monkeypatch.setattr(http_client, "MAX_ERROR_SECONDS", 0.2)
+    monkeypatch.setattr(chat_completions, "MAX_ERROR_SECONDS", 0.2)
     server.answers |= {"/v1/models": refusal, "/v1/chat/completions": refusal}
     async with asyncio.timeout(10):
         with pytest.raises(LLMAuthError):

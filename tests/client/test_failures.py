@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client import connection
+from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
-from custom_components.home_agent.client.model import ChatRequest, ModelReply
+from custom_components.home_agent.client.messages import ChatRequest, ModelReply
 from custom_components.home_agent.support.errors import (
     LLMAuthError,
     LLMCertificateError,
@@ -177,7 +177,6 @@ async def test_a_silent_stream_times_out_and_a_talking_one_does_not(
 async def ask_until_broken(
     client: ChatCompletionsClient, request: ChatRequest, reply: ModelReply
 ) -> list[dict[str, Any]]:
-    """Return the deltas until the connection broke."""
     deltas: list[dict[str, Any]] = []
     with pytest.raises(LLMConnectionError):  # noqa: PT012
         async for item in client.stream(request, reply):
@@ -261,7 +260,7 @@ async def test_an_address_that_speaks_plain_http_is_called_that(llm_server: LLMS
 async def test_nobody_waits_twice_for_an_address_where_nothing_answers(
     make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "CONNECT_TIMEOUT", 0.3)
+    monkeypatch.setattr(chat_completions, "CONNECT_TIMEOUT", 0.3)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as hole:
         port = hole.getsockname()[1]
         waiting = [socket.socket() for _ in range(4)]

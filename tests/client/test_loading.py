@@ -7,9 +7,9 @@ import time
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client import connection, discovery
-from custom_components.home_agent.client.discovery import async_list_models
-from custom_components.home_agent.client.model import ChatRequest, ModelReply
+from custom_components.home_agent.client import chat_completions, discovery
+from custom_components.home_agent.client.discovery import async_context_window, async_list_models
+from custom_components.home_agent.client.messages import ChatRequest, ModelReply
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.support.errors import LLMError, LLMLoadingError
 from tests.llm_server import LLMServer, Reply as Planned, chunks, delta, error, loading, text
@@ -19,12 +19,10 @@ from .conftest import REQUEST, MakeClient, ask, said
 
 @pytest.fixture(autouse=True)
 def quick_loading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load a model in less time."""
-    monkeypatch.setattr(connection, "LOADING_PAUSE", 0.05)
+    monkeypatch.setattr(chat_completions, "LOADING_PAUSE", 0.05)
 
 
 def impatient(seconds: float) -> ChatRequest:
-    """Return the request with so much patience."""
     return ChatRequest(messages=REQUEST.messages, patience=seconds)
 
 
@@ -161,13 +159,12 @@ async def test_a_window_is_not_waited_for(llm_server: LLMServer, make_client: Ma
     llm_server.told["/props"] = {"default_generation_settings": {"n_ctx": 4096}}
     llm_server.loading = -1
     began = time.perf_counter()
-    assert await client.async_context_window() is None
+    assert await async_context_window(client) is None
     assert time.perf_counter() - began < 1
     assert len(llm_server.refused) == 2
     llm_server.loading = 0
-    assert await client.async_context_window() == 4096
+    assert await async_context_window(client) == 4096
 
 
 def endpoint(server: LLMServer) -> EndpointConfig:
-    """Return the endpoint as a form has it."""
     return EndpointConfig(subentry_id="", title="", base_url=server.base_url, model="")

@@ -18,8 +18,7 @@ import probatio
 import pytest
 
 from custom_components.home_agent.client import messages
-from custom_components.home_agent.client.messages import messages_from_content, offered_tools
-from custom_components.home_agent.client.model import BrokenArguments
+from custom_components.home_agent.client.messages import BrokenArguments, messages_from_content, offered_tools
 from custom_components.home_agent.support.encoding import dump
 
 

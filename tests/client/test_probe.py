@@ -21,7 +21,6 @@ from tests.llm_server import LLMServer, Reply, error, html, server_error, silenc
 
 
 def endpoint_of(base_url: str, api_key: str = "", *, preset: str = "custom", verify_ssl: bool = True) -> EndpointConfig:
-    """Return an endpoint as a form has it."""
     return EndpointConfig(
         subentry_id="", title="", base_url=base_url, api_key=api_key, model="", preset=preset, verify_ssl=verify_ssl
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.client.error_map import ErrorMap
-from custom_components.home_agent.client.model import ModelReply
+from custom_components.home_agent.client.messages import ModelReply
 from custom_components.home_agent.client.stream import DeltaStream
 from custom_components.home_agent.support.errors import LLMError, LLMRateLimitError, LLMResponseError
 from custom_components.home_agent.turn.turn import Usage

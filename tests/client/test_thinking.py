@@ -8,7 +8,6 @@ from custom_components.home_agent.client.stream import Delta, ThinkingSplitter
 
 
 def split(*pieces: str, begins_inside: bool = False) -> tuple[str, str]:
-    """Return thinking and answer."""
     splitter = ThinkingSplitter(undecided=begins_inside)
     deltas = [delta for piece in pieces for delta in splitter.feed(piece)] + splitter.finish()
     assert all(text for delta in deltas for text in delta.values())
@@ -16,7 +15,6 @@ def split(*pieces: str, begins_inside: bool = False) -> tuple[str, str]:
 
 
 def said(deltas: list[Delta]) -> str:
-    """Return the answer in deltas."""
     return "".join(delta.get("content") or "" for delta in deltas)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client.model import TokenEstimator
+from custom_components.home_agent.client.messages import TokenEstimator
 
 PROSE = "The light in the kitchen has been on since this morning, and nobody is at home. "
 ROW = '{"entity_id":"light.kitchen","name":"Kitchen","state":"on","brightness":128},'

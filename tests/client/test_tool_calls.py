@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.client.model import BrokenArguments
+from custom_components.home_agent.client.messages import BrokenArguments
 from custom_components.home_agent.client.stream import ToolCallAssembler
 
 

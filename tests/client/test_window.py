@@ -8,6 +8,7 @@ from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components.home_agent.client.chat_completions import ChatCompletionsClient
+from custom_components.home_agent.client.discovery import async_context_window
 from custom_components.home_agent.client.endpoint import WINDOW_HOLDS
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from tests.house import say, set_up
@@ -17,7 +18,6 @@ MODEL = "qwen3:8b"
 
 
 def config(server: LLMServer | None = None, preset: str = "custom", **fields: Any) -> EndpointConfig:
-    """Return an endpoint without a window of its own."""
     url = server.base_url if server else "http://127.0.0.1/v1"
     return EndpointConfig(
         **{"subentry_id": "1", "title": "T", "base_url": url, "api_key": "", "model": MODEL, "preset": preset} | fields
@@ -25,7 +25,6 @@ def config(server: LLMServer | None = None, preset: str = "custom", **fields: An
 
 
 def row(**fields: Any) -> dict[str, Any]:
-    """Return a list of models with a field of this one."""
     other = {"id": "other", "context_length": 1024, "max_model_len": 1024}
     return {"object": "list", "data": [other, {"id": MODEL, **fields}]}
 
@@ -64,12 +63,12 @@ async def test_each_server_says_it_in_its_own_way(
     hass: HomeAssistant, llm_server: LLMServer, preset: str, path: str, answer: object, window: int | None
 ) -> None:
     llm_server.told = {path: answer}
-    assert await ChatCompletionsClient(hass, config(llm_server, preset)).async_context_window() == window
+    assert await async_context_window(ChatCompletionsClient(hass, config(llm_server, preset))) == window
 
 
 async def test_a_server_that_is_away_tells_nothing(hass: HomeAssistant, llm_server: LLMServer) -> None:
     await llm_server.stop()
-    assert await ChatCompletionsClient(hass, config(llm_server)).async_context_window() is None
+    assert await async_context_window(ChatCompletionsClient(hass, config(llm_server))) is None
 
 
 @pytest.mark.parametrize(

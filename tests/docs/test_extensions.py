@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_mock_se
 
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.tools.extensions import folder
-from custom_components.home_agent.tools.extensions.extensions import NOBODY
+from custom_components.home_agent.tools.extensions.extensions import NO_USER
 from tests.house import set_up
 from tests.tools.custom.conftest import issues
 
@@ -35,7 +35,7 @@ async def test_the_worked_extension(hass: HomeAssistant, hass_admin_user: MockUs
     assert issues(hass) == {}
     runtime = entry.runtime_data
     profile = runtime.profiles["profile-1"]
-    assert await runtime.extensions.async_light_schema(profile, NOBODY) == schema.strip()
+    assert await runtime.extensions.async_light_schema(profile, NO_USER) == schema.strip()
     found = await hass.services.async_call(
         DOMAIN,
         "execute_tool",
@@ -82,12 +82,12 @@ async def test_the_example_of_another_integration(hass: HomeAssistant) -> None:
     take_back = offer(hass)
     runtime = entry.runtime_data
     profile = runtime.profiles["profile-1"]
-    assert await runtime.extensions.async_light_schema(profile, NOBODY) == (
+    assert await runtime.extensions.async_light_schema(profile, NO_USER) == (
         "ChefByte — Manage kitchen inventory and meal planning for the user.\n"
         '- CHEFBYTE_GET_INVENTORY: Returns current inventory snapshot. EX: "How many gallons of milk do I have left?"'
     )
     take_back()
-    assert await runtime.extensions.async_of(profile, NOBODY) == ()
+    assert await runtime.extensions.async_of(profile, NO_USER) == ()
 
 
 def test_every_key() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from custom_components.home_agent.agent import answerers, model_turn
-from custom_components.home_agent.client import connection, discovery, model, stream
+from custom_components.home_agent.client import chat_completions, discovery, messages, stream
 from custom_components.home_agent.home.domains import todo
 from custom_components.home_agent.policy import (
     confirmation,
@@ -95,7 +95,7 @@ SAID = {
         f"takes longer than {word(template.RENDER_TIMEOUT)} seconds",
     ],
     "TROUBLESHOOTING.md": [
-        f"{word(model.PATIENCE).capitalize()} seconds are waited for that, {word(model_turn.TASK.patience / 60)} minutes for an AI task",
+        f"{word(messages.PATIENCE).capitalize()} seconds are waited for that, {word(model_turn.TASK.patience / 60)} minutes for an AI task",
         f"An answer has at most {stream.MAX_TEXT:,} characters and half an hour",
         f"may have {answerers.MAX_MESSAGE:,} characters, one to an agent without a model {answerers.MAX_SENTENCE}",
         f"A yes counts for {confirmation.TIMEOUT} seconds",
@@ -147,6 +147,6 @@ def test_numbers_are_those_of_the_code(page: str, sentence: str) -> None:
 
 
 def test_half_an_hour_is_what_an_answer_has() -> None:
-    assert connection.MAX_SECONDS == 30 * 60
+    assert chat_completions.MAX_SECONDS == 30 * 60
     assert knowledge.COMPARE == passage_search.AGE == 60 * 60
     assert index.CATCH_UP < states.LOOKUP_TIMEOUT

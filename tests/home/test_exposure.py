@@ -1,4 +1,4 @@
-"""A list of the owner's makes what assistants know smaller than what Home Assistant exposes (S1-120)."""
+"""A list of the owner's makes what assistants know smaller than what Home Assistant exposes."""
 
 from collections.abc import Sequence
 import json

@@ -13,7 +13,7 @@ from homeassistant.util.json import JsonObjectType
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
-from custom_components.home_agent.client.model import BrokenArguments
+from custom_components.home_agent.client.messages import BrokenArguments
 from custom_components.home_agent.policy.policy import Policy, policy_from_options
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN

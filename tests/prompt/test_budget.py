@@ -10,7 +10,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn import events
 from tests.house import say, set_up

@@ -6,7 +6,7 @@ from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.search import files
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import build_house, say, set_up, speech

@@ -19,14 +19,12 @@ class ChromaServer:
     """`chroma run` in a folder; started again, it has what it had."""
 
     def __init__(self, folder: Path) -> None:
-        """Start nothing yet."""
         self.port = 0
         """Chosen at the first start; it stays the same."""
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, unless it runs, and wait until it answers."""
         if self._process is not None:
             return
         self.port = self.port or free_port()
@@ -44,7 +42,6 @@ class ChromaServer:
             time.sleep(0.05)
 
     def clear(self) -> None:
-        """Delete every collection."""
         root = f"http://127.0.0.1:{self.port}/api/v2/tenants/default_tenant/databases/default_database/collections"
         with urlopen(root, timeout=10) as answer:
             names = [collection["name"] for collection in json.load(answer)]
@@ -52,13 +49,11 @@ class ChromaServer:
             urlopen(Request(f"{root}/{name}", method="DELETE"), timeout=10).close()
 
     def make(self, name: str) -> None:
-        """Make a collection, as another program would."""
         root = f"http://127.0.0.1:{self.port}/api/v2/tenants/default_tenant/databases/default_database/collections"
         body = json.dumps({"name": name}).encode()
         urlopen(Request(root, body, {"Content-Type": "application/json"}), timeout=10).close()
 
     def kill(self) -> None:
-        """End it without a warning."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(30)

@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
 import numpy as np
 import pytest
 
@@ -12,25 +13,24 @@ from custom_components.home_agent.search.model import Document
 from custom_components.home_agent.search.vectors import Store, make_store
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support import outages as health
+from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.issues import RetrievalIssues
 
 from .chroma import PYTHON, ChromaServer
 
 if TYPE_CHECKING:
-    from custom_components.home_agent.search.model import Vectors
+    from custom_components.home_agent.search.model import VectorRows
 
 KEY = "test 3"
 
 
 def document(item: str, text: str = "", **metadata: str | float | bool) -> Document:
-    """Return a document."""
     text = text or f"Text of {item}"
     digest = sha256(f"{text} {sorted(metadata.items())}".encode()).hexdigest()
     return Document(id=item, text=text, metadata=metadata, digest=digest)
 
 
-def rows(*vectors: Sequence[float]) -> Vectors:
-    """Return normalised vectors."""
+def rows(*vectors: Sequence[float]) -> VectorRows:
     array = np.array(vectors, dtype=np.float32)
     array /= np.linalg.norm(array, axis=1, keepdims=True)
     return array
@@ -38,7 +38,6 @@ def rows(*vectors: Sequence[float]) -> Vectors:
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask again at once after a failure."""
     monkeypatch.setattr(health, "PAUSE", 0.0)
 
 
@@ -52,7 +51,6 @@ def chroma_process(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chroma
 
 @pytest.fixture
 def chroma_server(chroma_process: ChromaServer, socket_enabled: None) -> ChromaServer:
-    """Return a running server without collections."""
     if not PYTHON.exists():
         pytest.skip("no .venv-chroma here: run scripts/setup")
     chroma_process.start()
@@ -62,13 +60,11 @@ def chroma_server(chroma_process: ChromaServer, socket_enabled: None) -> ChromaS
 
 @pytest.fixture
 def chroma_settings(chroma_server: ChromaServer) -> RetrievalSettings:
-    """Return settings that lead to the server."""
     return RetrievalSettings(store="chroma", chroma_host="127.0.0.1", chroma_port=chroma_server.port)
 
 
 @pytest.fixture(params=["embedded", "chroma"])
 async def store(request: pytest.FixtureRequest, hass: HomeAssistant) -> AsyncGenerator[Store]:
-    """Return an open, empty store of each kind."""
     settings = RetrievalSettings()
     if request.param == "chroma":
         settings = request.getfixturevalue("chroma_settings")
@@ -78,3 +74,8 @@ async def store(request: pytest.FixtureRequest, hass: HomeAssistant) -> AsyncGen
     for name in await opened.async_collections():
         await opened.async_drop(name)
     await opened.async_close()
+
+
+def failing(hass: HomeAssistant) -> list[str | None]:
+    """Return the keys of our issues in Repairs."""
+    return [issue.translation_key for (domain, _), issue in ir.async_get(hass).issues.items() if domain == DOMAIN]

@@ -9,14 +9,12 @@ from urllib.request import Request, urlopen
 
 from aiohttp import web
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
 import pytest
 
 from custom_components.home_agent.search import chroma_store as chroma_api
 from custom_components.home_agent.search.chroma_store import BATCH, ChromaStore
 from custom_components.home_agent.settings.search import RetrievalSettings
 from custom_components.home_agent.support import outages as health
-from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import StoreError, StoreRefusedError
 from custom_components.home_agent.support.issues import RetrievalIssues
 from tests.client.conftest import server_certificate
@@ -24,7 +22,7 @@ from tests.flows.conftest import tls_server
 from tests.llm_server import LLMServer
 
 from .chroma import ChromaServer
-from .conftest import KEY, document, rows
+from .conftest import KEY, document, failing, rows
 
 __all__ = ["server_certificate", "tls_server"]
 
@@ -33,7 +31,6 @@ MANY = [document(f"sensor.s{number}") for number in range(3 * BATCH)]
 
 @pytest.fixture
 async def chroma(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> AsyncGenerator[ChromaStore]:
-    """Return an open, empty store."""
     store = ChromaStore(hass, chroma_settings, RetrievalIssues(hass))
     await store.async_open()
     yield store
@@ -44,12 +41,10 @@ async def chroma(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> Asy
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less before a request is made again."""
     monkeypatch.setattr(chroma_api, "RETRY_DELAY", 0.01)
 
 
 def post(server: ChromaServer, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Ask the server as another program does."""
     url = f"http://127.0.0.1:{server.port}/api/v2/tenants/default_tenant/databases/default_database/{path}"
     request = Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urlopen(request, timeout=10) as answer:
@@ -57,15 +52,9 @@ def post(server: ChromaServer, path: str, body: dict[str, Any]) -> dict[str, Any
 
 
 def foreign(server: ChromaServer, name: str, space: str, *vectors: list[float]) -> None:
-    """Make a collection that is not ours."""
     made = post(server, "collections", {"name": name, "configuration": {"hnsw": {"space": space}}})
     ids = [f"{name}-{number}" for number in range(len(vectors))]
     post(server, f"collections/{made['id']}/upsert", {"ids": ids, "embeddings": vectors, "documents": ids})
-
-
-def failing(hass: HomeAssistant) -> list[str | None]:
-    """Return the messages in Repairs."""
-    return [issue.translation_key for (domain, _), issue in ir.async_get(hass).issues.items() if domain == DOMAIN]
 
 
 async def fill(store: ChromaStore) -> None:

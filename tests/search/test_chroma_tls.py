@@ -34,26 +34,22 @@ class Proxy:
     """Lets those through to Chroma who know the token."""
 
     def __init__(self, chroma: ChromaServer) -> None:
-        """Listen to nobody yet."""
         self.port = 0
         self.heads: list[bytes] = []
         self._chroma = chroma
         self._server: asyncio.Server | None = None
 
     async def start(self, certificate: ssl.SSLContext) -> None:
-        """Listen on 127.0.0.1."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=certificate)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Close every connection."""
         assert self._server is not None
         self._server.close()
         self._server.close_clients()
         await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request per connection."""
         with suppress(OSError, asyncio.IncompleteReadError):
             head = await reader.readuntil(b"\r\n\r\n")
             self.heads.append(head)

@@ -68,7 +68,6 @@ def home(language: str) -> list[EntityDocument]:
 
 
 def more_of_english() -> list[EntityDocument]:
-    """Return what else an English home has."""
     rooms, things = DATA["later"]["rooms"], DATA["later"]["things"]
     lights = [("light", key, "Light", key, name) for key, name in rooms.items()]
     names = dict(zip(DATA["rooms"], DATA["languages"][ENGLISH]["rooms"], strict=True))

@@ -26,7 +26,6 @@ NOTE = document("note", "The boiler is a Vitodens 200.")
 
 @pytest.fixture
 async def store(hass: HomeAssistant) -> AsyncGenerator[Store]:
-    """Return an open, empty store."""
     opened = EmbeddedStore(hass, RetrievalIssues(hass))
     await opened.async_open()
     yield opened
@@ -38,14 +37,12 @@ async def fill(store: Store) -> None:
 
 
 async def reopened(hass: HomeAssistant) -> EmbeddedStore:
-    """Return a store as it is after a restart."""
     again = EmbeddedStore(hass, RetrievalIssues(hass))
     await again.async_open()
     return again
 
 
 def raised(hass: HomeAssistant) -> list[tuple[str | None, str]]:
-    """Return key and file of the messages in Repairs."""
     return [
         (issue.translation_key, (issue.translation_placeholders or {}).get("file", ""))
         for (domain, _), issue in ir.async_get(hass).issues.items()
@@ -55,7 +52,6 @@ def raised(hass: HomeAssistant) -> list[tuple[str | None, str]]:
 
 @contextmanager
 def locked(path: Path) -> Generator[None]:
-    """Keep the file locked as another program would."""
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
@@ -203,18 +199,17 @@ from homeassistant.core import HomeAssistant
 import custom_components.home_agent.search.embedded_store as module
 from custom_components.home_agent.support.issues import RetrievalIssues
 from tests.search.conftest import document, rows, KEY
-rows_of = module._rows
-def broken_off(name, documents, vectors):
-    for number, row in enumerate(rows_of(name, documents, vectors)):
-        if number == 5000:
-            os._exit(9)
-        yield row
+class BrokenOff(list):
+    def __iter__(self):
+        for number, item in enumerate(super().__iter__()):
+            if number == 5000:
+                os._exit(9)
+            yield item
 async def main():
     store = module.EmbeddedStore(HomeAssistant({str(documents_file.parents[1])!r}), RetrievalIssues(None))
     store._upsert("notes", [document("first")], rows([1, 0, 0]), KEY)
-    module._rows = broken_off
-    many = [document(f"n{{number}}", "words " * 200) for number in range(6000)]
-    store._upsert("notes", many, rows(*([1, 1, 0] for _ in many)), "another key")
+    many = BrokenOff(document(f"n{{number}}", "words " * 200) for number in range(6000))
+    store._upsert("notes", many, rows(*[[1, 1, 0]] * 6000), "another key")
 asyncio.run(main())
 """
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 9

@@ -7,15 +7,13 @@ from functools import partial
 from typing import Any
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
 import numpy as np
 import pytest
 
-from custom_components.home_agent.client import connection
+from custom_components.home_agent.client import chat_completions
 from custom_components.home_agent.search import embeddings, embeddings as embedding_cache, embeddings as embeddings_api
 from custom_components.home_agent.search.embeddings import EndpointEmbedder
 from custom_components.home_agent.settings.search import RetrievalSettings
-from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import EmbeddingError
 from custom_components.home_agent.support.issues import RetrievalIssues
 from custom_components.home_agent.support.localize import async_error_text
@@ -32,6 +30,7 @@ from tests.llm_server import (
     server_error,
     unauthorized,
 )
+from tests.search.conftest import failing
 
 __all__ = ["server_certificate", "tls_server"]
 
@@ -42,13 +41,11 @@ type MakeEmbedder = Callable[..., EndpointEmbedder]
 
 @pytest.fixture(autouse=True)
 def quick_retry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less before a request is made again."""
     monkeypatch.setattr(embeddings_api, "RETRY_DELAY", 0.01)
 
 
 @pytest.fixture
 async def make_embedder(hass: HomeAssistant, embedding_server: EmbeddingServer) -> AsyncGenerator[MakeEmbedder]:
-    """Return how to make an embedder of the endpoint."""
     made: list[EndpointEmbedder] = []
     settings = RetrievalSettings(
         embedding="endpoint",
@@ -66,11 +63,6 @@ async def make_embedder(hass: HomeAssistant, embedding_server: EmbeddingServer) 
         await embedder.async_close()
 
 
-def failing(hass: HomeAssistant) -> list[str | None]:
-    """Return the messages in Repairs."""
-    return [issue.translation_key for (domain, _), issue in ir.async_get(hass).issues.items() if domain == DOMAIN]
-
-
 async def test_one_normalised_row_per_text_in_the_order_of_the_texts(
     make_embedder: MakeEmbedder, embedding_server: EmbeddingServer
 ) -> None:
@@ -84,7 +76,7 @@ async def test_one_normalised_row_per_text_in_the_order_of_the_texts(
 
 
 async def test_requests_share_a_connection(make_embedder: MakeEmbedder, embedding_server: EmbeddingServer) -> None:
-    """S1-213; so do those of two embedders, one of before and one of after a reload."""
+    """The same of two embedders, one of before and one of after a reload."""
     for embedder in (make_embedder(embedding_batch=1), make_embedder(embedding_model="another")):
         await embedder.async_embed(["one", "two"])
     assert len(embedding_server.requests) == 3
@@ -282,7 +274,7 @@ async def test_index_asks_twice_a_turn_once(
 async def test_index_waits_for_a_model_that_is_being_loaded_a_turn_does_not(
     hass: HomeAssistant, make_embedder: MakeEmbedder, embedding_server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "LOADING_PAUSE", 0.01)
+    monkeypatch.setattr(chat_completions, "LOADING_PAUSE", 0.01)
     embedding_server.plan(*(loading() for _ in range(4)))
     assert (await make_embedder().async_embed(TEXTS)).shape == (3, 32)
     assert len(embedding_server.requests) == 5

@@ -24,7 +24,6 @@ from tests.house import build_house, set_up
 
 @pytest.fixture
 async def finder(hass: HomeAssistant) -> HomeIndex:
-    """The index of the demo house, built."""
     await build_house(hass)
     entry = await set_up(hass)
     await hass.async_block_till_done(wait_background_tasks=True)

@@ -38,7 +38,6 @@ type Start = Callable[..., Awaitable[MockConfigEntry]]
 
 @pytest.fixture(params=["embedded", "chroma"])
 def where(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Options of each store."""
     if request.param == "embedded":
         return {}
     settings: RetrievalSettings = request.getfixturevalue("chroma_settings")
@@ -68,7 +67,6 @@ async def start(hass: HomeAssistant, embedding_server: EmbeddingServer, where: d
 
 
 async def kept(entry: MockConfigEntry) -> dict[str, str]:
-    """Return the texts that the store has."""
     found = await entry.runtime_data.finder._vectors.store.async_documents(NAME)
     return {document.id: document.text for document in found}
 

@@ -20,7 +20,6 @@ from .chroma import ChromaServer
 
 @pytest.fixture
 async def server(hass: HomeAssistant, chroma_settings: RetrievalSettings) -> Store:
-    """Look at the server as somebody else."""
     return make_store(hass, chroma_settings, RetrievalIssues(hass))
 
 

@@ -13,7 +13,6 @@ DOOR = document("lock.door", "Front door")
 
 
 async def filled(store: Store, collection: str = "home_entities") -> None:
-    """Add three documents."""
     vectors = rows([1, 0, 0], [1, 1, 0], [0, 0, 1])
     await store.async_upsert(collection, [KITCHEN, BEDROOM, DOOR], vectors, KEY)
 

@@ -10,7 +10,6 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.requirements import RequirementsNotFound
 from homeassistant.util import dt as dt_util
 import pytest
@@ -23,10 +22,11 @@ from custom_components.home_agent.search import (
     model as numeric,
 )
 from custom_components.home_agent.search.embedded_store import VERSION
-from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
+from custom_components.home_agent.support.const import ASSISTANT
 from tests.embedding_server import EmbeddingServer
 from tests.house import build_house, say, set_up, speech
 from tests.llm_server import LLMServer, Reply, html, rate_limited, text, unauthorized
+from tests.search.conftest import failing
 
 from .chroma import ChromaServer
 
@@ -35,7 +35,6 @@ type Start = Callable[..., Awaitable[MockConfigEntry]]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait less."""
     monkeypatch.setattr(embeddings_api, "RETRY_DELAY", 0.01)
     monkeypatch.setattr(chroma_api, "RETRY_DELAY", 0.01)
     monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.05)
@@ -63,11 +62,6 @@ async def ask_about_the_kitchen(hass: HomeAssistant, llm_server: LLMServer) -> N
     assert '"light.kitchen_lights":' in llm_server.request.last_user
 
 
-def raised(hass: HomeAssistant) -> set[str | None]:
-    """Return the messages in Repairs."""
-    return {issue.translation_key for (domain, _), issue in ir.async_get(hass).issues.items() if domain == DOMAIN}
-
-
 async def test_chroma_killed_in_the_middle_of_a_turn(
     hass: HomeAssistant,
     llm_server: LLMServer,
@@ -88,7 +82,7 @@ async def test_chroma_killed_in_the_middle_of_a_turn(
     assert '"light.kitchen_lights":' in llm_server.request.last_user
     chroma_server.start()
     await ask_about_the_kitchen(hass, llm_server)
-    assert raised(hass) == set()
+    assert set(failing(hass)) == set()
 
 
 async def test_chroma_killed_before_the_index_was_there(
@@ -98,10 +92,10 @@ async def test_chroma_killed_before_the_index_was_there(
     await start(store="chroma", chroma_host="127.0.0.1", chroma_port=chroma_server.port)
     for _ in range(3):
         await ask_about_the_kitchen(hass, llm_server)
-    assert raised(hass) == {"store_failing"}
+    assert set(failing(hass)) == {"store_failing"}
     chroma_server.start()
     await ask_about_the_kitchen(hass, llm_server)
-    assert raised(hass) == set()
+    assert set(failing(hass)) == set()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +158,7 @@ async def test_index_file_that_is_harmed_is_built_again(
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     await ask_about_the_kitchen(hass, llm_server)
-    assert not raised(hass)
+    assert not set(failing(hass))
     assert len(await entry.runtime_data.vectors.store.async_documents("home_entities")) == 6
 
 
@@ -180,10 +174,10 @@ async def test_index_file_that_is_locked(
     await hass.async_block_till_done(wait_background_tasks=True)
     for _ in range(3):
         await ask_about_the_kitchen(hass, llm_server)
-    assert raised(hass) == {"store_failing"}
+    assert set(failing(hass)) == {"store_failing"}
     other.close()
     await ask_about_the_kitchen(hass, llm_server)
-    assert raised(hass) == set()
+    assert set(failing(hass)) == set()
 
 
 async def test_library_that_cannot_be_installed(
@@ -202,10 +196,10 @@ async def test_library_that_cannot_be_installed(
         for _ in range(2):
             async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=90), fire_all=True)
             await hass.async_block_till_done(wait_background_tasks=True)
-        assert raised(hass) == {"store_failing"}
+        assert set(failing(hass)) == {"store_failing"}
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=90), fire_all=True)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert raised(hass) == set()
+    assert set(failing(hass)) == set()
 
 
 @pytest.mark.parametrize("mode", ["retrieved", "both"])

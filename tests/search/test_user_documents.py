@@ -30,7 +30,6 @@ def owned(hass: HomeAssistant) -> Path:
 
 
 def profile(*names: str) -> Profile:
-    """Return an agent with documents in its instructions."""
     return Profile(subentry_id="p", name="Anna", system_documents=names)
 
 

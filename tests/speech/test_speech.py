@@ -143,7 +143,6 @@ def spoken(text: str, sizes: random.Random) -> str:
 
 
 def pieces(text: str, size: int) -> list[str]:
-    """Return the pieces a voice receives."""
     speech = SpeechFilter()
     fed = [speech.feed(text[start : start + size]) for start in range(0, len(text), size)]
     return [piece for piece in (*fed, speech.flush()) if piece]

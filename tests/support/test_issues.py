@@ -24,7 +24,6 @@ CONFIG = EndpointConfig(subentry_id="llm-1", title="Box", base_url="http://box:1
 
 
 def raised(registry: ir.IssueRegistry) -> dict[str, dict[str, str] | None]:
-    """Return our issues: placeholders by translation key."""
     return {
         str(issue.translation_key): issue.translation_placeholders
         for (domain, _), issue in registry.issues.items()

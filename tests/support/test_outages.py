@@ -13,7 +13,6 @@ from custom_components.home_agent.support.outages import STORE, CircuitBreaker, 
 
 
 def issues(hass: HomeAssistant) -> list[str]:
-    """Return the keys of our issues."""
     return [str(issue.translation_key) for issue in ir.async_get(hass).issues.values() if issue.domain == DOMAIN]
 
 

@@ -34,7 +34,6 @@ def hass_storage() -> dict[str, Any]:
 
 @pytest.fixture
 def storage(hass: HomeAssistant) -> Path:
-    """Return the folder of the files."""
     folder = Path(hass.config.path(".storage"))
     folder.mkdir(exist_ok=True)
     return folder
@@ -57,7 +56,6 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextMa
 
 
 async def use_all(hass: HomeAssistant, entry: MockConfigEntry, server: LLMServer) -> None:
-    """Have something in every file."""
     turn_on = tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
     server.plan(text("Hello."), turn_on, text("It is on."))
     assert speech(await say(hass, "hello")) == "Hello."
@@ -78,7 +76,6 @@ async def loaded_again(hass: HomeAssistant, entry: MockConfigEntry) -> None:
 
 @pytest.fixture
 async def entry(hass: HomeAssistant, storage: Path, llm_server: LLMServer) -> MockConfigEntry:
-    """Return an entry that is not loaded."""
     await build_house(hass)
     entry = await set_up(hass, llm_server)
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -88,7 +85,6 @@ async def entry(hass: HomeAssistant, storage: Path, llm_server: LLMServer) -> Mo
 
 @pytest.fixture(params=FILES)
 def file(request: pytest.FixtureRequest, storage: Path, entry: MockConfigEntry) -> Path:
-    """Return each file of the entry; none is there yet."""
     name = f"{DOMAIN}.{request.param}"
     path = storage / (name if request.param == "knowledge" else f"{name}.{entry.entry_id}")
     assert not path.exists()

@@ -43,8 +43,6 @@ def control(hass: HomeAssistant, home: Home, turn: Turn) -> Ask:
 
 @pytest.fixture
 def planned(hass: HomeAssistant, home: Home, turn: Turn) -> MakePlan:
-    """Return a function that only plans."""
-
     async def planned(action: str, entity_id: object, parameters: object = None, **more: Any) -> Plan:
         tool = HaControl(home)
         args = {"action": action, "entity_id": entity_id, "parameters": parameters, **more}

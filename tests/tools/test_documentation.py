@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("demo_house")
 
 @pytest.fixture
 def owned(hass: HomeAssistant) -> Path:
-    """The owner's folder with a long document."""
     folder = Path(hass.config.path("home_agent", "docs"))
     folder.mkdir(parents=True)
     (folder / "boiler.md").write_text("Press twice." + "x" * 13_000)
@@ -72,7 +71,7 @@ async def test_it_reads_nothing_else(hass: HomeAssistant, llm_server: LLMServer,
     await set_up(hass, llm_server, profile={"documentation_tool": True})
     told = await read(hass, llm_server, filename=name)
     assert (told["success"], told["result"]) == (False, None)
-    assert told["error"].endswith("There are: TALKING.md, USER_GUIDE.md, boiler.md.")
+    assert told["error"].endswith("Available: TALKING.md, USER_GUIDE.md, boiler.md.")
     assert "hunter2" not in str(llm_server.request.body)
 
 

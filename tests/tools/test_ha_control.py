@@ -162,7 +162,6 @@ async def test_parameters_cannot_move_the_call_elsewhere(planned: MakePlan, put:
 
 
 def broken(hass: HomeAssistant, *entity_ids: str, error: Exception) -> list[ServiceCall]:
-    """Let light.turn_on fail for some entities."""
     calls: list[ServiceCall] = []
 
     async def turn_on(call: ServiceCall) -> None:

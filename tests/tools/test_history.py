@@ -52,7 +52,6 @@ async def live(
 def statistic(
     hass: HomeAssistant, entity_id: str, rows: list[StatisticData], *, unit: str, is_sum: bool = False
 ) -> None:
-    """Put hourly long-term statistics into the recorder."""
     metadata = StatisticMetaData(
         mean_type=StatisticMeanType.NONE if is_sum else StatisticMeanType.ARITHMETIC,
         has_sum=is_sum,

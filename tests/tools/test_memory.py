@@ -11,7 +11,7 @@ from homeassistant.helpers import entity_registry as er
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
-from custom_components.home_agent.client.model import raw_estimate
+from custom_components.home_agent.client.messages import raw_estimate
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.memory.record import Draft, Memory, MemorySource, MemoryType
 from custom_components.home_agent.support.encoding import dump
@@ -44,7 +44,6 @@ def person(hass: HomeAssistant) -> Person:
 
 
 def known(hass: HomeAssistant, *, with_history: bool = False) -> list[Memory]:
-    """Return everything that is remembered."""
     return memories_of(hass).of(None, with_history=with_history)
 
 
@@ -53,7 +52,6 @@ def contents(hass: HomeAssistant) -> set[str]:
 
 
 async def keep(hass: HomeAssistant, content: str, owner: str | None = None, **fields: Any) -> Memory:
-    """Have something remembered."""
     draft = Draft(content=content, owner=owner, source=fields.pop("source", MemorySource.SAID), **fields)
     [added] = await memories_of(hass).async_add([draft])
     assert added.memory is not None
@@ -125,7 +123,7 @@ async def test_a_memory_that_is_full_refuses_and_drops_nothing(hass: HomeAssista
     await keep(hass, KEY)
     answer = await ask(hass, llm_server, "store_memory", {"content": COFFEE})
     assert not answer["success"]
-    assert "no room" in answer["error"]
+    assert "memory is full" in answer["error"]
     assert contents(hass) == {KEY}
     later = await ask(
         hass, llm_server, "forget_memory", {"query": "spare key"}, conversation_id=answer["conversation_id"]

@@ -15,8 +15,18 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.messages import OfferedTools, async_load_attachments, messages_from_content, offered_tools, shortened
-from ..client.model import PATIENCE, ChatRequest, Message, ModelReply, ToolSpec
+from ..client.messages import (
+    PATIENCE,
+    ChatRequest,
+    Message,
+    ModelReply,
+    OfferedTools,
+    ToolSpec,
+    async_load_attachments,
+    messages_from_content,
+    offered_tools,
+    shortened,
+)
 from ..client.stream import REPEATS, TOO_LONG, Delta
 from ..policy.channels import async_put
 from ..policy.questions import async_states

@@ -24,7 +24,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ..client.endpoint import Endpoint
-from ..client.model import ChatRequest, ModelReply
+from ..client.messages import ChatRequest, ModelReply
 from ..home.snapshot import HomeSnapshot
 from ..languages.data import async_load
 from ..prompt.layout import Layout

@@ -31,8 +31,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..client.endpoint import Endpoint
-from ..client.messages import ROUTED
-from ..client.model import ChatRequest, Message, ModelReply
+from ..client.messages import ROUTED, ChatRequest, Message, ModelReply
 from ..client.stream import Delta
 from ..home.snapshot import HomeSnapshot
 from ..languages.claims import answers_with_less

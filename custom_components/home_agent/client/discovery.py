@@ -1,7 +1,8 @@
-"""What a server tells of its models: which there are, and how large the window of one is."""
+"""What a server tells about its models: their names, and the context window of one."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 import re
 from typing import Any
@@ -11,12 +12,13 @@ from homeassistant.core import HomeAssistant
 from ..settings.endpoint import EndpointConfig, normalize_base_url, preset_for
 from ..support.const import LOGGER
 from ..support.errors import LLMAuthError, LLMError, LLMTimeoutError
-from .connection import Connection
-from .error_map import ErrorMap
+from .chat_completions import ChatCompletionsClient, Connection
+from .error_map import ErrorMap, is_window
 
 TIMEOUT = 10.0  # seconds for everything
 PATIENT_SHARE = 0.8
-"""Of them, how long a model that is being loaded is waited for: that it is can still be said then."""
+"""Share of the time to wait for a model that is being loaded; the rest is left to report it."""
+WINDOW_TIMEOUT = 15.0  # seconds; asked in the background
 _NO_CHAT = re.compile(
     r"embed|rerank|\bbge-|\bgte-|\be5-|minilm|colbert"  # vectors and their order
     r"|whisper|parakeet|transcribe|\btts|[-_.]tts|kokoro|piper|playai|orpheus|speech|gpt-audio|audio-preview|realtime|lyria"  # sound
@@ -25,18 +27,18 @@ _NO_CHAT = re.compile(
     r"|(^|/|:)(babbage|davinci|curie|ada)(-|$)|text-(davinci|curie|babbage|ada)|gpt-3\.5-turbo-instruct|\baqa$",  # no chat
     re.IGNORECASE,
 )
-"""Names of models that cannot chat, in lists that say no more of them."""
+"""Names of models that cannot chat, for lists with nothing but names."""
 _NO_CHAT_TYPES = frozenset(
     {"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "moderation", "tts", "stt"}
 )
 
 
 async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list[str]:
-    """Return the models of an endpoint that can chat, whichever is configured, in alphabetical order; empty when it has none.
+    """Return all models of an endpoint that can chat, in alphabetical order.
 
     Raises `LLMAuthError` (the key), `LLMLoadingError`, `LLMCertificateError`, `LLMConnectionError` (not reachable, or silent: its subclass
-    `LLMTimeoutError`), `LLMResponseError` (something answers that is no OpenAI-compatible server, or one that does not
-    tell its models), and `LLMError` when the server itself fails.
+    `LLMTimeoutError`), `LLMResponseError` (not an OpenAI-compatible server, or one without a list of models), and `LLMError`
+    if the server itself fails.
     """
     title = normalize_base_url(config.base_url, config.preset)
     errors = ErrorMap(title, config.api_key)
@@ -45,7 +47,12 @@ async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list
     try:
         async with asyncio.timeout(TIMEOUT):
             if path := preset_for(config.preset).key_check:
-                await _check_key(connection, path)
+                try:
+                    await connection.get(path)
+                except LLMAuthError:
+                    raise
+                except LLMError:
+                    pass  # other failures show at the list of models
             answer = await connection.get("/models", TIMEOUT * PATIENT_SHARE)
     except TimeoutError as err:
         raise LLMTimeoutError(endpoint=title, detail="") from err
@@ -55,18 +62,8 @@ async def async_list_models(hass: HomeAssistant, config: EndpointConfig) -> list
     return sorted(models, key=str.casefold)
 
 
-async def _check_key(connection: Connection, path: str) -> None:
-    """Raise `LLMAuthError` for a wrong key; whatever else goes wrong shows at the list of models."""
-    try:
-        await connection.get(path)
-    except LLMAuthError:
-        raise
-    except LLMError:
-        return
-
-
 def _models(answer: object) -> list[str] | None:
-    """Return the ids of those that can chat in a list of models, None when it is none."""
+    """Return the ids of the chat models in a list of models; None if the answer is no such list."""
     rows = answer
     if isinstance(answer, Mapping):
         if "data" not in answer:
@@ -79,7 +76,7 @@ def _models(answer: object) -> list[str] | None:
 
 
 def _chats(row: Mapping[str, Any]) -> bool:
-    """Return whether a model can chat: by what its server says of it, else by its name."""
+    """Return whether a model can chat: by the server's description, else by its name."""
     match row:
         case {"capabilities": {"completion_chat": bool(chats)}}:  # Mistral
             return chats
@@ -90,28 +87,31 @@ def _chats(row: Mapping[str, Any]) -> bool:
     return _NO_CHAT.search(str(row.get("id"))) is None
 
 
-_SMALLEST, _LARGEST = 256, 100_000_000  # tokens; anything else is no window
 _FIELDS = (
     "loaded_context_length", "max_model_len", "n_ctx", "context_window", "context_length", "max_context_length",
 )  # fmt: skip
-"""What servers call it in the row of a model; first what runs, then what the model could."""
+"""Names of the window in the row of a model; what is loaded first, then what the model supports."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
 
-async def async_context_window(connection: Connection, config: EndpointConfig) -> int | None:
-    """Return what a server tells of the model's context window, None when it tells nothing.
+async def async_context_window(client: ChatCompletionsClient) -> int | None:
+    """Return the model's context window in tokens; None if the server does not tell it in time.
 
-    Ask it when it has just answered: some tell only of a model that is loaded. Never raises `LLMError`.
+    Ask right after an answer: some servers tell it only while the model is loaded. Never raises `LLMError`.
     """
-    async for name, found in _answers(connection, config):
-        if found is not None and _SMALLEST <= found <= _LARGEST:
-            LOGGER.debug("%s tells a context window of %d tokens (%s)", config.title, found, name)
-            return found
+    try:
+        async with asyncio.timeout(WINDOW_TIMEOUT), aclosing(_answers(client.connection, client.config)) as answers:
+            async for name, found in answers:
+                if found is not None and is_window(found):
+                    LOGGER.debug("%s tells a context window of %d tokens (%s)", client.config.title, found, name)
+                    return found
+    except TimeoutError:
+        pass
     return None
 
 
 async def _answers(connection: Connection, config: EndpointConfig) -> AsyncGenerator[tuple[str, int | None]]:
-    """Yield what each address says that a server of this kind may have."""
+    """Yield each address that a server of this kind may have, with the window that it tells."""
     root = normalize_base_url(config.base_url, config.preset).removesuffix("/v1")
     asked: dict[str, tuple[Mapping[str, Any] | None, Callable[[object, EndpointConfig], int | None]]] = {
         "/models": (None, _from_models),
@@ -143,12 +143,9 @@ def _from_models(answer: object, config: EndpointConfig) -> int | None:
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, Mapping) and row.get("id") == config.model:
             details = row.get("meta")
-            return _first(row) or _first(details if isinstance(details, Mapping) else {})
+            told = [*map(row.get, _FIELDS), *(map(details.get, _FIELDS) if isinstance(details, Mapping) else ())]
+            return next((found for value in told if (found := _whole(value))), None)
     return None
-
-
-def _first(row: Mapping[str, Any]) -> int | None:
-    return next((found for name in _FIELDS if (found := _whole(row.get(name))) is not None), None)
 
 
 def _from_props(answer: object, _config: EndpointConfig) -> int | None:
@@ -158,7 +155,7 @@ def _from_props(answer: object, _config: EndpointConfig) -> int | None:
 
 
 def _from_ps(answer: object, config: EndpointConfig) -> int | None:
-    """Read what Ollama has loaded, with the window it was loaded with."""
+    """Read the models that Ollama has loaded, each with its window."""
     rows = answer.get("models") if isinstance(answer, Mapping) else None
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, Mapping) and config.model in (row.get("name"), row.get("model")):
@@ -167,7 +164,7 @@ def _from_ps(answer: object, config: EndpointConfig) -> int | None:
 
 
 def _from_show(answer: object, config: EndpointConfig) -> int | None:
-    """Read what Ollama knows of a model: the window set for it, or the model's own where that is smaller than usual."""
+    """Read Ollama's description of a model: the window set for it, or the model's own if that is smaller than usual."""
     if not isinstance(answer, Mapping):
         return None
     if match := _NUM_CTX.search(str(answer.get("parameters") or "")):

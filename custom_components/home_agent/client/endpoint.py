@@ -1,6 +1,6 @@
-"""One endpoint at run time: its client, what it was seen to do, and who has to know when it fails.
+"""One endpoint at run time: its client, its figures, and its failures in Repairs.
 
-What is learned about models, how their tokens are counted and how large their window is, is kept in one small file.
+The token factor and the context window of each model are kept in one small file.
 """
 
 import asyncio
@@ -33,13 +33,14 @@ from ..support.outages import CircuitBreaker
 from ..support.storage import Report, StoredFile
 from ..turn.turn import TurnRecord, Usage
 from .chat_completions import ChatCompletionsClient
+from .discovery import async_context_window
 from .error_map import is_window
-from .model import ModelReply
+from .messages import ModelReply
 
 WINDOW_HOLDS = timedelta(days=1)
-"""How long what was learned of a window counts: whoever runs the server may start it with another one."""
+"""How long a learned window counts: the server may be started with another one."""
 LOADING_TAKES = timedelta(minutes=10)
-"""How long the largest model takes to be loaded; until then that is no failure of its server's."""
+"""Time in which the largest model is loaded; only a longer one is a failure."""
 SAVE_DELAY = 300  # seconds; nothing is lost that is not learned again
 NOTEWORTHY = 0.03  # change of the factor that is worth a write to a memory card
 SHORT_REQUEST = 1024  # tokens; no window is smaller, so one that was refused says nothing about it
@@ -108,7 +109,7 @@ def _read(content: dict[str, Any]) -> dict[str, ModelFacts]:
 
 @dataclass(slots=True)
 class EndpointStats:
-    """What an endpoint was seen to do since the entry was loaded."""
+    """Figures of an endpoint since the entry was loaded."""
 
     usage: Usage = field(default_factory=Usage)
     newest: Usage = field(default_factory=Usage)
@@ -116,51 +117,51 @@ class EndpointStats:
     requests: int = 0
     failures_in_a_row: int = 0
     first_delta_ms: int | None = None
-    """Of the first request of the newest turn: the one that somebody waited for."""
+    """Of the first request of the newest turn."""
     duration_ms: int | None = None
     """Of the newest request of a turn."""
     last_success: datetime | None = None
 
 
 class Endpoint:
-    """A model and how it is doing; owned by the config entry."""
+    """A model with its figures and failures; owned by the config entry."""
 
     def __init__(
         self, hass: HomeAssistant, entry: ConfigEntry[Any], client: ChatCompletionsClient, statistics: ModelStatistics
     ) -> None:
-        """Start as if all were well: a sleeping computer must not keep Home Assistant from starting."""
+        """Start without asking the server: the computer of a local model is often off."""
         self._hass = hass
         self._entry = entry
         self.client = client
         self.config = client.config
         self.stats = EndpointStats()
         self.reading: asyncio.Task[None] | None = None
-        """Lets the model read what nobody has asked yet; a question cancels it."""
+        """Lets the model read a prompt ahead of the question; a question cancels it."""
         self.asked_at = 0.0
-        """When somebody asked it last, in seconds since 1970."""
+        """Time of the last question, in seconds since 1970."""
         self._breaker = CircuitBreaker(self.config.title)
         self._listeners: list[CALLBACK_TYPE] = []
         self._newest_turn = 0.0
-        """When the newest turn began; only to know it again."""
+        """Start of the newest turn, to recognize it."""
         self._statistics = statistics
         self._key = f"{self.config.subentry_id}/{self.config.model}"
         known = statistics.of(self._key)
         client.estimator.factor = known.factor
         self._told = known.window
-        """The window that the server told, in tokens."""
+        """The server's own window, in tokens."""
         self._assumed = self.config.assumed_window(self._told)
         self._asks_window_at: datetime | None = None
-        """When its window is asked for again; None: with the next answer."""
+        """When to ask for its window again; None: with the next answer."""
         self._refused: int | None = None
-        """Tokens that were too many for it, whatever anybody says about its window."""
+        """Tokens of a request that it refused as too long; wins over the window."""
         self._refused_until = dt_util.utcnow()
-        """Later it is tried again: at worst one more request is refused."""
+        """When to try such a request again."""
         self._loading_since: datetime | None = None
-        """When it was first said that the model is being loaded, and nothing else since."""
+        """Since when each answer says that the model is being loaded."""
 
     @callback
     def with_model(self, model: str) -> Endpoint:
-        """Return the same server with another model; what is learned of that is its own, figures and sensors are common."""
+        """Return the same server with another model, which shares figures and sensors; learned facts are per model."""
         client = ChatCompletionsClient(self._hass, replace(self.config, model=model))
         other = Endpoint(self._hass, self._entry, client, self._statistics)
         other.stats, other._listeners = self.stats, self._listeners
@@ -168,22 +169,22 @@ class Endpoint:
 
     @property
     def window(self) -> int:
-        """Tokens of prompt and answer together, as far as they are known by now."""
+        """Return the tokens of prompt and answer together, as far as known."""
         if self._refused is not None and dt_util.utcnow() >= self._refused_until:
             self._refused = None
         return self._assumed if self._refused is None else min(self._assumed, self._refused)
 
     @callback
     def async_listen(self, listener: CALLBACK_TYPE) -> Callable[[], None]:
-        """Call `listener` after each turn; return how to stop that."""
+        """Call `listener` after each turn; return a function that stops it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     @callback
     def async_succeeded(self, reply: ModelReply, duration_ms: int, record: TurnRecord | None = None) -> None:
-        """Take note of a request that was answered; `record` is of the turn that it was made in.
+        """Count a request that was answered; `record` is its turn's.
 
-        None: of no turn. Its tokens count, but nobody waited for it.
+        Without a turn, only its tokens count.
         """
         stats = self.stats
         if stats.failures_in_a_row:
@@ -203,14 +204,14 @@ class Endpoint:
             self._statistics.note(self._key, ModelFacts(self.client.estimator.factor, self._told))
         if self.config.context_window is None and (self._asks_window_at is None or now >= self._asks_window_at):
             self._asks_window_at = now + WINDOW_HOLDS
-            # the server is awake, and nobody waits for it now
+            # the server is awake, and the answer is there
             self.async_work(self._async_ask_window(), "context window")
 
     @callback
     def async_failed(self, error: LLMError) -> None:
-        """Take note of a request that failed, however; raise what needs the owner.
+        """Count a request that failed; raise an issue or start reauthentication if the administrator must act.
 
-        A model that is being loaded is a failure only when that does not come to an end.
+        A model that is being loaded is a failure only after `LOADING_TAKES`.
         """
         self.stats.requests += 1
         if isinstance(error, LLMLoadingError):
@@ -231,7 +232,7 @@ class Endpoint:
                 async_keeps_failing(self._hass, self.config, error)
 
     async def _async_ask_window(self) -> None:
-        if (window := await self.client.async_context_window()) is None or not is_window(window):
+        if (window := await async_context_window(self.client)) is None:
             return
         if window != (self._told or window):
             self._refused = None  # by another window, or by another model under the same name
@@ -241,14 +242,14 @@ class Endpoint:
 
     @callback
     def async_work(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Start work in the background that ends with the entry."""
+        """Start background work that is cancelled with the entry."""
         return self._entry.async_create_background_task(self._hass, work, f"home_agent {name}")
 
     @callback
     def async_was_too_long(self, limit: int | None, estimated: int | None) -> None:
-        """Take note that a request was too long: the model runs with another window than anybody said.
+        """Learn from a request that was too long: the model runs with a smaller window than known.
 
-        `limit` is what it said with its refusal, `estimated` how long the request was (`ModelReply.estimated_tokens`).
+        `limit` is the server's, from its refusal; `estimated` the request's (`ModelReply.estimated_tokens`).
         """
         self._asks_window_at = None
         refused = limit or round((estimated or 0) * self.client.estimator.factor)
@@ -259,17 +260,17 @@ class Endpoint:
 
     @callback
     def async_publish(self) -> None:
-        """Tell the listeners, once per turn: a turn with tools makes several requests. What they raise costs no answer."""
+        """Call the listeners, once per turn; their errors are logged."""
         for listener in tuple(self._listeners):
             try:
                 listener()
-            except Exception as err:  # noqa: BLE001 - the answer is there, whatever becomes of a number about it
+            except Exception as err:  # noqa: BLE001 - a sensor's error must not cost the answer
                 LOGGER.error("A sensor of %s failed unexpectedly: %s", self.config.title, where_of(err))
 
 
 @callback
 def async_keeps_failing(hass: HomeAssistant, config: EndpointConfig, error: LLMError) -> None:
-    """Say in Repairs that an endpoint keeps failing, and what to look at."""
+    """Raise the issue of an endpoint that keeps failing, by its kind of error."""
     match error:
         case LLMCertificateError():
             key = issues.CERTIFICATE
@@ -290,7 +291,7 @@ def async_keeps_failing(hass: HomeAssistant, config: EndpointConfig, error: LLME
 
 @callback
 def async_model_missing(hass: HomeAssistant, config: EndpointConfig) -> None:
-    """Say in Repairs that an endpoint does not know its model any more."""
+    """Raise the issue of an endpoint that does not know its model."""
     issues.async_set(
         hass, issues.MODEL_MISSING, config.subentry_id, endpoint=config.title, model=model_name(config.model)
     )
@@ -298,14 +299,14 @@ def async_model_missing(hass: HomeAssistant, config: EndpointConfig) -> None:
 
 @callback
 def async_recovered(hass: HomeAssistant, config: EndpointConfig) -> None:
-    """Take back whatever was said of an endpoint."""
+    """Delete the issues of an endpoint."""
     for key in issues.OF_ENDPOINT:
         issues.async_set(hass, key, config.subentry_id, False)
 
 
 def mask_for(choice: str, *, remote: bool) -> Mask | None:
-    """Return what hides personal data on the way to an endpoint; None when nothing is to be hidden.
+    """Return the mask of personal data for an endpoint; None without masking.
 
-    `choice` is the profile's: `auto` (only where what is sent leaves the home), `always`, `never`.
+    `choice` is the profile's: `auto` (only for servers outside the home), `always`, `never`.
     """
     return mask if choice == "always" or (choice == "auto" and remote) else None

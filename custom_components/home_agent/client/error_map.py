@@ -1,7 +1,6 @@
-"""What went wrong at an endpoint, in terms of our error tree.
+"""Errors of an endpoint as our own: HTTP errors from the `openai` library, error objects in a stream, errors of the transport.
 
-One place for every server's wording: HTTP errors through the `openai` library, error objects inside a stream, and
-whatever the transport raises while an answer is read.
+All servers' wording is known here and nowhere else.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,8 +29,8 @@ from ..support.errors import (
 )
 
 MAX_DETAIL = 200  # characters of a server's message that are kept
-MAX_READ = 2_000  # characters at each of its ends that are looked at
-SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000  # tokens; anything else is none
+MAX_READ = 2_000  # characters at each of its ends that are read
+SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000  # tokens; other numbers are no window
 NO_CREDIT = "llm_no_credit"
 KEY_NEEDED = "llm_key_needed"
 
@@ -48,7 +47,7 @@ _LIMITS = tuple(
         r"(?:maximum|limit|allowed|<=)\D{0,40}?(\d[\d,]{2,9})",  # Gemini, text-generation-inference
     )
 )
-"""Where a server says how much it would take; not how much it got."""
+"""The limit in a server's message; not what it was sent."""
 _MODEL = re.compile(
     r"\bmodel\b.{0,120}(not found|does(n't| not) exist|not exist|not available|unknown|not loaded)"
     r"|model_not_found|(unknown|invalid|no such) model|not a valid model|no models? loaded|DeploymentNotFound",
@@ -62,7 +61,7 @@ _LOADING = re.compile(
 _BROKEN = re.compile(
     r"\b(errors?|failed|failure|exception|cannot|unable|timed out|aborted|crashed)\b|n't\b", re.IGNORECASE
 )
-"""In what a server says of a model that it tried to load and could not."""
+"""Words of a model that failed to load."""
 _KEY = re.compile(
     r"(invalid|incorrect|missing|expired).{0,30}api[ _-]?key|api[ _-]?key.{0,30}(not valid|invalid|expired)",
     re.IGNORECASE,
@@ -75,7 +74,7 @@ _PLAIN_HTTP = (
     "RECORD LAYER FAILURE",
     "HTTP_REQUEST",
 )
-"""What OpenSSL, version by version, says of an answer that is not TLS."""
+"""OpenSSL's words for an answer that is not TLS, in its versions."""
 _SECRET = re.compile(r"\bbearer\s+\S+|\b(?:sk|pk|gsk|xai|key|AIza)[-_][\w*.-]{6,}|\b[A-Za-z0-9*]{32,}\b", re.IGNORECASE)
 
 
@@ -89,23 +88,27 @@ class ErrorMap:
     """Its key, which servers like to repeat."""
 
     def from_exception(self, err: BaseException) -> LLMError:
-        """Return our error for what the `openai` library or the transport below it raised."""
+        """Return our error for one of the `openai` library or of the transport below it."""
         if isinstance(err, openai.APIStatusError):
             return self._from_fields(err.status_code, error_fields(err.body), err.response.headers)
         detail = self._clean(_root_message(err))
-        if any(_is_certificate_error(cause) for cause in _causes(err)):
-            return LLMCertificateError(endpoint=self.endpoint, detail=detail)
-        if any(_speaks_no_tls(cause) for cause in _causes(err)):
-            return LLMConnectionError("llm_not_https", endpoint=self.endpoint, detail=detail)
+        for cause in _causes(err):
+            if isinstance(cause, ssl.SSLError) and (
+                isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE" in str(cause).upper()
+            ):
+                return LLMCertificateError(endpoint=self.endpoint, detail=detail)
+        for cause in _causes(err):
+            if isinstance(cause, ssl.SSLError) and any(sign in str(cause).upper() for sign in _PLAIN_HTTP):
+                return LLMConnectionError("llm_not_https", endpoint=self.endpoint, detail=detail)
         if any(type(cause).__name__ == "ConnectTimeout" for cause in _causes(err)):
             return LLMNoConnectionError(endpoint=self.endpoint, detail=detail)
-        # The transport is httpx or httpx2, whichever Home Assistant's client is made of; both say it in the name.
+        # Home Assistant's client is of httpx or httpx2; both have it in the name.
         if isinstance(err, TimeoutError | openai.APITimeoutError) or "Timeout" in type(err).__name__:
             return LLMTimeoutError(endpoint=self.endpoint, detail=detail)
         return LLMConnectionError(endpoint=self.endpoint, detail=detail)
 
     def from_body(self, body: Mapping[str, Any]) -> LLMError:
-        """Return our error for an error object that came with HTTP 200, inside a stream or as the whole answer."""
+        """Return our error for an error object with HTTP 200, in a stream or as the whole answer."""
         fields = error_fields(body)
         code = str(fields.get("code"))
         return self._from_fields(int(code) if code.isdecimal() else 0, fields, {})
@@ -115,11 +118,15 @@ class ErrorMap:
         return LLMEndlessError(endpoint=self.endpoint, detail="")
 
     def response_error(self, detail: str) -> LLMResponseError:
-        """Return the error for an answer that is no chat completion."""
+        """Return the error for an answer that is not a chat completion."""
         return LLMResponseError(endpoint=self.endpoint, detail=self._clean(detail))
 
     def _from_fields(self, status: int, fields: Mapping[str, Any], headers: Mapping[str, str]) -> LLMError:
-        said = " ".join(_both_ends(str(fields.get(key) or "")) for key in ("code", "type", "message"))
+        texts = [str(fields.get(key) or "") for key in ("code", "type", "message")]
+        # Some servers repeat all that was sent.
+        said = " ".join(
+            text if len(text) <= 2 * MAX_READ else f"{text[:MAX_READ]} {text[-MAX_READ:]}" for text in texts
+        )
         detail = self._clean(str(fields.get("message") or "")) or f"HTTP {status}"
         if status == 402 or (status in {0, 403, 429} and _CREDIT.search(said)):
             return LLMRateLimitError(NO_CREDIT, endpoint=self.endpoint, detail=detail)
@@ -129,22 +136,17 @@ class ErrorMap:
         if error is LLMContextLengthError:
             return LLMContextLengthError(limit=_limit(fields), endpoint=self.endpoint, detail=detail)
         told = "llm_error_said" if error is LLMError and fields.get("message") else None
-        if error is LLMAuthError and not self.secret:  # nothing was sent that it could have refused
+        if error is LLMAuthError and not self.secret:  # no key was sent
             told = KEY_NEEDED
         return error(told, endpoint=self.endpoint, detail=detail)
 
     def _clean(self, message: str) -> str:
-        """Return a message on one line, short, and without anything that is or looks like a key."""
+        """Return a message on one line, cut, and without keys and what looks like one."""
         if self.secret:
             message = message.replace(self.secret, "…")
-        if len(message) > MAX_READ:  # a key may be cut in two where it ends
+        if len(message) > MAX_READ:  # the cut may be within a key
             message = f"{message[:MAX_READ].rpartition(' ')[0]} …"
         return _SECRET.sub("…", " ".join(message.split()))[:MAX_DETAIL]
-
-
-def _both_ends(text: str) -> str:
-    """Return what is looked at of a message: some servers repeat all that was sent."""
-    return text if len(text) <= 2 * MAX_READ else f"{text[:MAX_READ]} {text[-MAX_READ:]}"
 
 
 def _error_class(status: int, said: str) -> type[LLMError]:
@@ -177,10 +179,10 @@ def _limit(fields: Mapping[str, Any]) -> int | None:
 
 
 def wait_before_retry(error: LLMError, *, default: float, limit: float) -> float | None:
-    """Return the seconds after which a failed request may be tried once more, None when that is no use.
+    """Return the seconds after which to repeat a failed request; None if it is not to be repeated.
 
-    Only what may pass by itself is tried again: connection errors, errors of the server, too many requests. Not
-    time-outs: whoever talks has waited long enough. Nor a model that is being loaded: that was waited for (connection.py).
+    Connection errors, errors of the server and too many requests are temporary. After a time-out the user has waited long
+    enough, and a model that is being loaded was waited for already (`Connection.open`).
     """
     if isinstance(error, LLMRateLimitError):
         wait = default if error.retry_after is None else error.retry_after
@@ -189,7 +191,7 @@ def wait_before_retry(error: LLMError, *, default: float, limit: float) -> float
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a `Retry-After` header asks for; it may hold a date."""
+    """Return the seconds of a `Retry-After` header, which may hold a date."""
     value = headers.get("Retry-After") or ""
     try:
         return max(0.0, float(value))
@@ -206,7 +208,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def error_fields(body: object) -> Mapping[str, Any]:
     """Return `message`, `code`, `type` and `param` of an error body.
 
-    Some servers send the message alone, the object without its wrapping, or a list around it (Gemini); a web page says nothing.
+    Some servers send the message alone, the object unwrapped, or a list around it (Gemini). A web page has no fields.
     """
     if isinstance(body, list):
         body = body[0] if body else None
@@ -230,17 +232,6 @@ def _causes(err: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-def _is_certificate_error(err: BaseException) -> bool:
-    return isinstance(err, ssl.SSLCertVerificationError) or (
-        isinstance(err, ssl.SSLError) and "CERTIFICATE" in str(err).upper()
-    )
-
-
-def _speaks_no_tls(err: BaseException) -> bool:
-    """Return whether the server answered a secure greeting with something else: it speaks plain HTTP."""
-    return isinstance(err, ssl.SSLError) and any(sign in str(err).upper() for sign in _PLAIN_HTTP)
-
-
 def _root_message(err: BaseException) -> str:
-    """Return the deepest explanation: the outer ones say only "Connection error."."""
+    """Return the message of the innermost cause: the outer ones say only "Connection error."."""
     return next((str(cause) for cause in reversed([*_causes(err)]) if str(cause)), type(err).__name__)

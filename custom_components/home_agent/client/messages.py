@@ -1,7 +1,11 @@
-"""Chat log content and tools to what goes over the wire; pure.
+"""What the loop hands to a client and gets back: messages, tools, requests and replies, and how their tokens are counted; pure.
 
-The same content always gives the same bytes, so that a prompt cache holds. Whatever state the log is in, the messages
-are a valid sequence: each tool call is followed by exactly one result. Thinking is not sent back, but to who wants it.
+The same content always gives the same bytes, so that a prompt cache holds. From any chat log comes a valid sequence: each tool call
+is followed by exactly one result. Thinking is sent back only to servers that want it.
+
+Tokens are estimated without a tokenizer: characters are counted by kind, at the speed of `bytes.translate`, and the result
+is corrected by what the endpoint reports. The weights are rules of thumb for prose and compact JSON; a few answers correct them
+for a model whose tokenizer differs.
 """
 
 from base64 import b64encode
@@ -23,13 +27,142 @@ import probatio
 from ..settings.endpoint import Traits
 from ..support.encoding import dump
 from ..support.errors import HomeAgentError
-from .model import CameWith, Message, ToolSpec, raw_estimate
+from ..turn.turn import Usage
+
+_SYMBOLS = b"\"'{}[]():,.;=<>_/-\n0123456789"
+_ASCII = bytes(range(0x80))
+# First bytes of characters in UTF-8
+_TWO_BYTES = bytes(range(0xC2, 0xE0))
+_CYRILLIC = bytes(range(0xD0, 0xD4))
+_THREE_BYTES = bytes(range(0xE0, 0xF0))
+_FOUR_BYTES = bytes(range(0xF0, 0xF5))
+
+# Tokens per character
+_LETTER = 0.235
+_SYMBOL = 0.45
+_TWO_BYTE_LETTER = 0.6  # umlauts and accents, Greek, Hebrew, Arabic
+_CYRILLIC_LETTER = 0.4
+_IDEOGRAPH = 0.95  # Chinese, Japanese, Korean; also Thai and the scripts of India
+_EMOJI = 2.0
+
+_FACTOR_MIN, _FACTOR_MAX = 0.5, 2.0
+_LEAST, _MOST = 0.4, 2.5
+"""Range of plausible measurements: beyond it a server counts something else, such as only tokens that were not cached."""
+_LEARNING = 0.3  # share of a new measurement
+_MIN_MEASURE = 50  # tokens; fewer are too imprecise
+
+PATIENCE = 30.0  # seconds; a user does not wait longer without a word
+
+type Message = dict[str, Any]
+"""One message as it goes over the wire (OpenAI chat completions)."""
+
+type ToolSpec = dict[str, Any]
+"""One tool as it goes over the wire: `{"type": "function", "function": {name, description, parameters}}`."""
+
+
+def raw_estimate(data: bytes) -> float:
+    """Return the uncorrected estimate of the tokens of UTF-8 text."""
+    total = len(data)
+    symbols = total - len(data.translate(None, _SYMBOLS))
+    tokens = symbols * _SYMBOL
+    if data.isascii():
+        return tokens + (total - symbols) * _LETTER
+    other = data.translate(None, _ASCII)
+    two, cyrillic, three, four = (
+        len(other) - len(other.translate(None, kind)) for kind in (_TWO_BYTES, _CYRILLIC, _THREE_BYTES, _FOUR_BYTES)
+    )
+    tokens += (total - symbols - len(other)) * _LETTER
+    tokens += (two - cyrillic) * _TWO_BYTE_LETTER + cyrillic * _CYRILLIC_LETTER
+    return tokens + three * _IDEOGRAPH + four * _EMOJI
+
+
+class TokenEstimator:
+    """Estimates for one model."""
+
+    def __init__(self) -> None:
+        """Start without a correction."""
+        self.factor = 1.0
+        """Tokens that the endpoint counts for each one that we estimate."""
+
+    def estimate(self, text: str) -> int:
+        """Return the tokens of a text, rounded up."""
+        return int(raw_estimate(text.encode("utf-8", "replace")) * self.factor + 0.999)
+
+    def calibrate(self, estimated: int, actual: int) -> None:
+        """Correct the factor by a request's raw estimate (`ModelReply.estimated_tokens`) and the endpoint's count."""
+        if estimated < _MIN_MEASURE or actual < _MIN_MEASURE:
+            return
+        if not _LEAST * estimated <= actual <= _MOST * estimated:
+            return
+        corrected = self.factor + _LEARNING * (actual / estimated - self.factor)
+        self.factor = min(_FACTOR_MAX, max(_FACTOR_MIN, corrected))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """One request to a model."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    may_call_tools: bool = True
+    """False: the model must answer in words. The tools stay in the request if the endpoint knows `tool_choice: none`,
+    so that its prompt cache holds."""
+    response_format: Mapping[str, Any] | None = None
+    stream: bool = True
+    cache_key: str = ""
+    """The same for all requests that begin alike, those of one agent; empty if no other begins like this one."""
+    max_tokens: int | None = None
+    """Of the answer; None: the endpoint's setting."""
+    max_text: int | None = None
+    """Tokens of the answer's text, without thinking, after which the client ends it; not sent to the server."""
+    patience: float = PATIENCE
+    """Seconds to wait for a model that is being loaded."""
+    retries: bool = True
+    """Whether to repeat it once after a temporary failure before the first delta."""
+
+
+@dataclass(frozen=True, slots=True)
+class CameWith:
+    """Thinking and signatures of tool calls, which some servers want back with the calls."""
+
+    thinking: str
+    extra: Mapping[str, Any] | None
+    """`extra_content` of the first call."""
+
+
+@dataclass(slots=True)
+class ModelReply:
+    """Facts about a reply besides its deltas; filled in during the stream."""
+
+    usage: Usage | None = None
+    """None if the endpoint did not report it."""
+    finish_reason: str | None = None
+    """`stop`, `tool_calls`, `length`, `content_filter`, `repeats` (ours); None if the stream ended without one."""
+    first_delta_ms: int | None = None
+    """Milliseconds from the request to the first delta."""
+    started: bool = False
+    """Whether a delta left the client: from then on the request must not be repeated."""
+    estimated_tokens: int | None = None
+    """Uncorrected estimate of the request; None if it has files."""
+
+
+class BrokenArguments(dict[str, Any]):
+    """Arguments of a tool call that were not a JSON object: empty, so that they cannot run by accident.
+
+    The policy answers such a call with an error result.
+    """
+
+    def __init__(self, raw: str) -> None:
+        """Keep the model's text for the error result."""
+        super().__init__()
+        self.raw = raw
+
 
 _NO_RESULT = '{"success":false,"result":null,"error":"The tool call was interrupted; its outcome is unknown."}'
 CONFIRMED = "home_agent.confirmed"
-"""Mark (`native`) of calls that were made by code after the user's yes; the model sees them as its own."""
+"""Mark (`native`) of calls that code made after the user's yes; the model sees them as its own."""
 ROUTED = "home_agent.routed"
-"""Mark of calls that agents have made to whom a router gave parts of a message; they are kept, and only these agents see them."""
+"""Mark of calls of an agent that a router gave a part of a message; kept, and seen by that agent only."""
 _NOTHING: Mapping[int, Any] = {}
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_NAME = 64  # characters; https://platform.openai.com/docs/api-reference/chat/create, seen 2026-11
@@ -43,9 +176,9 @@ def add_calls(
     known: bool,
     routed: bool = False,
 ) -> None:
-    """Write into a chat log which calls code makes (`ToolInput.external`).
+    """Add calls that code makes to a chat log (`ToolInput.external`).
 
-    `known`: the model has the tools, so it is told; `routed`: they are of an extension to which the message was split.
+    `known`: the model has the tools and sees the calls; `routed`: they belong to an extension that got a part of the message.
     """
     native = ROUTED if routed else CONFIRMED if known else None
     chat_log.async_add_assistant_content_without_tools(
@@ -56,7 +189,7 @@ def add_calls(
 def add_result(
     chat_log: conversation.ChatLog, agent_id: str, call: llm_helper.ToolInput, result: llm_helper.ToolResult
 ) -> None:
-    """Write the result of a call that code has made into a chat log."""
+    """Add the result of a call that code made to a chat log."""
     chat_log.async_add_assistant_content_without_tools(
         conversation.ToolResultContent(agent_id=agent_id, tool_call_id=call.id, tool_name=call.tool_name, result=result)
     )
@@ -70,9 +203,9 @@ def messages_from_content(
 ) -> list[Message]:
     """Return the messages of a chat log.
 
-    By the place of a content: `parts` are the turn parts that stand before the text of a user message, `files` its loaded
-    attachments (`async_load_attachments`), `notes` what the model was told behind an answer: a message of its own, behind
-    tool calls the end of the last result, for some endpoints take no user message there; behind a user message its end.
+    By position of the content: `parts` are turn parts before the text of a user message, `files` its loaded attachments
+    (`async_load_attachments`), `notes` texts for the model after a content. A note ends a user message; after an answer it is a
+    message of its own; after tool calls it ends the last result, since some endpoints take no user message there.
     """
     messages: list[Message] = []
     for position, item in enumerate(content):
@@ -99,9 +232,9 @@ def messages_from_content(
 
 
 def _assistant(item: conversation.AssistantContent, following: Iterable[conversation.Content]) -> list[Message]:
-    """Return an assistant's message with the results of its calls; nothing for an empty one.
+    """Return an assistant's message with the results of its calls; empty without text and calls.
 
-    Calls that Home Assistant's own sentences made are left out: the model does not know those tools.
+    Calls of Home Assistant's own sentences are left out: the model does not know those tools.
     """
     calls = [call for call in item.tool_calls or () if not call.external or item.native == CONFIRMED]
     if not calls:
@@ -115,7 +248,7 @@ def _assistant(item: conversation.AssistantContent, following: Iterable[conversa
     made: list[dict[str, Any]] = []
     answered: list[Message] = []
     for call in calls:
-        # Endpoints refuse names with other characters than these, also those that a model made up itself.
+        # Endpoints refuse names with other characters, even if their model made them up.
         name = _NO_NAME.sub("_", call.tool_name)[:MAX_NAME] or "_"
         function = {"name": name, "arguments": dump(call.tool_args).decode()}  # `BrokenArguments` are an empty dict
         made.append({"id": call.id, "type": "function", "function": function})
@@ -125,16 +258,16 @@ def _assistant(item: conversation.AssistantContent, following: Iterable[conversa
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """Tools as a model is offered them."""
+    """Tools in the form of a request."""
 
     specs: Sequence[ToolSpec] = ()
     """Sorted by name."""
     raw_tokens: float = 0
-    """What they take of a prompt (`raw_estimate`)."""
+    """Their `raw_estimate`."""
 
 
 _SPECS: weakref.WeakKeyDictionary[llm_helper.Tool, tuple[ToolSpec, float]] = weakref.WeakKeyDictionary()
-"""What was made of each tool: making a schema is slow, and a tool object keeps its schema."""
+"""By tool: making a schema is slow, and a tool object never changes its own."""
 
 
 def offered_tools(
@@ -166,12 +299,12 @@ def offered_tools(
 
 
 BEHIND_RESULTS = "…"
-"""What the model is made to have said where a tool result is followed by the user, for servers that refuse that."""
+"""The answer inserted between a tool result and a user message, for servers that refuse that order."""
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 
 def in_strict_order(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages as Mistral takes them: an answer behind each tool result, ids of calls of nine letters and digits."""
+    """Return the messages as Mistral takes them: an answer after tool results, ids of calls of nine letters and digits."""
     ordered: list[Message] = []
     for message in messages:
         if message["role"] == "user" and ordered and ordered[-1]["role"] == "tool":
@@ -189,13 +322,13 @@ def _short_id(call_id: str) -> str:
 
 
 NO_SIGNATURE = "skip_thought_signature_validator"
-"""What Gemini takes instead of a signature, for calls that it did not make or whose signature is not known any more."""
+"""Gemini takes this instead of a signature, for calls of others and for signatures that are lost."""
 
 
 def with_what_came(messages: Sequence[Message], came: Mapping[str, CameWith], traits: Traits) -> list[Message]:
-    """Return the messages with what a server wants back with the calls it made: their signatures, its thinking.
+    """Return the messages with the signatures and the thinking that a server wants back with its calls.
 
-    `came` has it by the id of the first call of an answer.
+    `came` is by the id of an answer's first call.
     """
     sent: list[Message] = []
     for message in messages:
@@ -215,7 +348,7 @@ IN_WORDS = "Answer with one JSON object and nothing else. It has to be valid aga
 
 
 def with_schema_in_words(messages: Sequence[Message], response_format: Mapping[str, Any]) -> list[Message]:
-    """Return the messages with the schema of the answer at the end of the instructions, for servers that take no other."""
+    """Return the messages with the answer's schema at the end of the instructions, for servers without `response_format`."""
     schema = response_format.get("json_schema", {}).get("schema", {})
     words = f"{IN_WORDS}\n{dump(schema).decode()}"
     system = messages[0] if messages and messages[0]["role"] == "system" else None
@@ -224,14 +357,14 @@ def with_schema_in_words(messages: Sequence[Message], response_format: Mapping[s
     return [{**system, "content": f"{system['content']}\n\n{words}"}, *messages[1:]]
 
 
-SHORTEST = 400  # characters of a text that is left whole
-CHARACTERS_PER_TOKEN = 3  # rather too few: what was cut too little is refused once more
+SHORTEST = 400  # characters of a text that is not cut
+CHARACTERS_PER_TOKEN = 3  # an underestimate: a request that is cut too little is refused again
 
 
 def shortened(messages: Sequence[Message], tokens: int, estimate: Callable[[str], int]) -> list[Message]:
-    """Return messages of about `tokens` tokens: results of tools lose their middle first, then what the user sent.
+    """Return the messages cut to about `tokens` tokens: the middle of tool results is left out first, then of user messages.
 
-    A mark says how much is left out. Instructions and files stay, so the messages may still be longer.
+    A mark tells how much is missing. Instructions and files stay, so the result may still be longer.
     """
     short = list(messages)
     sizes = {
@@ -260,10 +393,10 @@ MAX_SIZE = 10 * 1024 * 1024  # bytes of one file, before encoding
 async def async_load_attachments(
     hass: HomeAssistant, content: Sequence[conversation.Content]
 ) -> dict[int, list[dict[str, Any]]]:
-    """Return the attachments of user contents as parts of a message, images and PDF as data URLs, by the content's place.
+    """Return the attachments of user contents as message parts, by the content's position; images and PDF as data URLs.
 
-    Raises `HomeAgentError` for a file that is too large (`attachment_too_large`), cannot be read
-    (`attachment_unreadable`) or is neither an image nor text nor PDF (`attachment_type`).
+    Raises `HomeAgentError` for a file that is too large (`attachment_too_large`), unreadable (`attachment_unreadable`)
+    or not an image, text or PDF (`attachment_type`).
     """
     wanted = {
         position: item.attachments

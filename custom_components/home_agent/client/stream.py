@@ -1,8 +1,8 @@
-"""The bytes of an answer to chat log deltas; pure.
+"""Turns the bytes of an answer into chat log deltas; pure.
 
-Bytes become chunks (`ChunkParser`), chunks become deltas (`DeltaStream`), which keeps thinking apart (`ThinkingSplitter`)
-and puts tool calls together (`ToolCallAssembler`). An answer in one piece takes the same way: it is one big chunk.
-A token costs three function starts: one in each of `ChunkParser.feed`, `DeltaStream.feed`, `DeltaStream._read`.
+`ChunkParser` makes chunks of bytes, `DeltaStream` deltas of chunks; it separates thinking (`ThinkingSplitter`) and assembles
+tool calls (`ToolCallAssembler`). An answer that is not streamed is one big chunk.
+A token costs three calls: `ChunkParser.feed`, `DeltaStream.feed`, `DeltaStream._read`.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,25 +18,25 @@ import orjson
 
 from ..turn.turn import Usage
 from .error_map import ErrorMap
-from .model import BrokenArguments, CameWith, ModelReply
+from .messages import BrokenArguments, CameWith, ModelReply
 
-MAX_TEXT = 400_000  # characters of an answer with its thinking; nobody listens to a twentieth of it
+MAX_TEXT = 400_000  # characters of an answer with its thinking; twenty times more than a user listens to
 MAX_ARGUMENTS = 100_000  # characters of all its tool calls
 MAX_ARGUMENTS_DEPTH = 32  # of lists and objects in those of one call
 MAX_CALLS = 64
 MAX_CHUNKS = 150_000
-MAX_NUMBER = 100_000_000  # tokens or milliseconds of one request; a server that counts more counts something else
+MAX_NUMBER = 100_000_000  # tokens or milliseconds of one request; larger numbers are ignored
 
 type Delta = AssistantContentDeltaDict
 
 
 @dataclass(slots=True)
 class ChunkParser:
-    """Chunks out of bytes, with lines put together across reads.
+    """Splits bytes into chunks; lines may come in pieces.
 
-    More forgiving than the server-sent events standard, because servers are: `data:` with or without a space, bare JSON
-    lines, llama.cpp's `error:` lines, comments and keep-alives, a last line without a line break. Every `data:` line is a
-    chunk of its own, so a missing blank line joins nothing. What is not JSON is passed over.
+    Accepts more than the standard of server-sent events, as servers send it: `data:` with or without a space, bare JSON
+    lines, llama.cpp's `error:` lines, comments and keep-alives, a last line without a line break. Each `data:` line is a
+    chunk, even without a blank line between. Other lines are ignored.
     """
 
     rest: bytearray = field(default_factory=bytearray)
@@ -47,7 +47,7 @@ class ChunkParser:
     def feed(self, data: bytes) -> list[JsonObjectType]:
         """Return the chunks that `data` completes; a line break alone completes the last line."""
         self.rest += data
-        if b"\n" not in data:  # what was read before is not read again, however small the pieces are
+        if b"\n" not in data:  # many small pieces of a line must not be searched again and again
             return []
         *lines, self.rest = self.rest.split(b"\n")
         chunks: list[JsonObjectType] = []
@@ -75,42 +75,42 @@ _TAG, _CLOSING = re.compile(f"{_OPEN}|{_CLOSE}"), re.compile(_CLOSE)
 
 @dataclass(slots=True)
 class ThinkingSplitter:
-    """Tells thinking from the answer in models that write both into one text, while it flows.
+    """Separates thinking from the answer in the text of models that mark it with `<think>` and `</think>`.
 
-    `<think>` and `</think>` may be split anywhere. Some chat templates write the opening tag into the prompt, so that the
-    answer begins inside the thinking and only the closing tag is seen.
+    The tags may be split anywhere. Some chat templates write the opening tag into the prompt: the text then begins with
+    thinking and has a closing tag only.
     """
 
     undecided: bool = False
-    """Whether the text is held back until a tag tells if it began inside thinking."""
+    """Whether text is held until a tag tells if it began with thinking."""
     answering: bool = False
-    """Whether a text without `<` would be a part of the answer as it is."""
+    """Whether text without `<` belongs to the answer unchanged."""
     stray_close: bool = False
     """Whether a closing tag came without an opening one."""
     pending: str = ""
-    """The end of the text, where a tag may have begun."""
+    """The end of the text, if it may be the start of a tag."""
     held: list[str] = field(default_factory=list)
-    """What came before it while nobody knows what it is; searched once, however long it gets."""
+    """Undecided text before it; never searched again."""
     thinking: bool = False
     answered: bool = False
-    """Whether a piece of the answer was returned, so that leading blanks are behind it."""
+    """Whether a part of the answer was returned; leading blanks are dropped until then."""
     _unclosed: list[str] = field(default_factory=list)
     """Thinking since the last opening tag."""
 
     @property
     def unclosed(self) -> str:
-        """Thinking that was opened and not closed; empty when there is none."""
+        """Return thinking that was never closed; empty if it was."""
         return "".join(self._unclosed) if self.thinking else ""
 
     def begins_outside(self) -> None:
-        """Hold nothing back: the server tells thinking from the answer by itself."""
+        """Hold nothing back: the server itself separates thinking."""
         if self.undecided:
             self.undecided = False
             self.pending = "".join([*self.held, self.pending])
             self.held.clear()
 
     def feed(self, text: str) -> list[Delta]:
-        """Return what is certain now."""
+        """Return the deltas that are certain with this text."""
         deltas: list[Delta] = []
         text, begin = self.pending + text, 0
         while tag := (_CLOSING if self.thinking else _TAG).search(text, begin):
@@ -136,12 +136,12 @@ class ThinkingSplitter:
         return deltas
 
     def finish(self) -> list[Delta]:
-        """Return what was held back; nothing follows."""
+        """Return the held text at the end of the answer."""
         text, self.pending = self.pending, ""
         return self._decided(text)
 
     def _decided(self, text: str) -> list[Delta]:
-        """Return a text, and what was held before it, as what it is known to be now."""
+        """Return the held text and this one as thinking or answer."""
         text = "".join([*self.held, text])
         self.held.clear()
         self.undecided = False
@@ -155,13 +155,13 @@ class ThinkingSplitter:
 
 
 TOO_LONG, REPEATS = "length", "repeats"
-"""Why an answer was ended: `ModelReply.finish_reason`, the first as servers say it."""
-LOOK_EVERY = 200  # characters between two looks at an answer
-NEARLY = 0.05  # of the longest text that is left; from there on the next end of a sentence will do
-NEARLY_TOKENS = 40  # the same, at least; of a very short a third of it
-REPEATED = 8  # times in a row that the same is said
-REPEATED_LENGTH = 400  # characters that this must come to
-REPEATED_MARKS = 1_200  # the same for what has no letters: lines and blanks are repeated in good answers as well
+"""Why the client ended an answer (`ModelReply.finish_reason`); the first is the servers' own word."""
+LOOK_EVERY = 200  # characters between two checks of an answer
+NEARLY = 0.05  # share of the limit that is left when the answer ends with the next sentence
+NEARLY_TOKENS = 40  # the same in tokens, at least; of a very short limit a third
+REPEATED = 8  # times in a row
+REPEATED_LENGTH = 400  # characters of all repetitions together
+REPEATED_MARKS = 1_200  # the same without letters: good answers repeat lines and blanks as well
 LONGEST_REPEATED = 400  # characters of what is repeated
 _TAIL = REPEATED * LONGEST_REPEATED
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]*_]{0,3}(?=\s)|[。！？]|\n""")
@@ -169,25 +169,25 @@ _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]*_]{0,3}(?=\s)|[。！？]|
 
 @dataclass(slots=True)
 class Ending:
-    """Ends an answer that is too long, or that says the same over and over, as small models do."""
+    """Ends an answer that is too long, or that repeats itself, as small models do."""
 
     most: int | None
-    """Tokens of its text, thinking apart; None: as many as come."""
+    """Tokens of its text without thinking; None: no limit."""
     estimate: Callable[[str], int]
     """Returns the tokens of a text."""
     said: list[str] = field(default_factory=list)
-    """The pieces of the text so far."""
+    """Pieces of the text."""
     thought: list[str] = field(default_factory=list)
-    """The pieces of the thinking so far."""
+    """Pieces of the thinking."""
     unseen: int = 0
-    """Characters since the last look."""
+    """Characters since the last check."""
     step: int = LOOK_EVERY
-    """Characters after which the next one is due."""
+    """Characters between checks."""
     reason: str | None = None
-    """Why the answer ends here; None: it goes on."""
+    """Why the answer ends; None: it does not."""
 
     def look(self, delta: Delta) -> Delta:
-        """Return the newest delta, or as much of it as still belongs to the answer; `reason` says whether it ends."""
+        """Return the newest delta, cut if the answer ends within it; `reason` tells whether it ends."""
         self.unseen = 0
         piece = delta.get("content")
         pieces = self.said if piece else self.thought
@@ -202,7 +202,7 @@ class Ending:
         ):
             self.step = 1
             begin, room = len(text) - len(piece), min(len(text), int(len(text) * most / tokens))
-            near = max(0, begin - 4)  # what ends a sentence may have come before the blank that shows it
+            near = max(0, begin - 4)  # the blank that proves the end of a sentence may come in a later piece
             ends = [end for match in _SENTENCE_END.finditer(text, near, room) if (end := match.end()) >= begin]
             if ends:
                 self.reason = TOO_LONG
@@ -215,9 +215,9 @@ class Ending:
 
 
 def repeats_itself(text: str) -> bool:
-    """Return whether a text ends with the same words, line or phrase over and over; takes linear time."""
+    """Return whether a text ends with many repetitions of the same words; takes linear time."""
     backwards = text[::-1]
-    borders = [0] * len(backwards)  # of each end of the text: how much of it is its own beginning and end
+    borders = [0] * len(backwards)  # the prefix function of Knuth, Morris and Pratt
     border = 0
     for place in range(1, len(backwards)):
         while border and backwards[place] != backwards[border]:
@@ -241,30 +241,30 @@ class _Call:
     name: str = ""
     arguments: str = ""
     extra: Mapping[str, Any] | None = None
-    """What else came with it (`extra_content`): Gemini's signature."""
+    """`extra_content`: Gemini's signature."""
 
     @property
     def complete(self) -> bool:
-        """Whether the arguments are a whole JSON object, to which nothing can be added."""
+        """Return whether the arguments are a whole JSON object."""
         if self.arguments[:100].lstrip()[:1] != "{" or self.arguments[-100:].rstrip()[-1:] != "}":
-            return False  # what every piece would be read again for
+            return False  # without parsing all of them again for each piece
         return not isinstance(arguments_from_text(self.arguments), BrokenArguments)
 
 
 @dataclass(slots=True)
 class ToolCallAssembler:
-    """Puts the tool calls of one answer together from their fragments.
+    """Assembles the tool calls of one answer from their fragments.
 
-    Servers agree on little here: the index may be missing or the same for all calls, id and name may be null, repeated or
-    come late, arguments may be an object instead of text.
+    Servers differ: the index may be missing or the same for all calls, id and name may be null, repeated or late,
+    arguments may be an object instead of text.
     """
 
     calls: list[_Call] = field(default_factory=list)
     length: int = 0
-    """Characters of everything that has arrived."""
+    """Characters so far."""
 
     def feed(self, fragments: object) -> None:
-        """Take the `tool_calls` of a delta, whatever it is."""
+        """Take the `tool_calls` of a delta; what is malformed is ignored."""
         for fragment in fragments if isinstance(fragments, list) else ():
             if not isinstance(fragment, Mapping):
                 continue
@@ -291,7 +291,7 @@ class ToolCallAssembler:
             self.length += len(arguments) + len(name) + len(call_id)
 
     def finish(self, *, complete: bool = True) -> list[llm.ToolInput]:
-        """Return the calls; `complete` false: only those whose arguments have arrived whole."""
+        """Return the calls; with `complete` false only those with complete arguments."""
         calls = [call for call in self.calls if call.name and (complete or call.complete)]
         seen: set[str] = set()
         for call in calls:
@@ -304,11 +304,10 @@ class ToolCallAssembler:
         ]
 
     def _continued(self, index: int | None, call_id: str, name: str, arguments: str) -> _Call | None:
-        """Return the call that a fragment continues: the newest of its index, else of its id, else the newest.
+        """Return the call that a fragment continues, the newest of its index, else of its id, else the newest; None: a new one.
 
-        None: it begins one. Only a fragment with a name can do that where there is a call: others merely repeat an id. It
-        does when nothing can be added to the call any more, or when that has no arguments and the fragment is of another id
-        or, where an id is missing, of another tool.
+        After the first call only a fragment with a name begins one: others may just repeat an id. It does so if the call is
+        complete, or if the call has no arguments and the fragment has another id, or another name where an id is missing.
         """
         if index is not None:
             call = next((call for call in reversed(self.calls) if call.index == index), None)
@@ -325,10 +324,7 @@ class ToolCallAssembler:
 
 
 def arguments_from_text(text: str) -> dict[str, Any]:
-    """Return the arguments of a call: no text means none.
-
-    What is not a JSON object, or goes deeper than code that walks through it can, is `BrokenArguments`.
-    """
+    """Return the arguments of a call; empty for empty text, `BrokenArguments` if not a JSON object or nested too deep."""
     if not text.strip():
         return {}
     try:
@@ -348,7 +344,7 @@ class DeltaStream:
     def __init__(
         self, reply: ModelReply, errors: ErrorMap, ending: Ending | None = None, *, begins_inside_thinking: bool = False
     ) -> None:
-        """Start with nothing received; `ending` says where the answer ends at the latest, None: nowhere."""
+        """Start with nothing received; without an `ending` the answer is never cut."""
         self._ending = ending or Ending(None, len)
         self.thinking = ThinkingSplitter(undecided=begins_inside_thinking)
         self._reply = reply
@@ -357,19 +353,19 @@ class DeltaStream:
         self._length = self._chunks = 0
         self._any_choice = self._any_delta = self._any_content = False
         self.thoughts: list[str] = []
-        """The thinking that the server told apart, piece by piece."""
+        """Pieces of thinking that the server itself separated."""
         self._usage: object = None
         self._timings: object = None
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Delta]:
         """Return the deltas of a chunk.
 
-        Raises the `LLMError` of an error object in the stream, and `LLMEndlessError` when there is more than any answer has.
+        Raises the `LLMError` of an error object in the stream, and `LLMEndlessError` above the limits of an answer.
         """
         if chunk.get("error") or chunk.get("object") == "error":
             raise self._errors.from_body(chunk)
         usage, timings = chunk.get("usage"), chunk.get("timings")
-        if usage or timings:  # one may come without the other, in whichever order
+        if usage or timings:  # they may come in different chunks
             self._usage, self._timings = usage or self._usage, timings or self._timings
             self._reply.usage = usage_from_body(self._usage, self._timings)
         self._chunks += 1
@@ -386,7 +382,7 @@ class DeltaStream:
         return deltas
 
     def _read(self, delta: Mapping[str, Any]) -> list[Delta]:
-        """Return thinking and text of a delta and note its tool calls."""
+        """Return thinking and text of a delta; keep its tool calls."""
         deltas: list[Delta] = []
         if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str) and thought:
             deltas.append({"thinking_content": thought})
@@ -420,7 +416,7 @@ class DeltaStream:
         return deltas
 
     def _parts(self, content: object) -> list[Delta]:
-        """Return what is thinking and what is text in content that is a list of parts, as Mistral sends it."""
+        """Return thinking and text of content that is a list of parts, as Mistral sends it."""
         deltas: list[Delta] = []
         for part in content if isinstance(content, list) else ():
             match part:
@@ -434,15 +430,15 @@ class DeltaStream:
         return deltas
 
     def came_with(self) -> dict[str, CameWith]:
-        """Return what came with the tool calls, by the id of the first one; empty when there was none."""
+        """Return thinking and signature by the id of the first tool call; empty without calls."""
         calls = [call for call in self._calls.calls if call.name]
         return {calls[0].id: CameWith("".join(self.thoughts), calls[0].extra)} if calls else {}
 
     def finish(self, *, complete: bool = True) -> list[Delta]:
-        """Return what was held back, the tool calls last; `complete` false: the connection broke.
+        """Return the held text, then the tool calls; `complete` false: the connection broke.
 
-        Of an answer that was ended here, only the tool calls that had arrived whole. Raises `LLMResponseError` when the
-        endpoint sent no answer, or withheld it.
+        An answer that the client ended keeps only complete tool calls. Raises `LLMResponseError` if the endpoint sent no
+        answer, or withheld it.
         """
         if self._ending.reason:
             calls = self._calls.finish(complete=False)
@@ -453,7 +449,7 @@ class DeltaStream:
         calls = self._calls.finish(complete=complete or reason is not None) if self._calls.calls else []
         answered = bool(calls) or self._any_content or any("content" in delta for delta in deltas)
         if complete and not answered and reason != "length":
-            # There is no other answer than the last paragraph of thinking that was never closed.
+            # The last paragraph of thinking that was never closed is the only answer.
             last = self.thinking.unclosed.rstrip().rpartition("\n\n")[2]
             if answered := bool(last.strip()):
                 deltas.append({"content": last})
@@ -468,10 +464,10 @@ class DeltaStream:
 
 
 def usage_from_body(usage: object, timings: object = None) -> Usage | None:
-    """Return the numbers of a response, None when it has none; what no request can have taken counts as none.
+    """Return the token counts of a response; None without usable ones.
 
-    `timings` are llama.cpp's, which it sends with the last chunk without being asked: how much of the prompt was in its
-    cache (`cache_n`), how much it had to read (`prompt_n`), and how long that took (`prompt_ms`).
+    `timings` come from llama.cpp with the last chunk: tokens of the prompt from its cache (`cache_n`), those that it had to
+    read (`prompt_n`), and how long that took (`prompt_ms`).
     """
     usage = usage if isinstance(usage, Mapping) else {}
     timings = timings if isinstance(timings, Mapping) else {}

@@ -1,4 +1,4 @@
-"""A model is tried before somebody relies on it: how soon it begins, how fast it goes on, and whether it calls tools."""
+"""A trial of a model in its form: time to the first word, speed, and whether it calls tools."""
 
 import asyncio
 from contextlib import aclosing
@@ -10,12 +10,12 @@ from homeassistant.core import HomeAssistant
 from ..settings.endpoint import EndpointConfig
 from ..support.errors import LLMError, LLMTimeoutError
 from .chat_completions import ChatCompletionsClient
-from .model import BrokenArguments, ChatRequest, ModelReply, ToolSpec
+from .messages import BrokenArguments, ChatRequest, ModelReply, ToolSpec
 
-PATIENCE = 90.0  # seconds for both questions; who tries a model waits for it
+PATIENCE = 90.0  # seconds for both questions; the administrator waits for it
 SLOW_START = 3.0  # seconds until the first word
 SLOW_SPEED = 8.0  # tokens a second: about as fast as people speak
-_FEW = 3  # pieces of an answer; fewer say nothing about its speed
+_FEW = 3  # pieces of an answer; fewer are too imprecise for a speed
 
 _TOOL: ToolSpec = {
     "type": "function",
@@ -44,16 +44,16 @@ _CALL = ChatRequest(
 
 @dataclass(slots=True)
 class Trial:
-    """What a model did when it was tried."""
+    """The result of a trial."""
 
     error: LLMError | None = None
-    """Why it did not answer; None: it did."""
+    """Why it did not answer; None if it did."""
     first_word: float | None = None
-    """Seconds until the first word of the answer; thinking comes before it."""
+    """Seconds until the first word of the answer, after thinking."""
     speed: float | None = None
-    """Tokens a second from the first piece on, thinking among them; None: the answer was too short to tell."""
+    """Tokens a second from the first piece on, with thinking; None if the answer was too short."""
     calls_tools: bool | None = None
-    """Whether it called the tool that it had to; None: it is offered none."""
+    """Whether it called the right tool; None if it gets no tools."""
 
     @property
     def outcome(self) -> str:
@@ -67,7 +67,7 @@ class Trial:
 
 
 async def async_try_model(hass: HomeAssistant, config: EndpointConfig) -> Trial:
-    """Ask a model for a sentence, then for a tool call; nothing is done with it. Never raises `LLMError`."""
+    """Ask a model for a sentence, then for a tool call, which is not run. Never raises `LLMError`."""
     client, trial = ChatCompletionsClient(hass, config), Trial()
     try:
         async with asyncio.timeout(PATIENCE):
@@ -102,7 +102,7 @@ async def _speak(client: ChatCompletionsClient, trial: Trial) -> None:
 
 
 async def _calls(client: ChatCompletionsClient) -> bool:
-    """Return whether the model calls the tool that it is offered, with arguments that can be read."""
+    """Return whether the model calls the offered tool with valid arguments."""
     async with aclosing(client.stream(_CALL, ModelReply())) as deltas:
         async for delta in deltas:
             for call in delta.get("tool_calls") or ():

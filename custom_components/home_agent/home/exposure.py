@@ -1,7 +1,7 @@
-"""What we may know of: entities that are exposed to assistants, and of these only what the owner's list names, where there is one.
+"""Exposure: entities that are exposed to assistants, and of these only those on the owner's list, if it has entries.
 
-Home Assistant keeps one exposure for all its assistants. The list makes ours smaller, never larger, and so does what is set for
-an agent: while one of its turns is running, the home is the part of it that the agent knows.
+Home Assistant has one exposure for all assistants. The list makes ours smaller, never larger, and so do an agent's settings:
+while one of its turns is running, the home is the part that the agent knows.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,19 +23,17 @@ from ..support.errors import ToolError, ToolPermissionError
 from ..turn.plan import ActionClass, Plan
 from ..turn.turn import current_turn
 
-FEW = 20  # targets, which are checked in a moment
+FEW = 20  # targets that are checked at once
 _WILD = re.compile(r"[*?]")
-
-
 _SCRIPT_TOOL = "script__"
-"""How the tool of a script begins: with it the script is named, however it is started."""
+"""Prefix of a script's tool, which stands for the script itself."""
 
 
 class Names:
-    """What a list names that a user wrote: entity ids, domains, services, tools; `*` and `?` stand for anything."""
+    """A user's list of names: entity ids, domains, services, tools, and patterns with `*` and `?`."""
 
     def __init__(self, items: Iterable[str]) -> None:
-        """Take the items as they were written; case and blanks around them do not matter."""
+        """Take the items; case and blanks around them are ignored."""
         written = {item.strip().casefold() for item in items} - {""}
         written |= {item.replace(_SCRIPT_TOOL, "script.", 1) for item in written if item.startswith(_SCRIPT_TOOL)}
         wild = sorted(item for item in written if _WILD.search(item))
@@ -43,31 +41,31 @@ class Names:
         self._wild = re.compile("|".join(fnmatch.translate(item) for item in wild)).match if wild else None
 
     def __contains__(self, name: str) -> bool:
-        """Return whether it is named: itself, its domain, or a pattern it fits."""
+        """Return whether the list has the name, its domain, or a pattern that matches."""
         name = name.casefold()
         if name in self._plain or name.partition(".")[0] in self._plain:
             return True
         return self._wild is not None and self._wild(name) is not None
 
     def first(self, names: Iterable[str]) -> str | None:
-        """Return the first that is named."""
+        """Return the first name on the list, None without one."""
         if not self._plain and self._wild is None:
             return None
         return next((name for name in names if name in self), None)
 
     def cover(self, names: Iterable[str]) -> bool:
-        """Return whether there are any, and all of them are named."""
+        """Return whether there are names, and all are on the list."""
         candidates = tuple(names)
         return bool(candidates) and all(name in self for name in candidates)
 
 
 DATA_ALLOWED: HassKey[Names] = HassKey(f"{DOMAIN}_allowed_entities")
-"""The owner's list, while the entry is loaded; missing where there is none."""
+"""The owner's list while the entry is loaded; missing if it is empty."""
 
 
 @callback
 def async_narrow(hass: HomeAssistant, names: Iterable[str]) -> CALLBACK_TYPE:
-    """Share nothing but what these name, if they name anything: entity ids, domains, patterns. Returns how to take it back."""
+    """Share only entities on this list (ids, domains, patterns) unless it is empty; return a function that undoes it."""
     if names := tuple(names):
         hass.data[DATA_ALLOWED] = Names(names)
 
@@ -79,28 +77,27 @@ def async_narrow(hass: HomeAssistant, names: Iterable[str]) -> CALLBACK_TYPE:
 
 
 def is_narrowed(hass: HomeAssistant) -> bool:
-    """Return whether less is shared than what Home Assistant exposes, with everybody or in the running turn."""
+    """Return whether less is shared than Home Assistant exposes, in general or in the running turn."""
     turn = current_turn.get(None)
     return DATA_ALLOWED in hass.data or (turn is not None and bool(turn.within))
 
 
 def is_shared_at_all(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether an entity is exposed and on the owner's list, whether it exists or not, and whoever asks."""
+    """Return whether an entity, existing or not, is exposed and on the owner's list, without regard to the running turn."""
     allowed = hass.data.get(DATA_ALLOWED)
     return (allowed is None or entity_id in allowed) and async_should_expose(hass, ASSISTANT, entity_id)
 
 
 def is_shared(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether an entity is exposed, on the owner's list, and known in the running turn, whether it exists or not."""
+    """Return whether an entity, existing or not, is exposed, on the owner's list, and known in the running turn."""
     turn = current_turn.get(None)
     if turn is not None and turn.within and not is_within(hass, entity_id, turn.within):
         return False
-    allowed = hass.data.get(DATA_ALLOWED)
-    return (allowed is None or entity_id in allowed) and async_should_expose(hass, ASSISTANT, entity_id)
+    return is_shared_at_all(hass, entity_id)
 
 
 def is_within(hass: HomeAssistant, entity_id: str, within: Iterable[Narrowing]) -> bool:
-    """Return whether an entity is in each of some parts of the home."""
+    """Return whether an entity is in all of these parts of the home."""
     area_id: str | None = None
     labels: set[str] = set()
     if (entry := er.async_get(hass).async_get(entity_id)) is not None:
@@ -122,26 +119,25 @@ def _listed(entities: tuple[str, ...]) -> Names:
 
 
 def may_tell(hass: HomeAssistant, entity_id: str, user: User | None = None) -> bool:
-    """Return whether an id may be named to a user: it is none of an entity, or of one that they may know of."""
+    """Return whether an id may be named to a user: no entity has it, or the user may know of the entity."""
     exists = hass.states.get(entity_id) is not None or er.async_get(hass).async_get(entity_id) is not None
     return not exists or (is_shared(hass, entity_id) and may_know(hass, user, entity_id))
 
 
-# Who may touch what: exposure of the entity and permission of the user, both as they are at this moment.
+# Access: exposure of the entity and permission of the user, at the moment of the call.
 
 
 def is_exposed(hass: HomeAssistant, entity_id: str, user: User | None = None) -> bool:
-    """Return whether an entity exists, the owner exposed it and the user may know of it; only all of that is told."""
+    """Return whether an entity exists, is shared, and the user may know of it."""
     if hass.states.get(entity_id) is None or not is_shared(hass, entity_id):
         return False
     return user is None or may_know(hass, user, entity_id)
 
 
 def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]:
-    """Check one target per step: exposed, and the user may read or control it. Raises `ToolError`.
+    """Check exposure and permission, one target per step: a plan can have thousands. Raises `ToolError`.
 
-    An entity that is not exposed, or of which the user may know nothing, gives the same answer as one that does not
-    exist. In steps, because a plan can have thousands of targets.
+    Entities that are not exposed or hidden from the user give the same error as unknown ones.
     """
     needed = POLICY_READ if plan.action is ActionClass.READ else POLICY_CONTROL
     for entity_id in dict.fromkeys((*plan.targets, *(item for effect in plan.effects for item in effect.entity_ids))):
@@ -153,7 +149,7 @@ def checks(hass: HomeAssistant, user: User | None, plan: Plan) -> Iterator[None]
 
 
 def may_know(hass: HomeAssistant, user: User | None, entity_id: str) -> bool:
-    """Return whether a user may see or control a shared entity in the running turn; with either, its name is no secret."""
+    """Return whether a user may see or control a shared entity in the running turn; either one discloses its name."""
     turn = current_turn.get(None)
     if turn is not None and turn.within and not is_within(hass, entity_id, turn.within):
         return False
@@ -167,7 +163,7 @@ def check_permission(hass: HomeAssistant, user: User | None, plan: Plan) -> None
 
 
 async def async_check_permission(hass: HomeAssistant, user: User | None, plan: Plan) -> None:
-    """Check every target, giving the event loop its turn in between. Raises `ToolError`."""
+    """Check every target, in slices. Raises `ToolError`."""
     if len(plan.targets) + sum(len(effect.entity_ids) for effect in plan.effects) <= FEW:
         check_permission(hass, user, plan)
         return

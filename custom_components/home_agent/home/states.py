@@ -1,7 +1,7 @@
-"""Entity states for a model and for the journal: as a line of text, as JSON, as a snapshot, and how one is brought back.
+"""Entity states for a model and for the journal: as a line of text, as JSON, as a snapshot, and the calls that restore one.
 
-What is told is safe to serialize and bounded. Of attributes, ids of entities that the reader may not know of, addresses and
-tokens are left out, whatever the attributes are called.
+Results are bounded and serializable. Ids of entities that the reader may not know of, addresses and tokens are left out of all
+attributes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,12 +12,7 @@ import math
 import re
 from typing import Any, cast
 
-from homeassistant.const import (
-    ATTR_SUPPORTED_FEATURES,
-    ATTR_UNIT_OF_MEASUREMENT,
-    STATE_UNAVAILABLE,
-    STATE_UNKNOWN,
-)
+from homeassistant.const import ATTR_SUPPORTED_FEATURES, ATTR_UNIT_OF_MEASUREMENT, STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
@@ -31,10 +26,10 @@ from .domain import Action, Domain, Snapshot, Step
 from .domains import DOMAINS, UNKNOWN
 from .tolerance import STATE, number_of
 
-MAX_VALUE = 120  # characters of a value on a line; a media title or a weather alert can be a novel
+MAX_VALUE = 120  # characters of a value on a line; media titles and weather alerts can be long
 PROSE = 60
-"""Characters; a longer text of an entity is no name, mode or option: somebody wrote it, and an order has room in it."""
-MAX_NUMBER = 1e15  # beyond it, and for what is no number at all, the text says it
+"""Characters; a longer text of an entity is not a name, mode or option but prose, which may hold instructions for a model."""
+MAX_NUMBER = 1e15  # larger numbers are written as text
 MAX_TEXT = 255  # characters of one value of a result
 MAX_ITEMS = 20  # of a list or an object
 MAX_NESTING = 3
@@ -42,8 +37,8 @@ MAX_ROWS = 30  # items, events or forecasts of one entity
 LOWEST, HIGHEST = -(2**63), 2**64 - 1  # what JSON encoders take
 
 _FULL = {"brightness": 255, "volume_level": 1}
-"""Attributes that are told in percent of this."""
-# A picture's address, a camera's token and what plays open what they belong to; nobody has to read them out.
+"""Attributes in percent of this value."""
+# A picture's address, a camera's token and a media id give access to what they belong to.
 _NEVER = frozenset({"access_token", "entity_picture", "entity_picture_local", "media_content_id", "media_image_hash"})
 _SECRET_NAME = re.compile(
     r"token|secret|passw|passphrase|credential|cookie|authori[sz]ation|bearer|signature|webhook|stream_source|session_?id"
@@ -51,35 +46,34 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _MAY_TELL = re.compile(r"[/?@]|www\.|data:|[\w+=-]{16}|[a-z0-9_]\.[a-z0-9_]", re.IGNORECASE)
-"""What every address, token and id of an entity has in it."""
+"""A part of each address, token and entity id."""
 _WORD = re.compile(r"\S+")
 _OWN_PATHS = re.compile(r"/(?:api|auth|hls|local|media|stream)/|\bdata:[\w.+-]{1,50}/|\bwww\.", re.IGNORECASE)
 _RUN = re.compile(r"[\w+/=.-]{16,}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _ENTITY_ID = re.compile(r"(?<![\w.])[a-z0-9_]{1,64}\.[a-z0-9_]{1,190}(?![\w.])", re.IGNORECASE)
 _LEFT_OUT = "…"
-_MAX_SEEN = 500  # characters of a text, and parts of a list, that are looked through
+_MAX_SEEN = 500  # characters of a text and items of a list that are searched; the rest is left out
 _DULL = frozenset(
     {"friendly_name", "icon", "supported_features", "attribution", "assumed_state", "editable", "restored", "id"}
 )
 _ALWAYS_KEY = ("unit_of_measurement", "device_class")
 
 type Knows = Callable[[str], bool]
-"""Returns whether a reader may be told of an entity; true for what is no entity."""
+"""Returns whether a reader may know of an entity; True for other texts."""
 
 _RESTING = frozenset({"off", "standby"})
 _MOVING = frozenset({"opening", "closing"})
 _POSITION, _TILT = "current_position", "current_tilt_position"
 _SET_BY_PRESET = frozenset({"temperature", "target_temp_low", "target_temp_high", "percentage"})
-"""What a preset brings along."""
+"""Attributes that a preset sets."""
 
 
 def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = True, knows: Knows | None = None) -> str:
     """Return the state as text: `21.5 °C`, `on brightness=50%`, `heat temperature=21`.
 
-    `attributes` replaces the domain's own choice (`state` in it is ignored: it always comes first); attributes that are
-    missing, None or secret are left out. With `detailed` false the state stands alone. Of entities for which `knows` is false
-    nothing is said in attributes; without it, no entity is named.
+    `attributes` replaces the domain's own choice; missing, None and secret ones are left out. With `detailed` false there are
+    none. Entities in attributes are left out unless `knows` returns True for them.
     """
     text = state.state[:MAX_VALUE]
     if state.state in (STATE_UNAVAILABLE, STATE_UNKNOWN):
@@ -90,14 +84,12 @@ def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = T
     if detailed:
         for name in tuple(attributes) or DOMAINS.get(state.domain, UNKNOWN).line:
             value = known.get(name)
-            if value is None or name in ("state", ATTR_UNIT_OF_MEASUREMENT):
-                continue
-            if name in _NEVER or CODE.fullmatch(name) or _SECRET_NAME.search(name):
+            if value is None or name in ("state", ATTR_UNIT_OF_MEASUREMENT) or _is_secret(name):
                 continue
             if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
                 said = f"{round(value * 100 / _FULL[name])}%" if name in _FULL else f"{value:g}"
             else:
-                said = _in_words(value, knows or _none)
+                said = _in_words(value, knows or (lambda _: False))
                 if not said and value:
                     continue
                 said = said if len(said) <= MAX_VALUE else f"{said[: MAX_VALUE - 1]}…"
@@ -106,9 +98,9 @@ def describe(state: State, attributes: Iterable[str] = (), *, detailed: bool = T
 
 
 def may_be_of_others(state: State, attributes: Iterable[str] | None = None) -> bool:
-    """Return whether people outside the home may have written what is told of an entity: its state and these attributes.
+    """Return whether the state or these attributes may hold text of people outside the home.
 
-    None: all attributes, and its items or events. The record of the domain says so, or the length of a text.
+    None: all attributes, and items or events. The domain's record tells it, or the length of a text.
     """
     record, known = DOMAINS.get(state.domain, UNKNOWN), state.attributes
     names = known.keys() - _DULL if attributes is None else {*attributes} & known.keys()
@@ -124,7 +116,7 @@ def may_be_of_others(state: State, attributes: Iterable[str] | None = None) -> b
 
 
 def has_prose(value: JsonValueType) -> bool:
-    """Return whether there is a long text in a result; notes of ours and names do not count."""
+    """Return whether a result holds a long text, besides our notes and names."""
     match value:
         case str():
             return len(value) > PROSE
@@ -140,7 +132,7 @@ def has_prose(value: JsonValueType) -> bool:
 
 
 def _in_words(value: object, knows: Knows) -> str:
-    """Return a value on a line: a list with commas, anything nested as JSON, as it is told in results."""
+    """Return a value for a line: a list with commas, nested values as JSON."""
     value = value.value if isinstance(value, Enum) else value
     if not isinstance(value, (list, tuple, set, frozenset, Mapping)):
         return without_secrets(text, knows) if _MAY_TELL.search(text := str(value)[:_MAX_SEEN]) else text
@@ -150,18 +142,14 @@ def _in_words(value: object, knows: Knows) -> str:
 
 
 def snapshot(state: State) -> Snapshot:
-    """Return what the journal keeps of a state; values as they come back from the disk."""
+    """Return the journal's snapshot of a state, with values as they are read from disk."""
     names = DOMAINS.get(state.domain, UNKNOWN).kept
     kept = {name: state.attributes[name] for name in names if name in state.attributes}
     return Snapshot(state.state, cast(JsonObjectType, json_loads(json_bytes(kept))) if kept else {})
 
 
-def _none(_entity_id: str) -> bool:
-    return False
-
-
 def without_secrets(text: str, knows: Knows) -> str:
-    """Return a text without addresses, tokens and ids of entities that are not known; "" when nothing else is left."""
+    """Return a text without addresses, tokens and ids of unknown entities; "" if nothing else is in it."""
 
     def address(match: re.Match[str]) -> str:
         return _LEFT_OUT if _is_address(match[0]) else match[0]
@@ -178,7 +166,7 @@ def without_secrets(text: str, knows: Knows) -> str:
 
 
 def _is_address(word: str) -> bool:
-    """Return whether there is an address in a word: of whatever scheme, a path of Home Assistant's, name:password@host."""
+    """Return whether a word holds an address: with any scheme, a path of Home Assistant, name:password@host."""
     if "://" in word or _OWN_PATHS.search(word):
         return True
     _, asks, query = word.partition("?")
@@ -187,7 +175,7 @@ def _is_address(word: str) -> bool:
 
 
 def _is_token(run: str) -> bool:
-    """Return whether a word is one that nobody has written: long, letters and digits mixed as in no name."""
+    """Return whether a word looks generated: long, with letters and digits mixed unlike in names."""
     if run.startswith("eyJ") or _UUID.search(run):
         return True
     for part in re.split(r"[_\-./+=]", run):
@@ -201,9 +189,9 @@ def _is_token(run: str) -> bool:
 
 
 def json_safe(value: object, *, nesting: int = MAX_NESTING, knows: Knows | None = None) -> JsonValueType:
-    """Return a value as JSON: points in time in the zone of the turn, long ones cut, nothing raises.
+    """Return a value as bounded JSON, times in the turn's zone. Never raises.
 
-    With `knows`, addresses, tokens and entities for which it is false are left out; a text that is nothing else becomes "".
+    With `knows`, addresses, tokens and unknown entities are left out; a text with nothing else becomes "".
     """
     if isinstance(value, Enum):
         value = value.value
@@ -232,37 +220,37 @@ def json_safe(value: object, *, nesting: int = MAX_NESTING, knows: Knows | None 
 
 
 def local_time(moment: datetime) -> str:
-    """Return a point in time in the zone of the running turn, else of the home, whole seconds, with its offset."""
+    """Return a time in the zone of the running turn, else of the home, in whole seconds with its offset."""
     moment = moment if moment.tzinfo else moment.replace(tzinfo=dt_util.get_default_time_zone())
     return moment.astimezone(zone_of_turn()).replace(microsecond=0).isoformat()
 
 
 def all_attributes(state: State, knows: Knows) -> JsonObjectType:
-    """Return the attributes that say something."""
+    """Return the attributes, without dull and secret ones."""
     return _told(state, _worth_telling(state), knows)
 
 
 def key_attributes(state: State, touched: Iterable[str] = (), *, knows: Knows) -> JsonObjectType:
-    """Return the attributes that matter for the entity's domain, and those that were set, as far as they have a value."""
+    """Return the key attributes of the entity's domain and the `touched` ones that have a value."""
     names = (*DOMAINS.get(state.domain, UNKNOWN).attributes, *_ALWAYS_KEY, *touched)
     return {
         name: told
         for name in names
         if (value := state.attributes.get(name)) is not None
-        and not (CODE.fullmatch(name) or _SECRET_NAME.search(name) or name in _NEVER)
+        and not _is_secret(name)
         and ((told := json_safe(value, knows=knows)) != "" or value == "")
     }
 
 
 def chosen_attributes(state: State, names: Iterable[str], knows: Knows) -> JsonObjectType:
-    """Return these attributes, null for those that the entity does not have."""
+    """Return these attributes, null for missing ones."""
     wanted = [name for name in names if not _is_secret(name)]
     missing: JsonObjectType = {plain_text(name): None for name in wanted if state.attributes.get(name) is None}
     return missing | _told(state, [name for name in wanted if state.attributes.get(name) is not None], knows)
 
 
 def _told(state: State, names: Iterable[str], knows: Knows) -> JsonObjectType:
-    """Return attributes without those that say nothing once secrets are left out."""
+    """Return attributes without those that are empty once secrets are left out."""
     told = {plain_text(str(name)): json_safe(state.attributes[name], knows=knows) for name in names}
     return {
         name: value for name, value in told.items() if value not in ("", [], {}) or state.attributes.get(name) == value
@@ -270,17 +258,17 @@ def _told(state: State, names: Iterable[str], knows: Knows) -> JsonObjectType:
 
 
 def _is_secret(name: object) -> bool:
-    """Return whether an attribute is one that is not told, by its name."""
+    """Return whether an attribute's name marks it as secret."""
     return name in _NEVER or bool(CODE.fullmatch(str(name)) or _SECRET_NAME.search(str(name)))
 
 
 def attribute_names(state: State) -> list[str]:
-    """Return what may be asked for."""
+    """Return the names of attributes to ask for."""
     return [plain_text(str(name)) for name in _worth_telling(state)]
 
 
 def result_of(state: State, touched: Iterable[str], knows: Knows) -> JsonObjectType:
-    """Return what came of an action (S1-45): the new state, the domain's key attributes and those that were set."""
+    """Return the result of an action: the new state, the domain's key attributes and the set ones."""
     told = key_attributes(state, touched, knows=knows)
     return {"entity_id": state.entity_id, "new_state": json_safe(state.state), **told}
 
@@ -305,7 +293,7 @@ def _container(value: Any, nesting: int, knows: Knows | None) -> JsonValueType:
 
 
 def _without_hidden(value: Any, knows: Knows) -> Any:
-    """Return a list or an object without what is nothing but a secret: they do not count, either."""
+    """Return a list or an object without items that are nothing but secrets; they are not counted, either."""
 
     def is_hidden(item: object) -> bool:
         text = item.value if isinstance(item, Enum) else item
@@ -320,11 +308,11 @@ def _without_hidden(value: Any, knows: Knows) -> Any:
     return [item for item in listed[:_MAX_SEEN] if not is_hidden(item)]
 
 
-# What is worth telling about an entity besides its state: list items, calendar events, a forecast, a timer's rest.
+# Details besides the state: list items, calendar events, a forecast, a timer's remaining time.
 
 
 def detail_call(hass: HomeAssistant, state: State, attributes: list[str]) -> ServiceCall | None:
-    """Return the service that knows more about this entity; a forecast is asked for by the attribute `forecast`."""
+    """Return the call that reads an entity's details, None if it has none; the attribute `forecast` asks for a forecast."""
     details = DOMAINS.get(state.domain, UNKNOWN).details
     if details is None or (data := details.data(state, attributes)) is None or state.state == STATE_UNAVAILABLE:
         return None
@@ -336,7 +324,7 @@ def detail_call(hass: HomeAssistant, state: State, attributes: list[str]) -> Ser
 
 
 def details_from_response(call: ServiceCall, response: Any) -> JsonObjectType:
-    """Return the rows of a service's response under a name that says what they are."""
+    """Return the rows of a service's response, by the name of their kind."""
     details = DOMAINS[call.domain].details
     name = details.rows if details is not None else ""
     rows = (response or {}).get(call.entity_ids[0], {}).get(name) or []
@@ -349,18 +337,18 @@ def details_from_response(call: ServiceCall, response: Any) -> JsonObjectType:
 
 
 def computed(state: State) -> JsonObjectType:
-    """Return what is worked out from a state at the moment of asking: the seconds that a timer has left."""
+    """Return values computed from a state now, such as a timer's remaining seconds."""
     compute = DOMAINS.get(state.domain, UNKNOWN).computed
     return compute(state) if compute is not None else {}
 
 
-# How an entity is brought back to what it was. Only what an action concerned; whatever else was set since stays.
+# The calls that restore an entity: only the aspects of an action; what else was set since then stays.
 
 
 def restoring_calls(before: Snapshot, now: State, aspects: frozenset[str]) -> list[ServiceCall] | None:
-    """Return the calls, in their order, that bring these aspects of an entity back; None when they cannot be.
+    """Return the calls, in order, that restore these aspects of an entity; None if that is impossible.
 
-    An empty list: it is already as it was.
+    The list is empty if the entity is as before.
     """
     record, current = DOMAINS.get(now.domain, UNKNOWN), snapshot(now)
     different = {name for name in aspects if before.attributes.get(name) != current.attributes.get(name)} - {STATE}
@@ -382,7 +370,7 @@ def restoring_calls(before: Snapshot, now: State, aspects: frozenset[str]) -> li
 
 
 def _to_values(record: Domain, before: Snapshot, now: State, different: set[str]) -> list[Step] | None:
-    """Return a step to the state and one per setting. A preset brings its own temperature or speed along."""
+    """Return a step to the state and one per setting. A preset sets its own temperature or speed."""
     steps: list[Step] = []
     if STATE in different:
         if (step := _to_state(record, before, now)) is None:
@@ -401,7 +389,7 @@ def _to_values(record: Domain, before: Snapshot, now: State, different: set[str]
 
 
 def _to_state(record: Domain, before: Snapshot, now: State) -> Step | None:
-    """Return the step that leads back to the state."""
+    """Return the step back to the state, None without one."""
     service = record.back.get(before.state)
     if record.wakes and now.state in _RESTING and before.state not in _RESTING:
         service = record.wakes
@@ -415,10 +403,10 @@ def _to_state(record: Domain, before: Snapshot, now: State) -> Step | None:
 
 
 def _to_position(record: Domain, before: Snapshot, now: State, different: set[str]) -> list[Step] | None:
-    """Return the steps for what opens and closes: to its positions where it has any, else open or closed."""
+    """Return the steps for what opens and closes: to its positions if it has any, else open or closed."""
     features = int(now.attributes.get(ATTR_SUPPORTED_FEATURES) or 0)
     leaves = now.state in _MOVING and STATE in different and _POSITION not in different
-    if leaves:  # it moves, but shows its old position still: to be sent there might mean nothing to it
+    if leaves:  # it moves but still shows its old position, so a call to that position might do nothing
         different = {*different, _POSITION}
     settable = [action for name in record.values if features & (action := record.actions[name]).feature]
     steps = _settings(settable, before, now, {name for name in different if before.attributes.get(name) is not None})
@@ -438,12 +426,12 @@ def _to_position(record: Domain, before: Snapshot, now: State, different: set[st
 
 
 def _settings(actions: Iterable[Action], before: Snapshot, now: State, wanted: set[str]) -> list[Step]:
-    """Return a step for each action that sets any of the wanted attributes."""
+    """Return a step for each action that sets a wanted attribute."""
     steps: list[Step] = []
     for action in actions:
         shown = {name: field for name, field in action.fields.items() if field.shows is not None}
         names = {name for name, field in shown.items() if field.shows is not None and field.shows[0] in wanted}
-        if names & action.together:  # neither goes without the other
+        if names & action.together:  # they are set together only
             whole = all(
                 before.attributes.get(shows[0]) is not None for name in action.together if (shows := shown[name].shows)
             )
@@ -460,6 +448,6 @@ def _settings(actions: Iterable[Action], before: Snapshot, now: State, wanted: s
 
 
 def _can(now: State, action: Action) -> bool:
-    """Return whether an entity supports an action, as far as it tells."""
+    """Return whether an entity's features support an action, or are unknown."""
     features = now.attributes.get(ATTR_SUPPORTED_FEATURES)
     return features is None or int(features) & action.feature == action.feature

@@ -1,6 +1,6 @@
-"""How often states change, learned by looking at them once a minute: what changes all the time is not written down.
+"""How often states change, sampled once a minute: states that change all the time are not written into the baseline.
 
-Until an entity was watched for long enough, its kind says what to expect.
+Until an entity was watched for long enough, its kind is the guess.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from homeassistant.core import HomeAssistant, State
 from ..support.bounds import in_slices
 
 FADES_IN = 3600.0  # seconds after which a change counts for about a third
-OFTEN = 3.0  # changes in about an hour from which on nobody expects an older state still to hold
-WATCHED = 3600.0  # seconds of watching after which what was seen counts, and not the kind
+OFTEN = 3.0  # changes in about an hour; with more of them an older state is likely wrong
+WATCHED = 3600.0  # seconds of watching after which the samples count instead of the kind
 SILENT = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
 
 
 class Holds(Enum):
-    """For how much of an entity what is said now will hold for a while."""
+    """The part of an entity's state that stays the same for a while."""
 
     ALL = "all"
     STATE = "state"
@@ -33,25 +33,25 @@ class Holds(Enum):
 class _Seen:
     state: State
     since: float
-    """When it was looked at for the first time."""
+    """Time of the first sample."""
     at: float
-    """When it was looked at last."""
+    """Time of the last sample."""
     states: float = 0.0
-    """Changes of the state, the older the less."""
+    """Changes of the state; older ones count less."""
     attributes: float = 0.0
     """Changes of attributes alone."""
 
 
 class Volatility:
-    """Remembers how often the states of entities change; owned by the config entry."""
+    """Counts how often the states of entities change; owned by the config entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start without having seen anything."""
+        """Start without samples."""
         self._hass = hass
         self._seen: dict[str, _Seen] = {}
 
     async def async_look(self, entity_ids: Iterable[str], now: float) -> None:
-        """Look at these entities at `now` (in seconds of any clock that goes on); all others are forgotten."""
+        """Sample these entities at `now` (seconds of a monotonic clock); all others are forgotten."""
         before, seen = self._seen, {}
         async for entity_id in in_slices(entity_ids):
             if (state := self._hass.states.get(entity_id)) is None:
@@ -64,7 +64,7 @@ class Volatility:
         self._seen = seen
 
     def holds(self, state: State, now: float) -> Holds:
-        """Return how much of what an entity is now it will be for a while."""
+        """Return the part of an entity's state that is expected to hold for a while."""
         one = self._seen.get(state.entity_id)
         if one is None or now - one.since < WATCHED:
             if ATTR_STATE_CLASS in state.attributes:
@@ -78,7 +78,7 @@ class Volatility:
 
 
 def _note(one: _Seen, state: State, now: float) -> None:
-    """Add what is different since the last look. Coming and going of a device says nothing about its values."""
+    """Count the changes since the last sample. A device that comes or goes is no change of its values."""
     faded = math.exp((one.at - now) / FADES_IN)
     one.states *= faded
     one.attributes *= faded

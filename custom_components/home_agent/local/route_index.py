@@ -28,7 +28,7 @@ from .arguments import Argument, extract
 
 if TYPE_CHECKING:
     from ..search.lexical import Lexicon
-    from ..search.model import Vectors
+    from ..search.model import VectorRows
 
 MAX_PHRASES = 24  # of one route
 MAX_PHRASE = 300  # characters
@@ -162,7 +162,7 @@ class RouteIndex:
         """Targets of which a sentence is compared without what says which: values of arguments, names of the home."""
         for number, target in enumerate(targets):
             self._read(number, target)
-        self.vectors: Vectors | None = None
+        self.vectors: VectorRows | None = None
         """Of the first `MAX_VECTORS` phrases, a row each."""
         self.building: asyncio.Task[None] | None = None
         self.failed_at: float | None = None
@@ -360,7 +360,7 @@ class RouteIndex:
         own = (self.fit_of(number, said).rest for number in argued)
         return [*islice(dict.fromkeys(rest for rest in (said.text, *own) if rest.strip()), MAX_RESTS)]
 
-    def by_vectors(self, said: Utterance, rests: Sequence[str], made: Vectors) -> list[Fit]:
+    def by_vectors(self, said: Utterance, rests: Sequence[str], made: VectorRows) -> list[Fit]:
         """Return the targets, the nearest first; `made` has a row for each of the rests. Runs in the executor."""
         assert self.vectors is not None
         near = self.vectors @ made.T

@@ -23,7 +23,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.model import ChatRequest, Message, ModelReply
+from ..client.messages import ChatRequest, Message, ModelReply
 from ..home.snapshot import Home
 from ..settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE, MemorySettings
 from ..support.const import LOGGER

@@ -26,8 +26,7 @@ from homeassistant.helpers.event import async_call_later
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ..client.messages import add_calls, add_result
-from ..client.model import BrokenArguments
+from ..client.messages import BrokenArguments, add_calls, add_result
 from ..home.exposure import Names, async_check_permission, check_permission
 from ..settings.profile import ALL, Profile
 from ..support.const import (

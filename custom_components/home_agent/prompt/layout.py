@@ -14,7 +14,7 @@ from homeassistant.components.conversation import AssistantContent, ToolResultCo
 from homeassistant.core import State
 from homeassistant.util.json import JsonValueType
 
-from ..client.model import raw_estimate
+from ..client.messages import raw_estimate
 from ..home.snapshot import HomeEntity, HomeSnapshot
 from ..home.states import PROSE, describe, may_be_of_others
 from ..settings.profile import ContextMode, Profile

@@ -18,8 +18,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.async_ import create_eager_task
 
 from ..client.endpoint import Endpoint
-from ..client.messages import OfferedTools, messages_from_content, offered_tools
-from ..client.model import Message, ToolSpec
+from ..client.messages import Message, OfferedTools, ToolSpec, messages_from_content, offered_tools
 from ..home.snapshot import Home
 from ..home.volatility import Volatility
 from ..policy.tool import HomeAgentTool

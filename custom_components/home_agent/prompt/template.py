@@ -19,7 +19,7 @@ from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
 from jinja2 import Environment, TemplateSyntaxError, meta
 
-from ..client.model import TokenEstimator
+from ..client.messages import TokenEstimator
 from ..languages.data import prompt_words
 from ..support.const import LOGGER
 from ..support.errors import PromptTemplateError

@@ -1,9 +1,10 @@
-"""The store on a Chroma server: its REST API, version 2, over Home Assistant's own HTTP session (decision 8)."""
+"""The store on a Chroma server: its REST API, version 2, over Home Assistant's HTTP session."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 import ssl
 from typing import TYPE_CHECKING, Any, Self
@@ -23,32 +24,32 @@ from ..support.outages import COLLECTION, STORE, RetrievalBreaker
 from .model import Document
 
 if TYPE_CHECKING:
-    from .model import Vectors
+    from .model import VectorRows
 
 
 CONNECT_TIMEOUT = 2.0  # seconds
-QUERY_TIMEOUT = 3.0  # seconds that a turn waits at most
+QUERY_TIMEOUT = 3.0  # seconds; a turn is waiting
 INDEX_TIMEOUT = 30.0  # seconds for one request of the index
 MAX_ANSWER = 64 * 1024 * 1024  # bytes; a page of long documents has a few
-RETRY_DELAY = 1.0  # seconds until the index asks once more (D-9)
+RETRY_DELAY = 1.0  # seconds until a request of the index is repeated
 
 KEY, DIGEST = "home_agent_key", "home_agent_digest"
-"""What we note down: at a collection what made its vectors, at a document its digest."""
+"""Our metadata: the embedder's key of a collection, the digest of a document."""
 BATCH = 200  # documents in one request
 PAGE = 1000  # documents in one answer
 COSINE = "cosine"
 
 _AWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
-"""What a proxy says whose server is away."""
+"""Status of a proxy whose server is away."""
 
 type JSON = dict[str, Any]
 
 
 class ChromaApi:
-    """One database of a server. Every request ends within its time limit; what goes wrong is a `StoreError`."""
+    """One database of a server. Each request ends within its time limit; all errors are `StoreError`."""
 
     def __init__(self, hass: HomeAssistant, settings: RetrievalSettings) -> None:
-        """Remember where it is; nothing is sent."""
+        """Prepare; nothing is sent."""
         self.title = f"Chroma ({settings.chroma_host}:{settings.chroma_port})"
         self._hass = hass
         self._session = async_get_clientsession(hass, verify_ssl=settings.chroma_verify_ssl)
@@ -66,13 +67,16 @@ class ChromaApi:
     async def async_request(
         self, method: str, *path: str, body: Mapping[str, Any] | None = None, patient: bool = False, **query: int
     ) -> Any | None:
-        """Send JSON, which may hold arrays, and return the answer; None when there is no such collection.
+        """Send JSON, which may hold arrays, and return the answer; None if the collection does not exist.
 
-        With `patient`, no turn waits for it: there is more time, and another attempt.
+        With `patient`, for requests outside a turn, there is more time, and a second attempt.
         """
         if self._root is None:
             raise self._error("store_unreachable", "InvalidURL")
-        data = None if body is None else await self._hass.async_add_executor_job(_dump, body)
+        data = None
+        if body is not None:
+            dumps = partial(orjson.dumps, body, option=orjson.OPT_SERIALIZE_NUMPY)
+            data = await self._hass.async_add_executor_job(dumps)
         url = self._root.joinpath(*path).with_query(query)
         within = INDEX_TIMEOUT if patient else QUERY_TIMEOUT
         try:
@@ -128,23 +132,19 @@ class ChromaApi:
         return StoreError(key, store=self.title, detail=detail)
 
 
-def _dump(body: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
-
-
 @dataclass(frozen=True, slots=True)
 class _Collection:
     id: str
     space: str
     """`cosine`, `l2` or `ip`."""
     key: str | None
-    """None: another program made it, so nothing in it is ours to change."""
+    """None if another program made it; it must not be changed then."""
     dimension: int | None
-    """None: it is empty."""
+    """None if it is empty."""
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
-        """Return a collection as the server describes it."""
+        """Return the collection in a server's answer."""
         metadata = answer.get("metadata") or {}
         configuration = answer.get("configuration_json") or {}
         index = configuration.get("hnsw") or configuration.get("spann") or {}
@@ -153,39 +153,38 @@ class _Collection:
 
 
 class ChromaStore:
-    """The store on a server. It makes collections that measure the cosine, and reads all others.
+    """The store on a server. It creates collections with cosine distance, and reads others, too.
 
-    What is written arrives in batches: when the connection is lost between two of them, the digests tell which documents
-    are missing.
+    Documents are written in batches; if the connection is lost between two, the digests tell which ones are missing.
     """
 
     def __init__(
         self, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues, *, logs: bool = True
     ) -> None:
-        """Ask nothing yet. Without `logs` a failure is only raised: a form waits for it."""
+        """Prepare; nothing is sent. Without `logs`, for a form, failures are only raised."""
         self._api = ChromaApi(hass, settings)
         self._known: dict[str, _Collection] = {}
         self.health = RetrievalBreaker(STORE, self._api.title, reporter, logs=logs)
         self._reporter = reporter
         self._is_foreign = False
-        """Whether the owner was told that a collection of that name belongs to another program."""
+        """Whether the issue of a collection of another program is raised."""
 
     async def async_open(self) -> None:
-        """See whether server, token and database are right."""
+        """Check server, token and database."""
         async with self._watched(now=True):
             await self._api.async_request("GET")
 
     async def async_check(self, collection: str) -> None:
-        """Raise `StoreRefusedError` when a collection belongs to another program."""
+        """Raise `StoreRefusedError` if a collection belongs to another program."""
         async with self._watched(now=True):
             await self._async_own(collection)
 
     async def async_close(self) -> None:
-        """Forget what was seen; the connections are Home Assistant's."""
+        """Forget known collections; the connections are Home Assistant's."""
         self._known.clear()
 
-    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
-        """Add or replace documents, batch by batch; a collection of another key is emptied before."""
+    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
+        """Add or replace documents in batches; a collection of another key is emptied first."""
         if not documents:
             return
         async with self._watched(now=True):
@@ -193,17 +192,30 @@ class ChromaStore:
             for start in range(0, len(documents), BATCH):
                 batch = documents[start : start + BATCH]
                 ids = [plain_text(document.id) for document in batch]
-                outdated = await self._async_metadata_keys(found, collection, ids)
+                # The server keeps metadata that is not named; None removes it.
+                page = await self._async_at(found, "get", {"ids": ids, "include": ["metadatas"]}, collection)
+                rows = zip(page["ids"], page["metadatas"], strict=True)
+                outdated = {item: dict.fromkeys(metadata or {}) for item, metadata in rows}
                 body = {
                     "ids": ids,
                     "embeddings": vectors[start : start + BATCH].copy(),
                     "documents": [plain_text(document.text) for document in batch],
-                    "metadatas": [_metadata(item, outdated.get(plain_text(item.id), ())) for item in batch],
+                    "metadatas": [
+                        {
+                            **outdated.get(plain_text(item.id), {}),
+                            **{
+                                plain_text(key): plain_text(value) if isinstance(value, str) else value
+                                for key, value in item.metadata.items()
+                            },
+                            DIGEST: item.digest,
+                        }
+                        for item in batch
+                    ],
                 }
                 await self._async_at(found, "upsert", body, collection)
 
     async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
-        """Remove documents; ids that are not there are ignored."""
+        """Remove documents; unknown ids are ignored."""
         async with self._watched(now=True):
             if not ids or (found := await self._async_own(collection)) is None:
                 return
@@ -212,7 +224,7 @@ class ChromaStore:
                 await self._async_at(found, "delete", body, collection)
 
     async def async_digests(self, collection: str, key: str) -> dict[str, str]:
-        """Return the digests of all documents by id; empty when the collection is missing or of another key."""
+        """Return the digests of all documents by id; empty if the collection is missing or of another key."""
         async with self._watched(now=True):
             found = await self._async_collection(collection, anew=True)
             if found is None or found.key != key:
@@ -223,7 +235,7 @@ class ChromaStore:
             }
 
     async def async_documents(self, collection: str) -> list[Document]:
-        """Return all documents of a collection; empty when it is missing."""
+        """Return all documents of a collection; empty if it is missing."""
         async with self._watched(now=True):
             if (found := await self._async_collection(collection, anew=True)) is None:
                 return []
@@ -238,7 +250,7 @@ class ChromaStore:
             ]
 
     async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[DocumentMatch] | None:
-        """Return the nearest documents, nearest first; None when there is no such collection."""
+        """Return the nearest documents, nearest first; None if the collection is missing."""
         body = {
             "query_embeddings": [[float(value) for value in vector]],
             "n_results": limit,
@@ -255,11 +267,11 @@ class ChromaStore:
                 answer = await self._api.async_request("POST", "collections", found.id, "query", body=body)
                 if answer is not None:
                     return _matches(answer, found.space)
-                self._known.pop(collection, None)  # it was made anew, under another id
+                self._known.pop(collection, None)  # it was created again, with another id
             return None
 
     async def async_collections(self) -> dict[str, int]:
-        """Return the collections with the number of their documents."""
+        """Return the number of documents by collection."""
         async with self._watched():
             listed = await self._api.async_request("GET", "collections", limit=PAGE) or []
             counts = {
@@ -268,14 +280,14 @@ class ChromaStore:
             return {name: int(count or 0) for name, count in sorted(counts.items())}
 
     async def async_drop(self, collection: str) -> None:
-        """Delete a collection of ours; nothing happens when it is missing."""
+        """Delete a collection of ours, if it exists."""
         async with self._watched(now=True):
             if await self._async_own(collection) is not None:
                 await self._async_drop(collection)
 
     @asynccontextmanager
     async def _watched(self, *, now: bool = False) -> AsyncGenerator[None]:
-        """Watch a request; something that answers, but not as Chroma does, is a `StoreError` as well."""
+        """Watch a request; an answer unlike Chroma's is a `StoreError` as well."""
         async with self.health.watched(now=now):
             try:
                 yield
@@ -287,7 +299,7 @@ class ChromaStore:
         await self._api.async_request("DELETE", "collections", collection, patient=True)
 
     async def _async_prepared(self, name: str, key: str, dimension: int) -> _Collection:
-        """Return a collection of ours for vectors of this key, made or emptied if need be."""
+        """Return our collection for vectors of this key; create or empty it if needed."""
         found = await self._async_own(name)
         if found is not None and found.key == key and found.dimension not in (None, dimension):
             raise self._refused("store_dimension", name, f"{found.dimension}, {dimension}")
@@ -297,11 +309,11 @@ class ChromaStore:
         if found is None:
             body = {"name": name, "configuration": {"hnsw": {"space": COSINE}}, "metadata": {KEY: key}}
             found = _Collection.of(await self._api.async_request("POST", "collections", body=body, patient=True) or {})
-        self._known.pop(name, None)  # its length is known when the first documents are in it
+        self._known.pop(name, None)  # its dimension is known with the first documents
         return found
 
     async def _async_own(self, name: str) -> _Collection | None:
-        """Return a collection that is ours to change. Raises `StoreRefusedError` for one that is not."""
+        """Return a collection of ours, None if it is missing. Raises `StoreRefusedError` if it is another program's."""
         found = await self._async_collection(name, anew=True)
         if found is not None and found.key is None:
             refusal = self._refused("store_foreign", name, "")
@@ -314,7 +326,7 @@ class ChromaStore:
         return found
 
     async def _async_collection(self, name: str, *, anew: bool = False) -> _Collection | None:
-        """Return what is known of a collection, asked when it is not known to hold anything, or `anew`."""
+        """Return a collection, from the server if it is unknown, empty, or to be read `anew`."""
         known = None if anew else self._known.get(name)
         if known is None and (answer := await self._api.async_request("GET", "collections", name)) is not None:
             known = _Collection.of(answer)
@@ -325,24 +337,17 @@ class ChromaStore:
         return known
 
     async def _async_at(self, found: _Collection, what: str, body: Mapping[str, Any], name: str) -> Any:
-        """Ask for something at a collection. Raises `StoreError` when it went away meanwhile."""
+        """Return the answer of a collection's endpoint. Raises `StoreError` if the collection is gone."""
         answer = await self._api.async_request("POST", "collections", found.id, what, body=body, patient=True)
         if answer is None:
             self._known.pop(name, None)
             raise StoreError("store_answer", store=self._api.title, detail=name)
         return answer
 
-    async def _async_metadata_keys(
-        self, found: _Collection, name: str, ids: Sequence[str]
-    ) -> dict[str, Collection[str]]:
-        """Return the metadata keys of documents by id: the server adds new ones to those, and keeps what is not named."""
-        page = await self._async_at(found, "get", {"ids": ids, "include": ["metadatas"]}, name)
-        return {item: (metadata or {}).keys() for item, metadata in zip(page["ids"], page["metadatas"], strict=True)}
-
     async def _async_pages(
         self, found: _Collection, name: str, *include: str
     ) -> AsyncGenerator[tuple[str, Mapping[str, Any] | None, str | None]]:
-        """Yield id, metadata and text of all documents, what is not included as None."""
+        """Yield id, metadata and text of all documents; None for what is not in `include`."""
         offset = 0
         while True:
             page = await self._async_at(found, "get", {"limit": PAGE, "offset": offset, "include": include}, name)
@@ -359,7 +364,7 @@ class ChromaStore:
 
 
 def _matches(answer: Mapping[str, Any], space: str) -> list[DocumentMatch]:
-    """Return what a query found; only the cosine space has a similarity."""
+    """Return the matches of a query; with a similarity in the cosine space only."""
     found = []
     rows = (answer[key][0] for key in ("ids", "documents", "metadatas", "distances"))
     for item, text, metadata, distance in zip(*rows, strict=True):
@@ -369,13 +374,6 @@ def _matches(answer: Mapping[str, Any], space: str) -> list[DocumentMatch]:
             DocumentMatch(id=item, text=text or "", metadata=known, distance=float(distance), similarity=similarity)
         )
     return found
-
-
-def _metadata(document: Document, outdated: Iterable[str]) -> dict[str, str | int | float | bool | None]:
-    """Return what is noted down of a document; None takes back what was noted before."""
-    given = document.metadata.items()
-    known = {plain_text(key): plain_text(value) if isinstance(value, str) else value for key, value in given}
-    return {**dict.fromkeys(outdated), **known, DIGEST: document.digest}
 
 
 def _without_digest(metadata: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""One SQLite file of what can be made again: a file that cannot be read is deleted and begun anew.
+"""A SQLite file of data that can be made again: an unreadable file is deleted and created again.
 
-Everything here waits for the disk: it runs in the executor. Written so that a crash at any moment leaves either the
-state before a change or the one after it.
+All methods wait for the disk: call them in the executor. After a crash the file has the state before or after a change.
 """
 
 from collections.abc import Generator, Iterable
@@ -20,40 +19,40 @@ _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 class Database:
-    """A file with a schema of one version, opened when it is first needed, and again after it went wrong."""
+    """A file with a schema of one version, opened with its first use, and again after an error."""
 
     def __init__(self, path: Path, version: int, schema: Iterable[str]) -> None:
-        """Remember what it has to look like."""
+        """Prepare; nothing is opened."""
         self.path = path
         self.generation = 0
-        """Counts up whenever the file is opened: it may be another one than before."""
+        """Counts how often the file was opened: it may be another one each time."""
         self.ended = False
-        """Whether the file stays closed, however late a job comes."""
+        """Whether the file must stay closed for late jobs."""
         self.lock = threading.RLock()
         self._version = version
         self._schema = tuple(schema)
         self._connection: sqlite3.Connection | None = None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self.lock, suppress(sqlite3.Error):
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
     def delete(self) -> None:
-        """Delete the file, and what earlier releases kept of damaged ones. Never raises: what stays is logged."""
+        """Delete the file, and damaged ones that earlier releases kept. Never raises; failures are logged."""
         with self.lock:
             self.close()
             for path in self.path.parent.glob(f"{self.path.stem}.*"):
                 try:
                     path.unlink(missing_ok=True)
-                except OSError as err:  # a folder stands in its place
+                except OSError as err:  # such as a folder
                     LOGGER.warning("%s cannot be deleted: %s", path.name, type(err).__name__)
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
-        """Give the connection, opened if need be. Raises `StoreError`."""
+        """Yield the open connection. Raises `StoreError`."""
         with self.lock:
             try:
                 yield self._opened()
@@ -70,7 +69,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection]:
-        """Give the connection within a transaction: all of it is kept, or nothing. Raises `StoreError`."""
+        """Yield the connection in a transaction. Raises `StoreError`."""
         with self.reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -82,7 +81,7 @@ class Database:
                 raise
 
     def _opened(self) -> sqlite3.Connection:
-        """Return the connection. Raises `StoreError` after the end, `sqlite3.Error` or `OSError` when it cannot be had."""
+        """Return the connection. Raises `StoreError` after the end, `sqlite3.Error` or `OSError` if it cannot be opened."""
         if self.ended:
             raise StoreError("store_file", store=self.path.name, detail="closed")
         if self._connection is not None and not self.path.exists():
@@ -96,7 +95,7 @@ class Database:
         return self._connection
 
     def _fault(self) -> str | None:
-        """Return what is wrong with the file. Raises `sqlite3.OperationalError` when that cannot be told now."""
+        """Return what is wrong with the file, None if nothing. Raises `sqlite3.OperationalError` if that is unknown."""
         try:
             with closing(self._plain()) as connection:
                 if connection.execute("PRAGMA user_version").fetchone()[0] > self._version:

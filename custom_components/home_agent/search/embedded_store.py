@@ -1,6 +1,6 @@
-"""The store that needs nothing: one file in Home Assistant's configuration."""
+"""The built-in store: one file in Home Assistant's configuration."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ from .model import Document, async_load_numpy
 if TYPE_CHECKING:
     import numpy as np
 
-    from .model import Vectors
+    from .model import VectorRows
 
 
 VERSION = 1
@@ -39,12 +39,12 @@ _UPSERT = """INSERT INTO documents (collection, id, digest, text, metadata, vect
 
 @dataclass(slots=True)
 class _Matrix:
-    """The vectors of a collection as they lie in memory."""
+    """The vectors of a collection in memory."""
 
     ids: list[str]
     rows: dict[str, int]
-    """Where each id is."""
-    vectors: Vectors
+    """Row by id."""
+    vectors: VectorRows
 
 
 def file_of(hass: HomeAssistant) -> Database:
@@ -53,19 +53,19 @@ def file_of(hass: HomeAssistant) -> Database:
 
 
 class EmbeddedStore:
-    """The store in a file. Cosine similarity, with the vectors of what is asked in memory."""
+    """The store in a file: cosine similarity, with the vectors of queried collections in memory."""
 
     def __init__(self, hass: HomeAssistant, reporter: RetrievalIssues) -> None:
-        """Open nothing yet."""
+        """Prepare; nothing is opened."""
         self._hass = hass
         self._database = file_of(hass)
         self._matrices: dict[str, _Matrix] = {}
         self._generation = 0
-        """Of the file that they were read from."""
+        """Generation of the file that they were read from."""
         self.health = RetrievalBreaker(STORE, self._database.path.name, reporter)
 
     async def async_open(self) -> None:
-        """See whether the file can be used, and begin anew what cannot. A later call opens what now fails."""
+        """Open the file; create it again if it is damaged."""
 
         def open_file() -> None:
             self._database.ended = False
@@ -75,7 +75,7 @@ class EmbeddedStore:
         await self._async_run(open_file)
 
     async def async_close(self) -> None:
-        """Let go of file and memory. Never raises."""
+        """Close the file and free the memory. Never raises."""
 
         def close() -> None:
             with self._database.lock:
@@ -85,12 +85,12 @@ class EmbeddedStore:
 
         await self._hass.async_add_executor_job(close)
 
-    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
-        """Add or replace documents, all of them or none; a collection of another key is emptied before."""
+    async def async_upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
+        """Add or replace all documents or none; a collection of another key is emptied first."""
         if documents:
             await self._async_run(self._upsert, collection, documents, vectors, key, now=True)
 
-    def _upsert(self, collection: str, documents: Sequence[Document], vectors: Vectors, key: str) -> None:
+    def _upsert(self, collection: str, documents: Sequence[Document], vectors: VectorRows, key: str) -> None:
         name, dimension = plain_text(collection), int(vectors.shape[1])
         with self._database.lock:
             with self._database.writing() as connection:
@@ -101,11 +101,24 @@ class EmbeddedStore:
                     connection.execute("DELETE FROM documents WHERE collection=?", (name,))
                     self._matrices.pop(collection, None)
                 connection.execute("INSERT OR REPLACE INTO collections VALUES (?, ?, ?)", (name, key, dimension))
-                connection.executemany(_UPSERT, _rows(name, documents, vectors))
+                connection.executemany(
+                    _UPSERT,
+                    (
+                        (
+                            name,
+                            plain_text(document.id),
+                            document.digest,
+                            plain_text(document.text),
+                            json.dumps(dict(document.metadata)),
+                            vector.astype("<f4").tobytes(),
+                        )
+                        for document, vector in zip(documents, vectors, strict=True)
+                    ),
+                )
             self._upsert_in_memory(collection, [plain_text(document.id) for document in documents], vectors)
 
-    def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: Vectors) -> None:
-        """Change the vectors in memory, where they are there already."""
+    def _upsert_in_memory(self, collection: str, ids: Sequence[str], vectors: VectorRows) -> None:
+        """Update the vectors in memory, if they are loaded."""
         import numpy as np
 
         if (matrix := self._matrices.get(collection)) is None:
@@ -122,13 +135,13 @@ class EmbeddedStore:
         return StoreRefusedError(store=self._database.path.name, collection=collection, detail=f"{has}, {wanted}")
 
     async def async_delete(self, collection: str, ids: Sequence[str]) -> None:
-        """Remove documents; ids that are not there are ignored."""
+        """Remove documents; unknown ids are ignored."""
         gone = [(plain_text(collection), plain_text(item)) for item in ids]
         if gone:
             await self._async_remove(collection, ("DELETE FROM documents WHERE collection=? AND id=?", gone))
 
     async def async_drop(self, collection: str) -> None:
-        """Delete a collection; nothing happens when it is missing."""
+        """Delete a collection, if it exists."""
         name = [(plain_text(collection),)]
         await self._async_remove(
             collection,
@@ -147,7 +160,7 @@ class EmbeddedStore:
         await self._async_run(remove, now=True)
 
     async def async_digests(self, collection: str, key: str) -> dict[str, str]:
-        """Return the digests of all documents by id; empty when the collection is missing or of another key."""
+        """Return the digests of all documents by id; empty if the collection is missing or of another key."""
         name = plain_text(collection)
 
         def digests(connection: sqlite3.Connection) -> dict[str, str]:
@@ -159,7 +172,7 @@ class EmbeddedStore:
         return await self._async_read(digests, now=True)
 
     async def async_documents(self, collection: str) -> list[Document]:
-        """Return all documents of a collection in the order in which they came; empty when it is missing."""
+        """Return all documents of a collection in the order of their addition; empty if it is missing."""
         query = "SELECT id, text, metadata, digest FROM documents WHERE collection=? ORDER BY rowid"
 
         def documents(connection: sqlite3.Connection) -> list[Document]:
@@ -171,12 +184,12 @@ class EmbeddedStore:
         return await self._async_read(documents)
 
     async def async_collections(self) -> dict[str, int]:
-        """Return the collections with the number of their documents."""
+        """Return the number of documents by collection."""
         query = "SELECT name, (SELECT count(*) FROM documents WHERE collection = name) FROM collections ORDER BY name"
         return await self._async_read(lambda connection: dict(connection.execute(query)))
 
     async def async_query(self, collection: str, vector: Sequence[float], limit: int) -> list[DocumentMatch] | None:
-        """Return the nearest documents, nearest first; None when there is no such collection."""
+        """Return the nearest documents, nearest first; None if the collection is missing."""
 
         def nearest(connection: sqlite3.Connection) -> list[DocumentMatch] | None:
             import numpy as np
@@ -188,16 +201,27 @@ class EmbeddedStore:
             if wanted.shape != (known[1],):
                 raise self._other_length(collection, known[1], wanted.size)
             matrix = self._matrix(connection, collection, known[1])
-            # Not `@`: it starts threads that wait for each other on a busy machine, longer than the sum takes.
+            # `@` starts threads, which on a busy machine wait for each other longer than the sum takes.
             similarities = np.einsum("ij,j->i", matrix.vectors, wanted)
             rows = _greatest(similarities, limit)
-            found = (_match(connection, name, matrix.ids[row], float(similarities[row])) for row in rows)
-            return [match for match in found if match is not None]
+            query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
+            matches: list[DocumentMatch] = []
+            for row in rows:
+                item, similarity = matrix.ids[row], min(1.0, float(similarities[row]))
+                # Another program may have deleted it.
+                if (found := connection.execute(query, (name, item)).fetchone()) is not None:
+                    distance, metadata = 1.0 - similarity, json.loads(found[1])
+                    matches.append(
+                        DocumentMatch(
+                            id=item, text=found[0], metadata=metadata, distance=distance, similarity=similarity
+                        )
+                    )
+            return matches
 
         return await self._async_read(nearest)
 
     def _matrix(self, connection: sqlite3.Connection, collection: str, dimension: int) -> _Matrix:
-        """Return the vectors of a collection as they lie in memory, read first when the file is another one by now."""
+        """Return the vectors of a collection, read from the file if they are not in memory or the file is another one."""
         import numpy as np
 
         if self._generation != self._database.generation:
@@ -216,7 +240,7 @@ class EmbeddedStore:
         return matrix
 
     async def _async_read[T](self, job: Callable[[sqlite3.Connection], T], *, now: bool = False) -> T:
-        """Run a job that reads the file."""
+        """Return the result of a job that reads the file."""
 
         def read() -> T:
             with self._database.reading() as connection:
@@ -225,7 +249,7 @@ class EmbeddedStore:
         return await self._async_run(read, now=now)
 
     async def _async_run[*Ts, T](self, job: Callable[[*Ts], T], *args: *Ts, now: bool = False) -> T:
-        """Run a job on the file."""
+        """Return the result of a job on the file."""
         async with self.health.watched(now=now):
             await async_load_numpy(self._hass)
             return await self._hass.async_add_executor_job(job, *args)
@@ -239,15 +263,8 @@ def _collection(connection: sqlite3.Connection, name: str) -> tuple[str, int] | 
     return known
 
 
-def _rows(name: str, documents: Sequence[Document], vectors: Vectors) -> Iterable[tuple[str | bytes, ...]]:
-    for document, vector in zip(documents, vectors, strict=True):
-        metadata = json.dumps(dict(document.metadata))
-        packed = vector.astype("<f4").tobytes()
-        yield name, plain_text(document.id), document.digest, plain_text(document.text), metadata, packed
-
-
 def _greatest(values: np.ndarray[tuple[int], np.dtype[np.float32]], limit: int) -> list[int]:
-    """Return where the greatest values are, greatest first; of equals the first."""
+    """Return the places of the greatest values, greatest first; of equals the first."""
     import numpy as np
 
     if limit <= 0 or not len(values):
@@ -255,15 +272,3 @@ def _greatest(values: np.ndarray[tuple[int], np.dtype[np.float32]], limit: int) 
     places = np.arange(len(values)) if limit >= len(values) else np.argpartition(-values, limit - 1)[:limit]
     order = np.lexsort((places, -values[places]))
     return [int(place) for place in places[order]]
-
-
-def _match(connection: sqlite3.Connection, name: str, item: str, similarity: float) -> DocumentMatch | None:
-    """Return a document; None when another program took it out of the file."""
-    query = "SELECT text, metadata FROM documents WHERE collection=? AND id=?"
-    if (found := connection.execute(query, (name, item)).fetchone()) is None:
-        return None
-    text, metadata = found
-    similarity = min(1.0, similarity)
-    return DocumentMatch(
-        id=item, text=text, metadata=json.loads(metadata), distance=1.0 - similarity, similarity=similarity
-    )

@@ -1,13 +1,12 @@
-"""What turns text into vectors: a model behind an endpoint.
+"""Vectors of texts, from a model behind an endpoint.
 
-An endpoint is asked in batches, for each text once, and never for so long that a turn waits.
+An endpoint is asked in batches and once for each text; a turn does not wait long for it.
 """
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 import time
@@ -18,8 +17,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.storage import STORAGE_DIR
 import orjson
 
-from ..client.chat_completions import keep_alive_of
-from ..client.connection import Connection, read
+from ..client.chat_completions import Connection, keep_alive_of, read
 from ..client.error_map import ErrorMap, wait_before_retry
 from ..languages.personal_data import mask
 from ..settings.endpoint import EndpointConfig, normalize_base_url
@@ -46,19 +44,19 @@ from .model import async_load_numpy
 if TYPE_CHECKING:
     import numpy as np
 
-    from .model import Vectors
+    from .model import VectorRows
 
     type Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
 VERSION = 1
-MAX_IN_MEMORY = 256  # texts: what people ask, over and over
+MAX_IN_MEMORY = 256  # texts: repeated questions
 MAX_IN_FILE = 20_000  # texts
 
-TIMEOUT = 60.0  # seconds without a sign of life: a model may have to be loaded first
-RETRY_DELAY = 1.0  # seconds (D-9)
-MAX_RETRY_DELAY = 30.0  # seconds that an endpoint may ask for while no turn waits
+TIMEOUT = 60.0  # seconds of silence: a model may have to be loaded first
+RETRY_DELAY = 1.0  # seconds
+MAX_RETRY_DELAY = 30.0  # seconds; an endpoint that asks for more is not waited for
 
-_OF_ITS_TIME = 0.9  # of what the caller waits: the error is to arrive before the caller gives up
+_OF_ITS_TIME = 0.9  # share of the caller's time after which to raise
 _KEYS: dict[type[LLMError], str] = {
     LLMTimeoutError: "embedding_timeout",
     LLMLoadingError: "embedding_loading",
@@ -69,7 +67,7 @@ _KEYS: dict[type[LLMError], str] = {
     LLMConnectionError: "embedding_unreachable",
     LLMError: "embedding_answer",
 }
-"""What an endpoint's errors are called here; the first that fits, so subclasses come first."""
+"""Translation keys of an endpoint's errors; subclasses come first."""
 
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS vectors (model TEXT NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL,
@@ -84,24 +82,24 @@ def database_of(hass: HomeAssistant) -> Database:
 
 
 def digest_of(text: str) -> bytes:
-    """Return what a text is known by: it is not kept itself."""
+    """Return the key of a text in the cache, which holds no texts."""
     return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 class EmbeddingCache:
-    """Vectors of one model that were paid for once, by content: in memory and in a file of their own.
+    """Vectors of one model by content, in memory and in a file.
 
-    Nothing depends on it: when anything goes wrong with the file, the endpoint is asked again. All but `get` and `put` runs in the executor.
+    Errors of the file are ignored: the endpoint is asked again. Methods other than `get` and `put` run in the executor.
     """
 
     def __init__(self, hass: HomeAssistant, model: str) -> None:
-        """Open nothing yet."""
+        """Prepare; nothing is opened."""
         self._model = model
         self._database = database_of(hass)
         self._memory: OrderedDict[bytes, Vector] = OrderedDict()
 
     def get(self, digest: bytes) -> Vector | None:
-        """Return a vector that is in memory."""
+        """Return a vector from memory, None without one."""
         if (vector := self._memory.get(digest)) is not None:
             self._memory.move_to_end(digest)
         return vector
@@ -113,7 +111,7 @@ class EmbeddingCache:
             self._memory.popitem(last=False)
 
     def read(self, digests: Iterable[bytes]) -> dict[bytes, Vector]:
-        """Return the vectors that are in the file."""
+        """Return the vectors in the file by digest."""
         import numpy as np
 
         found: dict[bytes, Vector] = {}
@@ -125,7 +123,7 @@ class EmbeddingCache:
         return found
 
     def write(self, vectors: Mapping[bytes, Vector], used: Iterable[bytes] = ()) -> None:
-        """Keep vectors in the file, and note which of those there were used; the least recently used leave."""
+        """Write vectors to the file, and mark others as used; the least recently used ones are deleted."""
         now = int(time.time())
         rows = [(self._model, digest, vector.astype("<f4").tobytes(), now) for digest, vector in vectors.items()]
         with suppress(StoreError), self._database.writing() as connection:
@@ -140,7 +138,7 @@ class EmbeddingCache:
             )
 
     def keep_only(self, length: int) -> None:
-        """Drop the vectors of another length: the endpoint makes other ones under the model's name now."""
+        """Drop vectors of another length: another model has the name now."""
         for digest in [digest for digest, vector in self._memory.items() if vector.size != length]:
             del self._memory[digest]
         with suppress(StoreError), self._database.writing() as connection:
@@ -154,13 +152,13 @@ class EmbeddingCache:
             connection.execute("DELETE FROM vectors WHERE model=?", (self._model,))
 
     def close(self) -> None:
-        """Let go of the file, for good."""
+        """Close the file for good."""
         self._database.ended = True
         self._database.close()
 
 
 class EmbeddingsApi:
-    """One endpoint with one model: OpenAI's `/v1/embeddings`, which most servers speak, or Ollama's own."""
+    """One endpoint with one model: OpenAI's `/v1/embeddings`, which most servers have, or Ollama's own."""
 
     def __init__(self, hass: HomeAssistant, settings: RetrievalSettings) -> None:
         """Prepare; nothing is sent."""
@@ -185,10 +183,10 @@ class EmbeddingsApi:
         self._errors = ErrorMap(self.title, settings.embedding_key)
         self._connection = Connection(hass, config, self._errors)
 
-    async def async_embed(self, texts: Sequence[str], *, patient: bool) -> Vectors:
-        """Return one normalised row per text, all of them in one request.
+    async def async_embed(self, texts: Sequence[str], *, patient: bool) -> VectorRows:
+        """Return one normalized row per text, from a single request.
 
-        With `patient`, it is made once more if that may help, and a model that is being loaded is waited for.
+        With `patient`, a temporary failure is repeated once, and a model that is being loaded is waited for.
         Raises `EmbeddingError`.
         """
         try:
@@ -210,7 +208,7 @@ class EmbeddingsApi:
             raise EmbeddingError("embedding_answer", endpoint=self.title, detail=str(err)[:100]) from err
 
     async def _async_ask(self, texts: Sequence[str], patience: float) -> bytes:
-        """Return the answer; `patience` is in seconds, for a model that is being loaded. Raises `LLMError`."""
+        """Return the answer's body; `patience` is the seconds to wait for a model that is being loaded. Raises `LLMError`."""
         body: dict[str, Any] = {"model": self._settings.embedding_model, "input": list(texts)}
         keep_alive = keep_alive_of(self._settings.embedding_keep_alive) if self._native else None
         if keep_alive is not None:
@@ -224,8 +222,8 @@ class EmbeddingsApi:
             await response.close()
 
 
-def _vectors(raw: bytes, count: int) -> Vectors:
-    """Return the rows of an answer. Raises `ValueError` and its like for anything but `count` vectors of one length."""
+def _vectors(raw: bytes, count: int) -> VectorRows:
+    """Return the rows of an answer. Raises `ValueError` and others unless it has `count` vectors of one length."""
     import numpy as np
 
     answer = orjson.loads(raw)
@@ -236,7 +234,7 @@ def _vectors(raw: bytes, count: int) -> Vectors:
         rows = [item["embedding"] for item in sorted(data, key=lambda item: item.get("index", 0))]
     if len(rows) != count:
         raise ValueError(f"{len(rows)}/{count}")
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+    with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.array(rows, dtype=np.float32)
         if vectors.ndim != 2 or not vectors.shape[1]:
             raise ValueError("lengths differ")
@@ -248,45 +246,47 @@ def _vectors(raw: bytes, count: int) -> Vectors:
 
 
 class EndpointEmbedder:
-    """Asks an endpoint, with a cache of what was paid for."""
+    """Embeds texts with an endpoint and a cache."""
 
     def __init__(self, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> None:
-        """Ask nothing yet."""
+        """Prepare; nothing is sent."""
         self._hass = hass
         self._api = EmbeddingsApi(hass, settings)
         self._masks = settings.embedding_leaves_the_house
-        """Whether personal data is hidden (D-4)."""
+        """Whether personal data is masked."""
         self._batch = max(1, settings.embedding_batch)
         self._cache = EmbeddingCache(hass, settings.embedding_model)
         self._length: int | None = None
-        """Of the newest vectors."""
-        self._asking: dict[tuple[str, ...], asyncio.Task[Vectors]] = {}
-        """What a turn waits for, or waited for in vain, by its texts."""
+        """Dimension of the newest vectors."""
+        self._asking: dict[tuple[str, ...], asyncio.Task[VectorRows]] = {}
+        """Requests of turns by their texts; they go on after a turn's time-out."""
         self.key = f"model {settings.embedding_model}"
         self.health = RetrievalBreaker(EMBEDDING, self._api.title, reporter)
 
-    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
-        """Return one normalised row per text. Raises `RetrievalError`.
+    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> VectorRows:
+        """Return one normalized row per text. Raises `RetrievalError`.
 
-        `within` is given when a turn waits for it, in seconds: then there is one attempt, and none shortly after a failure.
+        `within` is the seconds that a turn waits: then there is one attempt, and none shortly after a failure.
         """
         await async_load_numpy(self._hass)
+        import numpy as np
+
         if self._masks:
-            texts = await self._hass.async_add_executor_job(_masked, texts)
+            texts = await self._hass.async_add_executor_job(lambda unmasked: [*map(mask, unmasked)], texts)
         digests = [digest_of(text) for text in texts]
         by_digest = dict(zip(digests, texts, strict=True))
         known = {digest: vector for digest in by_digest if (vector := self._cache.get(digest)) is not None}
         if within is None and (unknown := by_digest.keys() - known.keys()):
             known |= await self._hass.async_add_executor_job(self._cache.read, unknown)
         found = await self._async_missing(by_digest, known, within)
-        return _stacked([found[digest] for digest in digests])
+        return np.stack([found[digest] for digest in digests]) if digests else np.zeros((0, 0), dtype=np.float32)
 
     async def async_forget(self) -> None:
-        """Ask for every text again: the endpoint may have another model under the same name by now."""
+        """Empty the cache: another model may have the same name now."""
         await self._hass.async_add_executor_job(self._cache.forget)
 
     async def async_close(self) -> None:
-        """Give up what is still on its way, and let go of the cache."""
+        """Cancel pending requests, and close the cache."""
         self.health.ended = True
         for task in self._asking.values():
             task.cancel()
@@ -295,9 +295,9 @@ class EndpointEmbedder:
     async def _async_missing(
         self, texts: dict[bytes, str], known: dict[bytes, Vector], within: float | None, *, again: bool = False
     ) -> dict[bytes, Vector]:
-        """Return the vectors of all texts, those that are not known from the endpoint. Raises `EmbeddingError`.
+        """Return the vectors of all texts, unknown ones from the endpoint. Raises `EmbeddingError`.
 
-        When the lengths differ, another model has the name by now: all are asked for once more (`again`), and only once.
+        If the lengths differ, another model has the name now: all texts are embedded `again`, once.
         """
         due = [digest for digest in texts if digest not in known]
         made: dict[bytes, Vector] = {}
@@ -316,25 +316,30 @@ class EndpointEmbedder:
             await self._hass.async_add_executor_job(self._cache.write, {}, known)
         return known | made
 
-    async def _async_batch(self, texts: Sequence[str], within: float | None) -> Vectors:
+    async def _async_batch(self, texts: Sequence[str], within: float | None) -> VectorRows:
         if within is None:
             return await self._async_asked(texts, patient=True)
-        # Not broken off when it takes too long: a server that has to load its model first would begin anew with each
-        # question, and who asks again after that gets the answer. Entities and documents are looked for at the same time,
-        # with the same words: they are asked for once.
+        # A time-out does not cancel the request: a server that loads its model would start again with each question, and
+        # the next question gets the answer. Searches for entities and documents with the same words share a request.
         if (task := self._asking.get(key := tuple(texts))) is None:
             task = self._hass.async_create_background_task(
                 self._async_asked(texts, patient=False), "home_agent embedding", eager_start=True
             )
             self._asking[key] = task
-            task.add_done_callback(partial(self._forget, key))
+
+            def forget(done: asyncio.Task[VectorRows]) -> None:
+                self._asking.pop(key, None)
+                if not done.cancelled():
+                    done.exception()  # retrieved here, as it is reported already
+
+            task.add_done_callback(forget)
         await asyncio.wait({task}, timeout=within * _OF_ITS_TIME)
-        if not task.done() or task.cancelled():  # broken off with the entry
+        if not task.done() or task.cancelled():  # cancelled with the entry
             raise EmbeddingError("embedding_timeout", endpoint=self._api.title, detail=f"{within:g}")
         return task.result()
 
-    async def _async_asked(self, texts: Sequence[str], *, patient: bool) -> Vectors:
-        """Return the vectors of one request; those of questions are kept: people ask the same again."""
+    async def _async_asked(self, texts: Sequence[str], *, patient: bool) -> VectorRows:
+        """Return the vectors of one request; those of questions are kept in memory, as questions repeat."""
         vectors = await self._api.async_embed(texts, patient=patient)
         if (length := vectors.shape[1]) != self._length:
             await self._hass.async_add_executor_job(self._cache.keep_only, length)
@@ -344,44 +349,29 @@ class EndpointEmbedder:
                 self._cache.put(digest_of(text), vector)
         return vectors
 
-    def _forget(self, key: tuple[str, ...], task: asyncio.Task[Vectors]) -> None:
-        self._asking.pop(key, None)
-        if not task.cancelled():
-            task.exception()  # the owner knows already
-
-
-def _masked(texts: Sequence[str]) -> list[str]:
-    return [mask(text) for text in texts]
-
-
-def _stacked(vectors: Sequence[Vector]) -> Vectors:
-    import numpy as np
-
-    return np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
-
 
 class NoEmbedder:
-    """Without a model texts are found by their words. A store takes no document without a vector: each gets the same.
+    """Stands for a missing model: texts are found by their words only.
 
-    Nothing asks for one of them. What a store then has of use is the text, so that files are not read with each start.
+    A store needs a vector for each document, so all get the same one. The stored texts save reading the files at each start.
     """
 
     key = "text 1"
     health = None
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Load nothing yet."""
+        """Prepare."""
         self._hass = hass
 
-    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> Vectors:
-        """Return one row of one number per text. Raises `RetrievalError` where numpy cannot be had."""
+    async def async_embed(self, texts: Sequence[str], *, within: float | None = None) -> VectorRows:
+        """Return one row of one number per text. Raises `RetrievalError` without numpy."""
         await async_load_numpy(self._hass)
         import numpy as np
 
         return np.ones((len(texts), 1), dtype=np.float32)
 
     async def async_forget(self) -> None:
-        """Do nothing: nothing is kept."""
+        """Do nothing."""
 
     async def async_close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""What is known about an entity when it is looked for: from the registries and its abilities, never its state."""
+"""Entities as documents of the index: from the registries and their abilities, never from their states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,34 +21,34 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDocument:
-    """An exposed entity as it can be found."""
+    """An exposed entity in the index."""
 
     entity_id: str
     names: tuple[str, ...]
-    """Name and aliases; the first is its name. Never empty."""
+    """Name, then aliases; never empty."""
     area_id: str | None = None
     area_names: tuple[str, ...] = ()
-    """The area with its aliases; empty without an area."""
+    """Area with its aliases; empty without an area."""
     floor_names: tuple[str, ...] = ()
     device_name: str = ""
     product: tuple[str, ...] = ()
-    """Manufacturer and model of the device, as far as known."""
+    """Known manufacturer and model of the device."""
     device_class: str = ""
     unit: str = ""
     labels: tuple[str, ...] = ()
     abilities: tuple[str, ...] = ()
-    """What it can do, in English words: `brightness`, `color`, `temperature`, ..."""
+    """English words for abilities: `brightness`, `color`, `temperature`, ..."""
     is_primary: bool = True
-    """Whether it is what its device is for, not a setting or a diagnosis of it."""
+    """Whether it is neither a configuration nor a diagnostic entity."""
 
     @property
     def domain(self) -> str:
-        """The part before the dot."""
+        """Return the domain."""
         return self.entity_id.partition(".")[0]
 
     @property
     def text(self) -> str:
-        """All of it in one line, as it is embedded: what people say first."""
+        """Return the line to embed; what people are likely to say comes first."""
         place = ", ".join((*self.area_names, *self.floor_names))
         kind = " ".join(filter(None, (self.device_class, self.domain, f"({self.unit})" if self.unit else "")))
         parts = (
@@ -63,7 +63,7 @@ class EntityDocument:
         return "; ".join(part for part in parts if part)
 
     def document(self) -> Document:
-        """Return it as a store keeps it, with the digest of everything that it says."""
+        """Return the document for a store, with a digest of its content."""
         text = self.text
         digest = blake2b(f"{self.entity_id}\n{text}\n{self.is_primary}".encode(), digest_size=_DIGEST_BYTES)
         metadata = {"domain": self.domain, "area_id": self.area_id or ""}
@@ -71,7 +71,7 @@ class EntityDocument:
 
 
 async def async_entity_documents(hass: HomeAssistant, home: HomeSnapshot) -> dict[str, EntityDocument]:
-    """Return the document of every entity of the home, by entity id; reads in slices that let the event loop run."""
+    """Return the documents of all entities of the home by entity id; works in slices."""
     documents: dict[str, EntityDocument] = {}
     async for entity in in_slices(home.entities.values()):
         documents[entity.entity_id] = entity_document(hass, entity, home.areas)
@@ -80,10 +80,14 @@ async def async_entity_documents(hass: HomeAssistant, home: HomeSnapshot) -> dic
 
 @callback
 def entity_document(hass: HomeAssistant, entity: HomeEntity, areas: Mapping[str, HomeArea]) -> EntityDocument:
-    """Return the document of one entity, from the registries as they are now."""
+    """Return the document of one entity, from the current registries."""
     entry = er.async_get(hass).async_get(entity.entity_id)
-    device = dr.async_get(hass).async_get(entry.device_id) if entry and entry.device_id else None
-    main = _main_device(hass, device)
+    devices, labels = dr.async_get(hass), lr.async_get(hass)
+    device = main = devices.async_get(entry.device_id) if entry and entry.device_id else None
+    if isinstance(main, dr.ChildDeviceEntry):  # manufacturer and model are those of the whole device
+        main = devices.async_get(main.parent_device_id, include_child_devices=False)
+    label_ids = (entry.labels if entry else set()) | (device.labels if device else set())
+    label_names = [_text(label.name) for item in label_ids if (label := labels.async_get_label(item))]
     state = hass.states.get(entity.entity_id)
     attributes = state.attributes if state else {}
     search_words = DOMAINS.get(entity.domain, UNKNOWN).search_words
@@ -98,28 +102,12 @@ def entity_document(hass: HomeAssistant, entity: HomeEntity, areas: Mapping[str,
         product=tuple(filter(None, (_text(main.manufacturer), _text(main.model)))) if main else (),
         device_class=_text(attributes.get(ATTR_DEVICE_CLASS)),
         unit=_text(attributes.get(ATTR_UNIT_OF_MEASUREMENT)),
-        labels=_labels(hass, entry, device),
+        labels=tuple(sorted(label_names)[:MAX_LABELS]),
         abilities=tuple(search_words(attributes)) if search_words is not None else (),
         is_primary=entry is None or entry.entity_category is None,
     )
 
 
-def _main_device(hass: HomeAssistant, device: dr.AnyDeviceEntry | None) -> dr.DeviceEntry | None:
-    """Return the device that a maker and a model are known of: a part of a device has none of its own."""
-    if isinstance(device, dr.ChildDeviceEntry):
-        return dr.async_get(hass).async_get(device.parent_device_id, include_child_devices=False)
-    return device
-
-
-def _labels(hass: HomeAssistant, entry: er.RegistryEntry | None, device: dr.AnyDeviceEntry | None) -> tuple[str, ...]:
-    ids = (entry.labels if entry else set()) | (device.labels if device else set())
-    if not ids:
-        return ()
-    registry = lr.async_get(hass)
-    labels = (registry.async_get_label(label_id) for label_id in ids)
-    return tuple(sorted(_text(label.name) for label in labels if label)[:MAX_LABELS])
-
-
 def _text(value: object) -> str:
-    """Return a text of a registry; integrations sometimes leave numbers there."""
+    """Return a bounded text of a registry; integrations sometimes set numbers."""
     return str(value)[:MAX_NAME] if value is not None else ""

@@ -1,6 +1,6 @@
-"""The owner's folder of documents: which files there are, and their text. Everything here is slow: call it in the executor.
+"""Files in the owner's folder of documents, and their text. These functions are slow: call them in the executor.
 
-Nothing outside the folder is ever read: no link is followed, no path leads out of it.
+They read nothing outside the folder: no link is followed, no path leads out of it.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,7 @@ from .passages import DocumentSection, sections_of_markdown
 
 MODULE, REQUIREMENT = "pypdf", "pypdf>=6.0,<8"  # installed with the first PDF file; it is pure Python
 MAX_PAGES = 2000
-MAX_SECONDS = 120  # of one file; some are made to take for ever
-
-
+MAX_SECONDS = 120  # of one file; some are made to take without end
 MARKDOWN, TEXT, PDF = (".md", ".markdown"), (".txt", ".text"), (".pdf",)
 DOCUMENT_ENDINGS = (".md", ".txt")
 MAX_TEXT_BYTES = 5_000_000
@@ -34,8 +32,8 @@ MAX_PDF_BYTES = 50_000_000
 MAX_FILES = 2000
 MAX_DEPTH = 8  # folders within folders
 
-_SAMPLE = 100_000  # bytes that tell how a text was written
-_OTHER_SCRIPT = 0.4  # share of letters besides those of ASCII, which no language in Latin letters reaches
+_SAMPLE = 100_000  # bytes to guess an encoding from
+_OTHER_SCRIPT = 0.4  # share of letters outside ASCII that languages in Latin letters do not reach
 _ASCII = bytes(range(0x80))
 _NO_LETTERS = bytes(code for code in range(0x80) if not chr(code).isalpha())
 _LATIN_PAGES = {
@@ -46,11 +44,11 @@ _OTHER_PAGES = {
     "el": "cp1253", "he": "cp1255", **dict.fromkeys(("ar", "fa", "ur"), "cp1256"), "th": "cp874", "ja": "cp932", "ko": "cp949",
     "zh": "gb18030",
 }  # fmt: skip
-"""By the home's language; any other is taken for Cyrillic, whose old files are the most."""
+"""By the home's language; others are taken for Cyrillic, which has the most old files."""
 
 
 async def async_load_pdf_library(hass: HomeAssistant) -> None:
-    """Make sure that PDF files can be read. Raises `KnowledgeError` when the library cannot be installed."""
+    """Install and load the PDF library. Raises `KnowledgeError` if that fails."""
     try:
         await async_process_requirements(hass, DOMAIN, [REQUIREMENT], is_built_in=False)
         await async_import_module(hass, MODULE)
@@ -59,7 +57,7 @@ async def async_load_pdf_library(hass: HomeAssistant) -> None:
 
 
 def sections_of_pdf(content: bytes, path: str) -> list[DocumentSection]:
-    """Return the text of each page; of a file that takes too long the first ones. Raises `KnowledgeError` for a broken one."""
+    """Return the text of each page, within `MAX_SECONDS`. Raises `KnowledgeError` for a broken file."""
     from pypdf import PdfReader
 
     began = time.monotonic()
@@ -69,15 +67,15 @@ def sections_of_pdf(content: bytes, path: str) -> list[DocumentSection]:
             sections.append(DocumentSection(page.extract_text() or "", page=number))
             if number == MAX_PAGES or time.monotonic() - began > MAX_SECONDS:
                 break
-    except Exception as err:  # a broken file can make the library raise anything
+    except Exception as err:  # the library raises any error for a broken file
         raise KnowledgeError("knowledge_unreadable", path=path, detail=type(err).__name__) from err
     return sections
 
 
 def files_in(folder: Path) -> dict[str, str]:
-    """Return what each document of a folder looks like (its size and time), by its path in it, sorted.
+    """Return a stamp (size and time) of each document by its path in the folder, sorted.
 
-    Links, hidden files and other kinds of files are left out. No more than `MAX_FILES` of them are to be read.
+    Links, hidden files and other kinds of files are left out. The caller reads at most `MAX_FILES` of them.
     """
     found: dict[str, str] = {}
     for path, entry in _walk(folder, PurePosixPath(), 0):
@@ -104,7 +102,7 @@ def _walk(folder: Path, below: PurePosixPath, depth: int) -> Iterator[tuple[Pure
 
 
 def path_within(folder: Path, name: str) -> str:
-    """Return the path of a file within the folder as `files_in` writes it. Raises `KnowledgeError` for others."""
+    """Return the path of a file in the folder, in the form of `files_in`. Raises `KnowledgeError` for others."""
     path = PurePosixPath(name.strip())
     if path.is_absolute() or ".." in path.parts or not path.parts or "\x00" in name:
         raise KnowledgeError("knowledge_path", path=name)
@@ -114,9 +112,9 @@ def path_within(folder: Path, name: str) -> str:
 
 
 def sections_of(folder: Path, path: str, language: str = "en") -> list[DocumentSection]:
-    """Return the text of a file of the folder. Raises `KnowledgeError` when it is too large, broken or empty.
+    """Return the text of a file in the folder. Raises `KnowledgeError` if it is too large, broken or empty.
 
-    `language` is the home's: it tells how old programs wrote what is not in UTF-8.
+    `language`, the home's, tells the encoding of texts that are not UTF-8.
     """
     kind = PurePosixPath(path).suffix.casefold()
     limit = MAX_PDF_BYTES if kind in PDF else MAX_TEXT_BYTES
@@ -137,14 +135,14 @@ def sections_of(folder: Path, path: str, language: str = "en") -> list[DocumentS
 
 
 def documents_in(folder: Path) -> list[str]:
-    """Return the paths of the plain texts of a folder (`.md`, `.txt`), sorted; links and hidden files are none."""
+    """Return the paths of plain texts in a folder (`.md`, `.txt`), sorted, without links and hidden files."""
     return [path for path in islice(files_in(folder), MAX_FILES) if path.casefold().endswith(DOCUMENT_ENDINGS)]
 
 
 def document_text(folder: Path, path: str, language: str = "en") -> str:
-    """Return a plain text of the folder as it stands there. Raises `KnowledgeError` when it is too large, broken or empty.
+    """Return the content of a plain text in the folder. Raises `KnowledgeError` if it is too large, broken or empty.
 
-    Nothing on the way to it is followed as a link, also not what became one since the folder was listed.
+    Links in its path are not followed, not even new ones since the folder was listed.
     """
     try:
         content = content_of(folder, path, MAX_DOCUMENT_BYTES)
@@ -159,7 +157,7 @@ def document_text(folder: Path, path: str, language: str = "en") -> str:
 
 
 def content_of(folder: Path, path: str, limit: int) -> bytes:
-    """Return the content, one byte more than `limit` at most. Refuses links, in the folders on the way as well, and what is no plain file."""
+    """Return the content, at most `limit` bytes and one. Raises `OSError` for links, also in the path, and for no plain file."""
     *folders, name = PurePosixPath(path).parts
     where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -177,19 +175,13 @@ def content_of(folder: Path, path: str, limit: int) -> bytes:
 
 
 def _decoded(content: bytes, path: str, language: str) -> str:
-    """Return the text, in UTF-8, in UTF-16 if it says so, or as old Windows programs write it."""
+    """Return the text from UTF-8, UTF-16 with its mark, or an old Windows code page. Raises `KnowledgeError` if binary."""
     encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     with suppress(UnicodeDecodeError):
         return content.decode(encoding)
     if b"\x00" in content:
         raise KnowledgeError("knowledge_unreadable", path=path, detail="binary")
-    return content.decode(_code_page(content[:_SAMPLE], language.partition("-")[0]), errors="replace")
-
-
-def _code_page(sample: bytes, language: str) -> str:
-    """Return the code page of a text: one of another script where most letters are none of ASCII."""
-    others = len(sample.translate(None, _ASCII))
-    letters = len(sample.translate(None, _NO_LETTERS))
-    if others > _OTHER_SCRIPT * letters:
-        return _OTHER_PAGES.get(language, "cp1251")
-    return _LATIN_PAGES.get(language, "cp1252")
+    sample, base = content[:_SAMPLE], language.partition("-")[0]
+    is_latin = len(sample.translate(None, _ASCII)) <= _OTHER_SCRIPT * len(sample.translate(None, _NO_LETTERS))
+    code_page = _LATIN_PAGES.get(base, "cp1252") if is_latin else _OTHER_PAGES.get(base, "cp1251")
+    return content.decode(code_page, errors="replace")

@@ -1,8 +1,8 @@
-"""The index of the home: what can be found of it, kept current, and the search.
+"""The index of the home's entities, kept up to date, and the search in it.
 
-Words are indexed in memory, in the background once Home Assistant has started, and again for what changed a moment after a
-registry, an exposure or an alias did. No state is in the index, so none changes it. With an embedding endpoint each entity
-also has a vector in the store; only what reads differently than before is embedded again.
+Words are indexed in memory, in the background once Home Assistant has started, and updated a moment after a registry, an exposure
+or an alias changes. States are not indexed. With an embedding endpoint each entity also has a vector in the store; only changed
+documents are embedded again.
 """
 
 import asyncio
@@ -34,31 +34,30 @@ if TYPE_CHECKING:
     from .ranking import Ranker
 
 
-CATCH_UP = 1.0  # seconds that a search waits for the newest changes, or for the index where there is none yet
-RETRY = 60.0  # seconds until vectors that could not be written are written again
-LOOK_AGAIN = timedelta(hours=1)  # until a server is asked whether it still has what was written to it
-MANY = 500  # changed entities from which on the words are indexed anew, while the old index still answers
-FOLLOW_UP = 120  # characters; what is not longer may be about what was said before
+CATCH_UP = 1.0  # seconds that a search waits for the newest changes, or for the first index
+RETRY = 60.0  # seconds until failed writes of vectors are repeated
+LOOK_AGAIN = timedelta(hours=1)  # between checks that a server still has the vectors
+MANY = 500  # changed entities above which the words are indexed anew, while the old index still answers
+FOLLOW_UP = 120  # characters of a message that may continue the previous one
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexReport:
-    """How the index is."""
+    """Figures of the index."""
 
     entities: int
-    """How many can be found."""
     ready: bool
     vectors: bool
     """Whether entities have vectors at all."""
     vectors_current: bool
     build_ms: int
-    """What the newest change took, in milliseconds."""
+    """Milliseconds of the newest change."""
 
 
 class HomeIndex:
-    """Finds the entities that a request is about ; owned by the config entry."""
+    """Finds the entities that a request is about; owned by the config entry."""
 
     def __init__(
         self,
@@ -76,35 +75,35 @@ class HomeIndex:
         self._vectors = vectors
         self.settings = settings
         self._embeds = settings.embedding == ENDPOINT
-        """Whether entities have vectors: without an embedding model nothing would read what a store has of them."""
+        """Whether entities have vectors; without an embedding model they are not searched."""
         self._languages = languages
         self._documents: Mapping[str, EntityDocument] = {}
         self._read: HomeSnapshot | None = None
-        """The home that is indexed."""
+        """The indexed home."""
         self._ranker: Ranker | None = None
         self._ranking = asyncio.Lock()
         self._syncing = asyncio.Lock()
         self._synced: Mapping[str, EntityDocument] | None = None
-        """What the store has; None: not known."""
+        """The documents in the store; None: unknown."""
         self._words_task: asyncio.Task[None] | None = None
         self._vectors_task: asyncio.Task[None] | None = None
         self._cancel_retry: CALLBACK_TYPE | None = None
         self._ended = False
-        """Whether the entry was unloaded: what is still going on begins nothing new."""
+        """Whether the entry was unloaded: running tasks start nothing new."""
         self._by_hand = 0
-        """How many actions write to the store themselves, and say what became of it."""
+        """Number of running actions, which write to the store themselves and return the result."""
         self._build_ms = 0
         self._anew = False
         self._asked = False
-        """Whether the words are to be brought up to date."""
+        """Whether an update of the words is due."""
         self._again: set[str] = set()
-        """Entities to be read again although nothing about them is known to have changed."""
+        """Entities to read again without a known change."""
         self._failed = False
-        """Whether it was said that there is no index."""
+        """Whether the failure of the index was logged."""
 
     @callback
     def async_start(self) -> None:
-        """Build the index once Home Assistant has started, and follow the home until the entry is unloaded."""
+        """Build the index once Home Assistant has started, and update it until the entry is unloaded."""
 
         @callback
         def changed(_now: object) -> None:
@@ -115,14 +114,24 @@ class HomeIndex:
             self._entry.async_on_unload(self._home.async_listen(changed))
             self._update()
 
+        @callback
+        def look_again(_now: object) -> None:
+            self._synced = None
+            self._update_vectors()
+
+        @callback
+        def end() -> None:
+            self._ended = True
+            self._stop_retry()
+
         self._entry.async_on_unload(async_at_started(self._hass, started))
-        self._entry.async_on_unload(self._end)
-        if self._embeds and self.settings.store == CHROMA:  # others may change or lose what is there
-            self._entry.async_on_unload(async_track_time_interval(self._hass, self._look_again, LOOK_AGAIN))
+        self._entry.async_on_unload(end)
+        if self._embeds and self.settings.store == CHROMA:  # other programs may change or lose the vectors
+            self._entry.async_on_unload(async_track_time_interval(self._hass, look_again, LOOK_AGAIN))
 
     @property
     def report(self) -> IndexReport:
-        """Return how the index is."""
+        """Return the figures of the index."""
         return IndexReport(
             entities=len(self._documents),
             ready=self._ranker is not None,
@@ -132,10 +141,10 @@ class HomeIndex:
         )
 
     async def async_find(self, query: Query) -> list[FoundEntity]:
-        """Return the best entities first, at most `query.limit` besides the rest of a group that the request names.
+        """Return the best entities first, at most `query.limit` besides members of a named group.
 
-        Waits for the newest changes, but not for long. Before there is an index, what the request names is found.
-        Never raises for a store or an endpoint that is away.
+        Waits up to `CATCH_UP` for the newest changes. Before the first index, only literal names are found.
+        Never raises for failures of a store or an endpoint.
         """
         snapshot = await self._home.async_get()
         if self._read is not snapshot:
@@ -148,22 +157,22 @@ class HomeIndex:
         return [item for item in found if _may_be_found(item.entity_id, snapshot, query)]
 
     async def async_reindex(self, *, anew: bool = False) -> Counts:
-        """Read the home again and bring words and vectors up to date; with `anew` everything is embedded again.
+        """Read the home again and update words and vectors; with `anew` all documents are embedded again.
 
-        Raises `RetrievalError` when the vectors could not be written; the words are current then.
+        Raises `RetrievalError` if the vectors could not be written; the words are up to date then.
         """
         before = self._documents
         self._anew |= anew
-        self._synced = None  # what the store has is asked as well
+        self._synced = None  # the store's documents are read again, too
         self._home.async_invalidate()
         counts = await self._async_by_hand(anew=anew)
         return counts or Counts.between(before, self._documents)
 
     async def async_index_entity(self, entity_id: str) -> EntityDocument | None:
-        """Bring one entity up to date, now; return what is indexed, None when it is not exposed.
+        """Update one entity; return its document, None if it is not exposed.
 
-        Only this entity is read, embedded and written, besides what changed since. Raises `RetrievalError` when its vector
-        could not be written.
+        Only this entity and pending changes are read, embedded and written. Raises `RetrievalError` if its vector could not
+        be written.
         """
         await self._home.async_look_at(entity_id)
         self._again.add(entity_id)
@@ -171,9 +180,9 @@ class HomeIndex:
         return self._documents.get(entity_id)
 
     async def _async_by_hand(self, *, anew: bool = False) -> Counts | None:
-        """Bring words and vectors up to date and return what became of the vectors, None without any.
+        """Update words and vectors; return the counts of vectors, None without vectors.
 
-        Raises `RetrievalError` when they could not be written; they are later, in the background.
+        Raises `RetrievalError` if they could not be written; that is repeated in the background.
         """
         self._by_hand += 1
         try:
@@ -188,7 +197,7 @@ class HomeIndex:
                 self._update_vectors()
 
     async def _async_near(self, query: Query) -> Sequence[str]:
-        """Return the ids of at most `top_k` entities that are near by vector, nearest first; none without a model."""
+        """Return the ids of at most `top_k` entities near by vector, nearest first; empty without a model."""
         if not self._embeds:
             return ()
         began = time.perf_counter()
@@ -197,13 +206,11 @@ class HomeIndex:
         name = self.settings.collection
         nearest = await self._vectors.async_nearest(text, (name,), self.settings.top_k)
         if not isinstance(found := nearest.get(name), list):
-            if name in nearest and self._documents:  # the answer does not fit what was written: it is compared again
+            if name in nearest and self._documents:  # unlike what was written, so that is compared again
                 self._synced = None
-                if found is None or isinstance(
-                    found, StoreRefusedError
-                ):  # emptied, or the model makes other vectors by now
+                if found is None or isinstance(found, StoreRefusedError):  # emptied, or vectors of another length
                     self._update_vectors()
-                else:  # away, and who knows with what it comes back
+                else:  # unavailable
                     self._retry_later()
             return ()
         near = [match.id for match in found if match.id in self._documents and self.settings.is_near(match)]
@@ -211,13 +218,8 @@ class HomeIndex:
         return near
 
     @callback
-    def _look_again(self, _now: object = None) -> None:
-        self._synced = None
-        self._update_vectors()
-
-    @callback
     def _update(self) -> asyncio.Task[None]:
-        """Have the words brought up to date: now, or once more when that is going on."""
+        """Start an update of the words, or request another one if it is running; return the task."""
         self._asked = True
         if self._words_task is None or self._words_task.done():
             self._words_task = self._entry.async_create_background_task(
@@ -232,33 +234,29 @@ class HomeIndex:
             if (snapshot := await self._home.async_get()) is self._read and not again:
                 continue
             began = time.perf_counter()
-            documents = await self._async_documents(snapshot, again)
+            documents: Mapping[str, EntityDocument]
+            if self._read is None or snapshot.areas is not self._read.areas:  # the whole home was read anew
+                documents = await async_entity_documents(self._hass, snapshot)
+            else:
+                entities = (snapshot.entities[entity_id] for entity_id in again if entity_id in snapshot.entities)
+                read = {item.entity_id: entity_document(self._hass, item, snapshot.areas) for item in entities}
+                documents = {**self._documents, **read}
             try:
                 await self._async_index_words(documents)
-            except RetrievalError as err:  # numpy is missing: what is named word for word can be found all the same
+            except RetrievalError as err:  # numpy is missing; literal names can still be found
                 if not self._failed:
                     LOGGER.warning("The home cannot be indexed: %s", err)
                 self._failed = True
-            if documents != self._documents:  # else what the store has stays current
+            if documents != self._documents:  # else the store stays up to date
                 self._documents = documents
             self._read = snapshot
             self._build_ms = round((time.perf_counter() - began) * 1000)
         if self._has_news_for_store and not self._by_hand:
             self._update_vectors()
 
-    async def _async_documents(self, snapshot: HomeSnapshot, again: Iterable[str]) -> Mapping[str, EntityDocument]:
-        """Return what can be found: read from the registries, or only `again` where the home was not read since."""
-        if (
-            self._read is None or snapshot.areas is not self._read.areas
-        ):  # a home that is read anew has areas of its own
-            return await async_entity_documents(self._hass, snapshot)
-        entities = (snapshot.entities[entity_id] for entity_id in again if entity_id in snapshot.entities)
-        read = {item.entity_id: entity_document(self._hass, item, snapshot.areas) for item in entities}
-        return {**self._documents, **read}
-
     @property
     def _has_news_for_store(self) -> bool:
-        """Without vectors the store is told once, that there are none: there may have been some before."""
+        """Return whether the store is outdated; without vectors it is emptied once, as there may be old ones."""
         return self._synced is None or (self._embeds and self._synced is not self._documents)
 
     async def _async_index_words(self, documents: Mapping[str, EntityDocument]) -> None:
@@ -275,23 +273,24 @@ class HomeIndex:
     @callback
     def _update_vectors(self, _now: object = None) -> None:
         self._stop_retry()
+
+        async def update() -> None:
+            while self._has_news_for_store:
+                try:
+                    await self._async_sync()
+                except RetrievalError:  # reported where it was raised
+                    self._retry_later()
+                    return
+
         if not self._ended and (self._vectors_task is None or self._vectors_task.done()):
             self._vectors_task = self._entry.async_create_background_task(
-                self._hass, self._async_update_vectors(), "home_agent vectors of the home"
+                self._hass, update(), "home_agent vectors of the home"
             )
 
-    async def _async_update_vectors(self) -> None:
-        while self._has_news_for_store:
-            try:
-                await self._async_sync()
-            except RetrievalError:  # reported where it was raised
-                self._retry_later()
-                return
-
     async def _async_sync(self, *, anew: bool = False) -> Counts:
-        """Write what changed to the store. Raises `RetrievalError`.
+        """Write changed documents to the store; return the counts. Raises `RetrievalError`.
 
-        Where it is known what the store has, only that is made into documents, and nothing is read there.
+        If the store's documents are known, nothing is read from it.
         """
         async with self._syncing:
             entities, has = self._documents, None if anew else self._synced
@@ -309,7 +308,7 @@ class HomeIndex:
                 progress.async_end("failed")
                 if self._embeds or not isinstance(err, StoreRefusedError):
                     raise
-                counts = Counts()  # a collection of another program's has nothing of ours that should leave
+                counts = Counts()  # nothing of ours is in another program's collection
             else:
                 progress.async_end("completed")
             self._synced = entities
@@ -321,7 +320,7 @@ class HomeIndex:
         entities: Mapping[str, EntityDocument],
         progress: events.IndexProgress,
     ) -> Counts | None:
-        """Write what differs from what the store has; None when it does not take it: then it is compared as a whole."""
+        """Write the differences to the store; None if it refuses them, so that all documents must be compared."""
         gone, changed = _difference(has, entities)
         documents = [item.document() async for item in in_slices(changed)]
         try:
@@ -329,11 +328,6 @@ class HomeIndex:
         except StoreRefusedError:
             return None
         return Counts.between(has, entities)
-
-    @callback
-    def _end(self) -> None:
-        self._ended = True
-        self._stop_retry()
 
     @callback
     def _retry_later(self) -> None:
@@ -350,13 +344,13 @@ class HomeIndex:
 def _difference(
     before: Mapping[str, EntityDocument], after: Mapping[str, EntityDocument]
 ) -> tuple[list[str], list[EntityDocument]]:
-    """Return the ids that are gone, and what is new or differs; what was not read again is not compared."""
+    """Return the ids that are gone, and the new or changed documents."""
     gone = [key for key in before if key not in after]
     return gone, [item for key, item in after.items() if (old := before.get(key)) is not item and old != item]
 
 
 def _named(snapshot: HomeSnapshot, query: Query) -> list[FoundEntity]:
-    """Return what the request names, word for word: the entities, then those in the areas, the smallest first."""
+    """Return the entities whose names the request has literally, then those in named areas, the smallest first."""
     spoken = f" {' '.join(_WORD.findall(query.text.casefold()))} "
 
     def places(names: Iterable[str]) -> list[int]:
@@ -364,7 +358,7 @@ def _named(snapshot: HomeSnapshot, query: Query) -> list[FoundEntity]:
         return [place for name in said if name and (place := spoken.find(f" {name} ")) >= 0]
 
     by_area: dict[str | None, list[str]] = {}
-    named: list[tuple[int, int, list[str]]] = []  # of how many, where it is said, which
+    named: list[tuple[int, int, list[str]]] = []  # number of entities, position of the name, entities
     for entity in snapshot.entities.values():
         by_area.setdefault(entity.area_id, []).append(entity.entity_id)
         named += [(1, place, [entity.entity_id]) for place in places(entity.names)]

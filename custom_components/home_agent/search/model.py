@@ -1,4 +1,4 @@
-"""The shapes of retrieval: what is indexed, vectors, what is looked for and what is found."""
+"""Data of retrieval: documents, vectors, queries and found entities."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,21 +14,19 @@ from ..settings.search import Metadata
 from ..support.const import DOMAIN
 from ..support.errors import RetrievalError
 
-if TYPE_CHECKING:  # numpy is loaded where vectors are used, not with the integration
+if TYPE_CHECKING:  # numpy is loaded with the first vectors, not with the integration
     import numpy as np
 
-    type Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+    type VectorRows = np.ndarray[tuple[int, int], np.dtype[np.float32]]
     """One row per text, each of length 1."""
 
 _LOADED: HassKey[bool] = HassKey(f"{DOMAIN}_numpy")
 
 
 async def async_load_numpy(hass: HomeAssistant) -> None:
-    """Load numpy before vectors are first used, so that importing it takes no time from then on (decision 8).
+    """Install and import numpy, so that later imports take no time. Raises `RetrievalError` if that fails.
 
-    Raises `RetrievalError` when it cannot be had.
-
-    Most installations have it: Home Assistant's camera needs it. Which version, Home Assistant's own constraints say.
+    Most installations have it for Home Assistant's camera, whose constraints choose the version.
     """
     if _LOADED in hass.data:
         return
@@ -42,31 +40,31 @@ async def async_load_numpy(hass: HomeAssistant) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A text that can be found. Same id, same document: a new one replaces the old one."""
+    """An indexed text; a new one with the same id replaces it."""
 
     id: str
     text: str
     metadata: Metadata = field(default_factory=dict)
     digest: str
-    """Hash of text and metadata: what did not change is not embedded again."""
+    """Hash of text and metadata; an unchanged document is not embedded again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is looked for, and what is known about who asks."""
+    """A query for entities, with its context."""
 
     text: str
     language: str = "en"
     area_id: str | None = None
-    """Area of the asking device: what is there is a little more likely."""
+    """Area of the asking device, whose entities are a little more likely."""
     spoken_of: Sequence[str] = ()
     """Entity ids that this conversation was about, newest first."""
     previous: str = ""
-    """What the user said before: a short follow-up ("and in the garden?") is read together with it."""
+    """The user's previous message, for a short follow-up ("and in the garden?")."""
     habits: Mapping[str, float] = field(default_factory=dict)
-    """How often this household acts on an entity, 0 to 1, by entity id."""
+    """Frequency of actions on an entity, 0 to 1, by entity id."""
     allowed: Callable[[str], bool] | None = None
-    """Whether an entity may be found; None: every one in the index."""
+    """Returns whether an entity may be found; None: all may."""
     limit: int = 40
 
 
@@ -78,4 +76,4 @@ class FoundEntity:
     score: float
     """Higher is better; comparable within one answer only."""
     member: bool = False
-    """Whether it belongs to a group that the request names, and so comes with all others of it."""
+    """Whether the request names its group, so that all members are found."""

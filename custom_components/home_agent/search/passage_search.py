@@ -1,7 +1,4 @@
-"""The search in the owner's documents and in collections that other programs fill: one pool, the nearest first.
-
-With an embedding model passages are found by vector, and always by their words as well.
-"""
+"""The search in the owner's documents and in collections of other programs, by words, and with an embedding model by vectors."""
 
 import asyncio
 from collections import defaultdict
@@ -26,63 +23,63 @@ if TYPE_CHECKING:
     import numpy as np
 
     type Shares = np.ndarray[tuple[int], np.dtype[np.float64]]
-    type Places = np.ndarray[tuple[int], np.dtype[np.intp]]
+    type DocumentPlaces = np.ndarray[tuple[int], np.dtype[np.intp]]
 
-LEAST = 0.4  # of the question, by weight: below it a passage is about something else
-_ALIKE = 0.8  # from which likeness on two words are forms of one
-_FULL_LENGTH = 5  # letters from which on a word has its full weight
+LEAST = 0.4  # least share of the question, by weight, that a passage must cover
+_ALIKE = 0.8  # least likeness of two forms of a word
+_FULL_LENGTH = 5  # letters of a word with full weight
 _START = 3  # letters that forms of a word share
-_OTHERS = 10  # passages that could as well be there: where there are few, a word that most have still says something
-MAX_DOCUMENTS = 10_000  # of one collection that another program fills; they are kept in memory
-AGE = 3600.0  # seconds after which such a collection is read again that has as many documents as before
-_BATCH = 200  # passages indexed until a search may run
-_SPARE = 1000  # passages that may be gone before everything is numbered anew
-_HINT = 0.3  # of the weight of a word: one that says little by itself, but points to a subject ("when")
-_NAME_ONLY = 0.5  # of what is covered: a passage that has the name in a question, but nothing of what is asked about it
-_WITHIN = 0.7  # of a word: how much of it is covered by a longer one that has it within ("lock" by "padlock")
-_LONG_ENOUGH = 4  # letters from which on a word within another one is not there by chance
-_UNKNOWN = 0.5  # the same of one that no passage has, nor anything about the same
+_OTHERS = 10  # assumed further passages: among few, a word in most of them still has some weight
+MAX_DOCUMENTS = 10_000  # of a collection of another program; they are kept in memory
+AGE = 3600.0  # seconds after which such a collection is read again if its count is the same
+_BATCH = 200  # passages indexed before a search may run
+_SPARE = 1000  # deleted passages before all are renumbered
+_HINT = 0.3  # weight of a word that only points to a subject ("when")
+_NAME_ONLY = 0.5  # weight of a passage that has only the name in a question
+_WITHIN = 0.7  # share of a word covered by a longer one with it inside ("lock" by "padlock")
+_LONG_ENOUGH = 4  # least letters of a word inside another one
+_UNKNOWN = 0.5  # weight of a word that no passage has
 
 NAMED = "^"
-"""Sign of the mark that says that a word is a name."""
+"""Sign of the mark of a name."""
 
 type Marks = Mapping[str, float]
-"""What a word or a passage is about, with how much a passage counts that is about it, 0 to 1."""
+"""Subjects of a word or a passage, with the share, 0 to 1, by which a passage about it covers the word."""
 
 
 class WordIndex:
-    """Finds passages by how much of a question stands in them, in any language and without a model.
+    """Finds passages by the share of a question's words in them, in any language and without a model.
 
-    A word counts by how rare it is among the passages and by its length; those that say nothing in their language do not
-    count. Forms of a word count a little less than the word itself. Much of this takes time: use it in the executor.
+    Words are weighted by rarity and length; filler words do not count, other forms of a word count a little less.
+    Slow: use it in the executor.
     """
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         """Index the texts, by id."""
         self._ids: list[str | None] = []
-        """By number; None: a passage that is gone."""
+        """By number; None for deleted passages."""
         self._numbers: dict[str, int] = {}
         self._hashes: dict[str, int] = {}
         self._where: dict[str, list[int]] = {}
         self._forms: dict[str, list[str]] = defaultdict(list)
         self._gone: list[int] = []
         self._listed = ""
-        """All words, each between two line breaks; empty when there are others by now."""
-        self._arrays: dict[str, Places] = {}
-        """What was asked for of `_where`, until it changes."""
+        """All words, separated by line breaks; empty when outdated."""
+        self._arrays: dict[str, DocumentPlaces] = {}
+        """Arrays of lists in `_where`, until those change."""
         self.change((), texts or {})
 
     def difference(self, texts: Mapping[str, str]) -> tuple[list[str], list[str]]:
-        """Return which ids are indexed and not among the texts, and which texts are not indexed as they are."""
+        """Return the indexed ids that are not among the texts, and the ids of new or changed texts."""
         gone = [key for key in self._numbers if key not in texts]
         return gone, [key for key, text in texts.items() if self._hashes.get(key) != hash(text)]
 
     def change(
         self, gone: Iterable[str], new: Mapping[str, str], marks: Mapping[str, Iterable[str]] | None = None
     ) -> None:
-        """Forget passages, and index new ones or those that read differently: about 5,000 in a second.
+        """Remove passages, and index new or changed ones, about 5,000 in a second.
 
-        `marks` say by id what passages are about, for questions with `about`; a mark begins with a sign that no word has.
+        `marks` are the subjects of passages by id, for queries with `about`; a mark starts with a sign that no word has.
         """
         for key in (*gone, *new):
             if (number := self._numbers.pop(key, None)) is not None:
@@ -93,24 +90,22 @@ class WordIndex:
             self._numbers[key] = len(self._ids)
             self._hashes[key] = hash(text)
             self._ids.append(key)
-            for word in set(_folded(text)):
+            for word in (*set(_folded(text)), *(marks or {}).get(key, ())):
                 self._add(word, self._numbers[key])
-            for mark in (marks or {}).get(key, ()):
-                self._add(mark, self._numbers[key])
         if len(self._ids) > 2 * len(self._numbers) + _SPARE:
             self._tidy()
 
     def _add(self, word: str, number: int) -> None:
         if (found := self._where.get(word)) is None:
             found = self._where[word] = []
-            if word[0].isalnum():  # no mark
+            if word[0].isalnum():  # not a mark
                 self._forms[word[:_START]].append(word)
                 self._listed = ""
         found.append(number)
         self._arrays.pop(word, None)
 
     def _tidy(self) -> None:
-        """Number everything anew, without what is gone."""
+        """Renumber the passages, without deleted ones."""
         numbers = {number: place for place, number in enumerate(self._numbers.values())}
         self._ids, self._gone, self._arrays, self._listed = list(self._numbers), [], {}, ""
         self._numbers = {key: place for place, key in enumerate(self._numbers)}
@@ -129,11 +124,11 @@ class WordIndex:
         least: float = LEAST,
         about: Callable[[str], Marks] | None = None,
     ) -> list[tuple[str, float]]:
-        """Return the ids of the best passages with the share of the question that each covers, the best first.
+        """Return the ids of the best passages with the share of the question that each covers, best first.
 
-        `fillers` are folded words that say nothing; those in `asking` say nothing unless a passage has them. What covers less
-        than `least` is left out. `about` tells of a folded word what it is about: then passages with such marks cover it in part,
-        and so do those with a longer word that has it within.
+        `fillers` are folded words without meaning; those in `asking` have one only if a passage has them. Shares below `least`
+        are left out. `about` returns the subjects of a folded word: passages with such marks cover it in part, and so do
+        those with a longer word that contains it.
         """
         import numpy as np
 
@@ -147,7 +142,7 @@ class WordIndex:
             if says_little and not marks:
                 continue
             forms = np.zeros(len(self._ids)) if says_little else self._like(word)
-            weight = _weight(word)
+            weight = 1.0 if is_unspaced(word) else min(len(word) / _FULL_LENGTH, 1.0)
             if about is None:
                 if word in asking and not forms.any():
                     continue
@@ -178,7 +173,7 @@ class WordIndex:
         return [(key, share) for key, share in found if key is not None]
 
     def _with(self, word: str) -> Iterator[str]:
-        """Yield the longer words that have a word within them, as compounds do."""
+        """Yield the longer words that contain a word, as compounds do."""
         if not self._listed:
             self._listed = "\n".join(("", *(form for forms in self._forms.values() for form in forms), ""))
         at = self._listed.find(word)
@@ -189,12 +184,12 @@ class WordIndex:
             at = self._listed.find(word, end)
 
     def _is_name(self, word: str) -> bool:
-        """Return whether a word is a form of what passages have as a name."""
+        """Return whether a word is a form of a name in passages."""
         forms = self._forms.get(word[:_START], ())
         return any(f"{NAMED}{form}" in self._where and likeness(word, form) >= _ALIKE for form in forms)
 
     def _widen(self, forms: Shares, marks: Marks) -> float:
-        """Add the passages that are about what a word is about, and return how much the word says."""
+        """Add passages with a word's subjects to `forms`, and return the rarity of the word."""
         import numpy as np
 
         forms[self._gone] = 0.0
@@ -207,18 +202,18 @@ class WordIndex:
         return self._rarity(has)
 
     def _like(self, word: str) -> Shares:
-        """Return by number which passages have a word or a form of it, and how alike the two are."""
+        """Return by number the likeness of the best form of a word in each passage, 0 without one."""
         import numpy as np
 
         forms = ((likeness(word, form), form) for form in self._forms.get(word[:_START], ()))
         found = np.zeros(len(self._ids))
-        for alike, form in sorted(item for item in forms if item[0] >= _ALIKE):  # the most alike last: it holds
+        for alike, form in sorted(item for item in forms if item[0] >= _ALIKE):  # the most alike last
             found[self._places(form)] = alike
         found[self._gone] = 0.0
         return found
 
-    def _places(self, word: str) -> Places:
-        """Return the numbers of the passages that have a word or a mark."""
+    def _places(self, word: str) -> DocumentPlaces:
+        """Return the numbers of the passages with a word or a mark."""
         import numpy as np
 
         if (found := self._arrays.get(word)) is None:
@@ -226,23 +221,19 @@ class WordIndex:
         return found
 
     def _rarity(self, has: int) -> float:
-        """Return how much a word says: what no passage has says as much as what one has."""
+        """Return the weight of a word in `has` passages; at least one is assumed."""
         has = max(has, 1)
         return log(1 + (len(self._numbers) + _OTHERS - has + 0.5) / (has + 0.5))
 
 
 def _folded(text: str) -> Iterator[str]:
-    """Yield the folded words of a text; of a run of accents without letters nothing is left."""
+    """Yield the folded words of a text, without empty ones."""
     return filter(None, map(fold, words(text)))
-
-
-def _weight(word: str) -> float:
-    return 1.0 if is_unspaced(word) else min(len(word) / _FULL_LENGTH, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _ExternalCollection:
-    """What a collection that another program fills said when it was read."""
+    """Passages of another program's collection when it was read."""
 
     when: float
     count: int
@@ -253,39 +244,43 @@ class PassageSearch:
     """Finds passages."""
 
     def __init__(self, hass: HomeAssistant, vectors: Vectors, settings: RetrievalSettings) -> None:
-        """Start with no documents."""
+        """Start without documents."""
         self._hass = hass
         self._vectors = vectors
         self._settings = settings
         self._passages: Mapping[str, Passage] = {}
-        """Those that can be found by their words, by id."""
+        """Passages to find by words, by id."""
         self._own: frozenset[str] = frozenset()
         """The owner's collections."""
         self._external: dict[str, _ExternalCollection] = {}
-        """Additional collections, read where there is no embedding model to ask them with."""
+        """Additional collections, read only without an embedding model."""
         self._skipped: set[str] = set()
-        """Additional collections that were missing or could not be used the last time: each is logged once."""
+        """Additional collections that are missing or unusable; each is logged once."""
         self._words = WordIndex()
         self._wording = asyncio.Lock()
-        """Held while the words are read or changed: both happen in the executor."""
+        """Held while the executor reads or changes the words."""
         self._doubts: dict[str, RetrievalError | None] = {}
         self.is_empty = not settings.additional_collections
-        """Whether there is nothing to look in."""
+        """Whether there is nothing to search."""
 
     def take_doubts(self) -> dict[str, RetrievalError | None]:
-        """Return, once, the owner's collections that were asked in vain: None for those that are not there."""
+        """Return, once, the owner's collections whose query failed, with the error; None for missing ones."""
         doubts, self._doubts = self._doubts, {}
         return doubts
 
     async def async_renew(self, passages: Mapping[str, Passage], own: Collection[str]) -> None:
-        """Find these and what was read elsewhere; `own` are the owner's collections.
+        """Index these passages and the external ones; `own` are the owner's collections.
 
-        Who searches meanwhile finds what there is so far.
+        A search meanwhile finds the passages indexed so far.
         """
         external = {key: item for read in self._external.values() for key, item in read.passages.items()}
         self._passages, self._own = {**passages, **external}, frozenset(own)
         self.is_empty = not self._passages and not self._settings.additional_collections
-        texts = await self._hass.async_add_executor_job(_texts, self._passages)
+
+        def read(passages: Mapping[str, Passage]) -> dict[str, str]:
+            return {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
+
+        texts = await self._hass.async_add_executor_job(read, self._passages)
         async with self._wording:
             gone, new = await self._hass.async_add_executor_job(self._words.difference, texts)
             await self._hass.async_add_executor_job(self._words.change, gone, {})
@@ -295,14 +290,19 @@ class PassageSearch:
                 await self._hass.async_add_executor_job(self._words.change, (), batch)
 
     async def async_read_external(self, own: Collection[str]) -> bool:
-        """Read what is new in the additional collections, besides the owner's own; return whether something has changed.
+        """Read new or changed additional collections, besides the owner's own; return whether any has changed.
 
-        Only without an embedding model. What was read stays while the server is away.
+        Only without an embedding model. While the server is unavailable, the old passages stay.
         """
         names = set(self._settings.additional_collections) - set(own) - {self._settings.collection}
         if self._settings.embedding == ENDPOINT or not names:
             return False
         before = dict(self._external)
+
+        def passages_in(name: str, documents: Collection[Document]) -> dict[str, Passage]:
+            found = (passage_of_others(name, item.id, item.text, item.metadata) for item in documents if item.text)
+            return {passage.id: passage for passage in found}
+
         try:
             store = await self._vectors.async_open()
             counts = await store.async_collections()
@@ -315,14 +315,14 @@ class PassageSearch:
                 self._skipped.discard(name)
                 if known is None or known.count != count or time.monotonic() - known.when > AGE:
                     documents = await store.async_documents(name)
-                    passages = await self._hass.async_add_executor_job(_external_passages, name, documents)
+                    passages = await self._hass.async_add_executor_job(passages_in, name, documents)
                     self._external[name] = _ExternalCollection(time.monotonic(), count, passages)
         except RetrievalError:  # reported where it was raised
             pass
         return before != self._external
 
     async def async_find(self, text: str, limit: int, fillers: Collection[str]) -> list[Passage]:
-        """Return the nearest passages of all collections together, nearest first, each once."""
+        """Return the nearest passages of all collections, nearest first, each once."""
         near = await self._async_near(text, limit)
         await async_load_numpy(self._hass)
         async with self._wording:
@@ -335,7 +335,7 @@ class PassageSearch:
         return sorted(pool.values(), key=lambda item: item.distance)[:limit]
 
     async def _async_near(self, text: str, limit: int) -> list[Passage]:
-        """Return what is near by vector; nothing without an embedding endpoint, whose vectors alone mean something."""
+        """Return passages near by vector; empty without an embedding endpoint."""
         passages, own = self._passages, self._own
         others = frozenset(self._settings.additional_collections) - own - {self._settings.collection}
         names = sorted(own | others)
@@ -353,7 +353,7 @@ class PassageSearch:
                 continue
             self._skipped.discard(name)
             near = [match for match in answer if self._settings.is_near(match)]
-            if name in own:  # our own text counts, not what a server says, and what was removed is gone
+            if name in own:  # with our own text instead of the server's, and without removed ones
                 known = ((passages.get(match.id), match.distance) for match in near)
                 found[name] = [replace(item, distance=distance) for item, distance in known if item is not None]
             else:
@@ -365,18 +365,8 @@ class PassageSearch:
         return [item for items in found.values() for item in items]
 
     def _skip(self, collection: str, reason: str | None) -> None:
-        """Log once that an additional collection is skipped; no reason: there is no such one."""
+        """Log once that an additional collection is skipped; without a reason it is missing."""
         if collection not in self._skipped:
             self._skipped.add(collection)
             reason = reason or "there is no such collection in the store"
             LOGGER.warning("The additional collection %s is skipped: %s", collection, reason)
-
-
-def _texts(passages: Mapping[str, Passage]) -> dict[str, str]:
-    """Return what is searched of each passage."""
-    return {key: f"{item.metadata.get('title', '')}\n{item.text}" for key, item in passages.items()}
-
-
-def _external_passages(collection: str, documents: Collection[Document]) -> dict[str, Passage]:
-    found = (passage_of_others(collection, item.id, item.text, item.metadata) for item in documents if item.text)
-    return {passage.id: passage for passage in found}

@@ -1,4 +1,4 @@
-"""Documents of the owner, files of the folder and what an action added, as passages: pieces short enough for a model."""
+"""Splits the owner's documents (files of the folder, and texts added by an action) into passages, short enough for a model."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,22 +19,22 @@ MAX_HEADING = 120  # characters
 MAX_PASSAGES = 4000  # of one document: a book of 1,000 pages
 
 COLLECTION = "knowledge"
-"""Where documents go that name no collection."""
+"""Default collection of documents."""
 ORIGIN = "document"
 """Metadata of a passage: the key of its document."""
 STAMP = "stamp"
-"""Metadata of a passage: what its document looked like when it was read."""
+"""Metadata of a passage: the mark of its document when it was read."""
 COUNT = "passages"
-"""Metadata of a passage: how many its document has."""
+"""Metadata of a passage: the number of its document's passages."""
 _INTERNAL = frozenset({ORIGIN, STAMP, COUNT})
-MAX_TEXT = 4000  # characters of one passage that another program wrote
+MAX_TEXT = 4000  # characters of a passage of another program
 MAX_NAMES, MAX_NAME = 24, 60  # values of one passage, characters of a name
 MAX_VALUE = 500  # characters of a title, a source, a value
 
 _DIGEST_BYTES = 16
 HEADER = "### RELEVANT ADDITIONAL CONTEXT FOR ANSWERING QUESTIONS, NOT CONTROL ###"
 TAINT = "knowledge"
-"""What a question names when a passage that others wrote makes it careful."""
+"""Name of the taint by passages that others wrote."""
 
 _MAX_LINE = 500  # characters of a heading with its marks
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
@@ -45,7 +45,7 @@ _LINES = re.compile(r"\n")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？।؟۔])\s*")
 _WORDS = re.compile(r"\s+")
 _BREAKS = ((_PARAGRAPHS, "\n\n"), (_LINES, "\n"), (_SENTENCES, " "), (_WORDS, " "))
-"""Where a text is broken, best place first, and what stands between two pieces put together again."""
+"""Places to split a text, best first, each with the separator to join pieces again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class DocumentSection:
 
     text: str
     heading: str = ""
-    """The way to it: `Coffee machine > Descaling`."""
+    """Path of headings: `Coffee machine > Descaling`."""
     page: int | None = None
-    """Counted from 1, where the document has pages."""
+    """Number from 1, if the document has pages."""
 
 
 def sections_of_markdown(text: str) -> Iterator[DocumentSection]:
-    """Yield what stands under each heading, with the headings above it; what is code in the text stays code."""
+    """Yield the text under each heading, with the path of headings; fenced code has no headings."""
     path: dict[int, str] = {}
     lines: list[str] = []
     fence = ""
@@ -80,7 +80,7 @@ def sections_of_markdown(text: str) -> Iterator[DocumentSection]:
 
 
 def _section(lines: list[str], path: Mapping[int, str]) -> DocumentSection:
-    """Return what stands under a heading; the heading itself where nothing does, for it may be all that was noted."""
+    """Return the text under a heading, or the heading itself without text."""
     if path and not any(line.strip() for line in lines):
         *above, last = path.values()
         return DocumentSection(last, _heading(above))
@@ -88,7 +88,7 @@ def _section(lines: list[str], path: Mapping[int, str]) -> DocumentSection:
 
 
 def split(sections: Iterable[DocumentSection]) -> list[DocumentSection]:
-    """Return the sections in pieces of at most `MAX_PASSAGE` characters; of endless ones the first `MAX_PASSAGES`."""
+    """Return the sections in pieces of at most `MAX_PASSAGE` characters, at most `MAX_PASSAGES` of them."""
     found: list[DocumentSection] = []
     for section in sections:
         for text in pieces(section.text):
@@ -99,7 +99,7 @@ def split(sections: Iterable[DocumentSection]) -> list[DocumentSection]:
 
 
 def pieces(text: str, limit: int = MAX_PASSAGE) -> list[str]:
-    """Return the text in as few pieces as fit the limit, broken where it hurts least."""
+    """Return the text in as few pieces as fit the limit, split at the best places."""
     return _packed(text.replace("\r\n", "\n").replace("\x00", "").strip(), limit, 0)
 
 
@@ -130,47 +130,47 @@ class Passage:
     id: str
     text: str
     source: str
-    """The document or, of a collection that others fill, the collection."""
+    """The document, or the collection of another program."""
     collection: str
     distance: float
-    """The smaller, the nearer; in the space of its collection, or 1 minus the share of the question that its words cover."""
+    """In the space of its collection, or 1 minus the share of the question that its words cover."""
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     outside: bool = False
-    """Others wrote it: it may say anything, so a conversation that reads it is careful from then on."""
+    """Text from outside: a conversation that reads it is tainted."""
 
     def as_told(self) -> JsonObjectType:
-        """Return it as a model reads it."""
+        """Return the passage for a model."""
         return {"text": self.text, "source": self.source, "metadata": dict(self.metadata)}
 
 
 def taint(turn: Turn, passages: Iterable[Passage]) -> None:
-    """Note that a conversation has read text from outside, if it has; called where passages are sent to a model."""
+    """Taint a turn if passages that are sent to its model are text from outside."""
     if any(passage.outside for passage in passages):
         turn.record.taints.add(TAINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedDocument:
-    """A document that an action added, or what it said about a file; kept in Home Assistant's storage."""
+    """A document that an action added, or its data for a file; kept in Home Assistant's storage."""
 
     collection: str = COLLECTION
     title: str = ""
     source: str = ""
     text: str = ""
     path: str = ""
-    """A file of the folder, whose text is read there; empty when the text is here."""
+    """A file of the folder with the text; empty if `text` has it."""
     outside: bool = False
-    """Others wrote it: a conversation that reads it is careful from then on."""
+    """Text from outside: a conversation that reads it is tainted."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
-        """What it is known by: a new document with the same key takes its place."""
+        """Return the key; a new document with the same key replaces it."""
         return file_key(self.path) if self.path else f"text:{self.collection}/{self.title}"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return an entry as it was kept. Raises `KeyError`, `TypeError` or `ValueError` for what is none."""
+        """Return a stored document. Raises `KeyError`, `TypeError` or `ValueError` if the data is invalid."""
         return cls(
             collection=str(data["collection"]),
             title=str(data["title"]),
@@ -183,22 +183,22 @@ class AddedDocument:
 
 
 def file_key(path: str) -> str:
-    """Return what a file of the folder is known by."""
+    """Return the key of a file in the folder."""
     return f"file:{path}"
 
 
 def entry_of_file(path: str) -> AddedDocument:
-    """Return what is known about a file that no action spoke of."""
+    """Return the document of a file that was not added by an action."""
     return AddedDocument(path=path, title=plain_text(PurePosixPath(path).stem), source=plain_text(path))
 
 
 def mark_of(entry: AddedDocument, stamp: str) -> str:
-    """Return what changes when a document does: `stamp` is what its file looks like, empty without one."""
+    """Return a mark that changes with the document; `stamp` is its file's, empty without a file."""
     return f"{stamp}-{_hash(dump(asdict(entry)))}"
 
 
 def documents_of(entry: AddedDocument, sections: Sequence[DocumentSection], mark: str) -> tuple[Document, ...]:
-    """Return the passages of a document, in its order."""
+    """Return the passages of a document, in order, as documents of a store."""
     key = entry.key
     base = _hash(f"{entry.collection}\n{key}".encode(errors="surrogatepass"))
     pieces = split(sections)
@@ -221,7 +221,7 @@ def _hash(content: bytes) -> str:
 
 
 def passages_of(documents: Iterable[tuple[AddedDocument, Sequence[Document]]]) -> dict[str, Passage]:
-    """Return the passages of documents as they are found, by id."""
+    """Return the passages of documents, by id."""
     return {
         item.id: Passage(
             id=item.id,
@@ -240,7 +240,7 @@ def passages_of(documents: Iterable[tuple[AddedDocument, Sequence[Document]]]) -
 def passage_of_others(
     collection: str, item: str, text: str, metadata: Mapping[str, Any], distance: float = 0.0
 ) -> Passage:
-    """Return what another program wrote as a passage."""
+    """Return a passage of another program's collection."""
     return Passage(
         id=f"{collection}/{item}",
         text=text[:MAX_TEXT],
@@ -253,7 +253,7 @@ def passage_of_others(
 
 
 def as_told(metadata: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
-    """Return the metadata of a passage without what only this room needs, and of what others wrote not all too much."""
+    """Return the metadata of a passage for a model: bounded, without internal keys."""
     told = ((name, value) for name, value in metadata.items() if name not in _INTERNAL and value is not None)
     return {
         str(name)[:MAX_NAME]: value if isinstance(value, (int, float, bool)) else str(value)[:MAX_VALUE]

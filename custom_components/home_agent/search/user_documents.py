@@ -1,11 +1,11 @@
-"""Documentation for whoever talks to an agent: what ships with the integration, and the owner's own.
+"""Documentation for users of an agent: documents that ship with the integration, and the owner's own.
 
-An agent can have some of it in its system prompt, and a tool that reads one at a time. Files are read when the entry is set
-up and by the action `reload`, never in a turn but by the tool; nothing outside of the two folders is ever read.
+An agent can have documents in its system prompt, and a tool that reads single ones. Files are read when the entry is set up, by the
+action `reload` and by the tool; nothing outside the two folders is read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import os
 from pathlib import Path, PurePosixPath
 
@@ -13,7 +13,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.translation import LOCALE_EN
 from homeassistant.util.hass_dict import HassKey
 
-from ..client.model import raw_estimate
+from ..client.messages import raw_estimate
 from ..settings.profile import Profile
 from ..support import issues
 from ..support.const import DOMAIN, LOGGER
@@ -22,22 +22,22 @@ from ..support.localize import async_error_text
 from .files import DOCUMENT_ENDINGS, document_text, documents_in
 
 FOLDER = ("home_agent", "docs")
-"""The owner's, in Home Assistant's configuration."""
+"""The owner's folder in Home Assistant's configuration."""
 SHIPPED = Path(__file__).parents[1] / "docs" / "user"
 VARIABLE = "DOCS_USER_DIR"
 """Environment variable that names another folder instead of the shipped one."""
 
 MAX_LENGTH = 40_000  # characters of all documents in one prompt
-MAX_NAMES = 100  # documents that a model is told of
+MAX_NAMES = 100  # documents in the tool's description
 HEADING = "## Documentation: {name}"
 REST = "(The rest of the documentation is left out here.)"
 
 _TOLD: HassKey[frozenset[tuple[str, str, str]]] = HassKey(f"{DOMAIN}_documents_told")
-"""What the log has of documents that cannot be used, as long as it holds: agent, document, why. Kept when the entry is loaded anew."""
+"""Logged errors (agent, document, reason) that still hold; kept across reloads."""
 
 
 def is_document_name(name: str) -> bool:
-    """Return whether a name can be that of a document: a path below the folder, with one of the endings."""
+    """Return whether a name is a valid document's: a relative path with one of the endings."""
     path = PurePosixPath(name)
     return (
         not path.is_absolute()
@@ -51,14 +51,14 @@ def is_document_name(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SystemDocuments:
-    """What an agent has in its system prompt."""
+    """Documents in an agent's system prompt."""
 
     text: str
     tokens: float
-    """As `raw_estimate` counts them."""
+    """`raw_estimate` of the text."""
 
     def within(self, tokens: float) -> str:
-        """Return as much of the text as so many tokens hold, whole lines, and that there was more; the same for the same number."""
+        """Return the text cut to so many tokens, in whole lines and with a note; always the same for a number."""
         if self.tokens <= tokens:
             return self.text
         room = max(0, int(len(self.text) * tokens / self.tokens) - len(REST))
@@ -69,23 +69,23 @@ class UserDocuments:
     """The documents of the home; owned by the entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Know where they are; `async_load` reads."""
+        """Prepare; `async_load` reads."""
         self._hass = hass
         self.folders = (Path(hass.config.path(*FOLDER)), Path(os.environ.get(VARIABLE) or SHIPPED))
-        """In this order: the owner's own `USER_GUIDE.md` stands for the one that ships."""
+        """By precedence: the owner's `USER_GUIDE.md` replaces the shipped one."""
         self.names: tuple[str, ...] = ()
-        """Those that are there, as far as they were when they were last looked for; sorted."""
+        """Existing documents at the last load, sorted."""
         self.of_profile: Mapping[str, SystemDocuments] = {}
-        """What stands in the system prompt, by the profile's subentry id; nothing where there is none."""
+        """Documents in the system prompt, by the profile's subentry id; without profiles that have none."""
         self._listeners: list[Callable[[], None]] = []
 
     @callback
     def async_listen(self, listener: Callable[[], None]) -> None:
-        """Have a listener told whenever they were looked for."""
+        """Call a listener after each load."""
         self._listeners.append(listener)
 
     async def async_load(self, profiles: Iterable[Profile]) -> None:
-        """Read what stands in system prompts; a document that cannot be used is told in Repairs and leaves the others."""
+        """Read the documents of system prompts; an unusable one is left out, with an issue in Repairs."""
         profiles = list(profiles)
         wanted = {name: "" for profile in profiles for name in profile.system_documents}
         self.names, texts, wrong = await self._hass.async_add_executor_job(self._read, [*wanted])
@@ -95,11 +95,15 @@ class UserDocuments:
             names = dict.fromkeys(profile.system_documents)
             parts = [f"{HEADING.format(name=name)}\n\n{texts[name]}" for name in names if name in texts]
             if parts:
-                found[profile.subentry_id] = _bounded(whole := "\n\n".join(parts))
-                if len(whole) > MAX_LENGTH:
+                text = "\n\n".join(parts)
+                documents = SystemDocuments(text, raw_estimate(text.encode("utf-8", "replace")))
+                if (length := len(text)) > MAX_LENGTH:
+                    text = documents.within(documents.tokens * MAX_LENGTH / length)
+                    documents = SystemDocuments(text, raw_estimate(text.encode("utf-8", "replace")))
                     faults[profile.name, "", ""] = (
                         f"its documents are longer than {MAX_LENGTH} characters; the rest is left out"
                     )
+                found[profile.subentry_id] = documents
             missing = ", ".join(name for name in names if name in wrong)
             issues.async_set(
                 self._hass,
@@ -112,8 +116,8 @@ class UserDocuments:
             )
             for name, error in wrong.items():
                 if name in names:
-                    text = await async_error_text(self._hass, LOCALE_EN, error)
-                    faults[profile.name, name, str(error.translation_key)] = text
+                    reason = await async_error_text(self._hass, LOCALE_EN, error)
+                    faults[profile.name, name, str(error.translation_key)] = reason
         told = self._hass.data.get(_TOLD, frozenset())
         for fault in faults.keys() - told:
             LOGGER.warning("Agent %s: %s", fault[0], faults[fault])
@@ -123,7 +127,7 @@ class UserDocuments:
             listener()
 
     async def async_read(self, name: str) -> str:
-        """Return a document as it is now. Raises `KnowledgeError` for what is none, is not there or cannot be read."""
+        """Return the current text of a document. Raises `KnowledgeError` for an invalid name, a missing or unreadable file."""
         return await self._hass.async_add_executor_job(self._text, name)
 
     def _read(self, wanted: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str], dict[str, KnowledgeError]]:
@@ -145,12 +149,3 @@ class UserDocuments:
             if path in documents_in(folder):
                 return document_text(folder, path, self._hass.config.language)
         raise KnowledgeError("knowledge_no_file", path=name)
-
-
-def _bounded(text: str) -> SystemDocuments:
-    """Return a text no longer than the most."""
-    documents = SystemDocuments(text, raw_estimate(text.encode("utf-8", "replace")))
-    if len(text) <= MAX_LENGTH:
-        return documents
-    short = documents.within(documents.tokens * MAX_LENGTH / len(text))
-    return replace(documents, text=short, tokens=raw_estimate(short.encode("utf-8", "replace")))

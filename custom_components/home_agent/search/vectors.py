@@ -1,4 +1,4 @@
-"""Documents and their copies in a store: what is embedded again, what leaves, what is near to a text."""
+"""Vectors of documents in a store: synchronized with the documents, and queried."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,32 +18,31 @@ from .embeddings import EndpointEmbedder, NoEmbedder, database_of
 from .model import Document
 
 BATCH = 64  # documents embedded and written at a time
-QUERY_TIMEOUT = 1.5  # seconds; who asks is waiting, and what is found by words is there already
-LEAVE_TIMEOUT = 10.0  # seconds for all collections of a store that is used no longer: the form of the settings waits
-PAUSE = 20.0  # seconds after a query that took too long in which no turn waits for another one
+QUERY_TIMEOUT = 1.5  # seconds; a turn is waiting, and the search by words is done
+LEAVE_TIMEOUT = 10.0  # seconds for all collections of a former store; the settings form is waiting
+PAUSE = 20.0  # seconds after a slow query in which turns make no other
 
 OTHER_LENGTH = "store_dimension"
-"""What a store says of vectors that are longer or shorter than those it has."""
+"""Key of a store's error for vectors of another length."""
 
 type Store = EmbeddedStore | ChromaStore
-"""Where documents and their vectors are kept, in collections of one vector length each; its methods do the same in both.
+"""Documents and their vectors, in collections of one vector length; both have the same methods.
 
-A collection is made with its first document. The key that is given with vectors names what made them (`Embedder.key`): the
-same key with another length is refused, for what is there has to be dropped and made anew as a whole. Every method raises
-`StoreError` when the store cannot be reached or read, its subclass `StoreRefusedError` when the collection's vectors have
-another length, or when another program made it and it was to be changed.
+A collection is created with its first document. The key with vectors names their model (`Embedder.key`): the same key with another
+length is refused, so the collection must be dropped and embedded anew. All methods raise `StoreError` if the store is unavailable or
+unreadable, its subclass `StoreRefusedError` for vectors of another length, and for changes of another program's collection.
 """
 type Embedder = EndpointEmbedder | NoEmbedder
-"""What turns text into vectors; vectors of different keys are never compared. Vectors have one row per text, of length 1."""
+"""Turns texts into vectors, one row of length 1 per text; vectors of different keys are not comparable."""
 type Progress = Callable[[int, int], None]
-"""Called with how many documents are written and how many there are to write."""
+"""Called with the numbers of written documents and of all."""
 type FoundByCollection = Mapping[str, list[DocumentMatch] | RetrievalError | None]
-"""What a store found by collection: None where there is no such collection, an error for one that cannot be asked."""
+"""Matches by collection; None for a missing collection, an error for a failed query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What became of documents."""
+    """Numbers of documents by change."""
 
     added: int = 0
     updated: int = 0
@@ -52,7 +51,7 @@ class Counts:
 
     @classmethod
     def between(cls, before: Mapping[str, object], after: Mapping[str, object]) -> Counts:
-        """Return what differs between two sets of documents, or of their digests, by id."""
+        """Return the changes between two sets of documents, or of their digests, by id."""
         same = sum(before.get(key) == item for key, item in after.items())
         added = len(after.keys() - before.keys())
         return cls(
@@ -64,24 +63,24 @@ class Counts:
 
 
 class Vectors:
-    """A store and what makes the vectors in it."""
+    """A store with its embedder."""
 
     def __init__(self, store: Store, embedder: Embedder) -> None:
-        """Take both; the store is opened with its first use."""
+        """Take both; the first use opens the store."""
         self.store = store
         self.embedder = embedder
         self._opening = asyncio.Lock()
         self._is_open = False
         self._ended = False
-        """Whether nothing is written any more."""
+        """Whether writing has ended."""
         self._writing = asyncio.Lock()
         self._slow_until = 0.0
         self._outdated: set[str] = set()
-        """Collections that hold vectors of another length than the embedder makes by now."""
+        """Collections with vectors of another length than the embedder's."""
 
     @classmethod
     def from_settings(cls, hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Self:
-        """Return the store and the embedder that the owner chose; nothing is opened, loaded or asked yet."""
+        """Return the store and embedder of the settings; nothing is opened or sent yet."""
         embeds = settings.embedding == ENDPOINT
         embedder = EndpointEmbedder(hass, settings, reporter) if embeds else NoEmbedder(hass)
         return cls(make_store(hass, settings, reporter), embedder)
@@ -90,21 +89,21 @@ class Vectors:
         """Return the store, opened. Raises `RetrievalError`."""
         async with self._opening:
             if not self._is_open:
-                if self._ended:  # an action may still run that began before the entry ended
+                if self._ended:  # an action may outlive the entry
                     raise StoreError("store_closed")
                 await self.store.async_open()
                 self._is_open = True
         return self.store
 
     async def async_close(self) -> None:
-        """Let go of both."""
+        """Close both."""
         async with self._opening:
             self._is_open, self._ended = False, True
             await self.embedder.async_close()
             await self.store.async_close()
 
     async def async_leave(self, title: str, collections: Collection[str]) -> None:
-        """Write nothing more, and delete these collections: they are kept elsewhere from now on. Never raises."""
+        """End writing, and delete these collections, which another store has from now on. Never raises."""
         async with self._writing:
             self._ended = True
         if collections:
@@ -118,16 +117,16 @@ class Vectors:
         *,
         anew: bool = False,
     ) -> Counts:
-        """Make a collection equal to the documents: remove what is gone, embed and write what is new or differs.
+        """Make a collection equal to the documents: remove others, embed and write new and changed ones.
 
-        With `anew` everything is embedded again. What was written before something failed stays, so that the next attempt goes on from there.
+        With `anew` all are embedded again. After a failure the next attempt continues with the remaining ones.
         Raises `RetrievalError`.
         """
         store = await self.async_open()
         anew = anew or collection in self._outdated
         known = await store.async_digests(collection, self.embedder.key)
         if anew or not documents:
-            await store.async_drop(collection)  # any key may have made its vectors
+            await store.async_drop(collection)  # also vectors of another key
         elif gone := sorted(known.keys() - documents.keys()):
             await store.async_delete(collection, gone)
         due = [item for key, item in documents.items() if anew or known.get(key) != item.digest]
@@ -141,7 +140,7 @@ class Vectors:
         return Counts.between(known, {key: document.digest for key, document in documents.items()})
 
     async def async_keep(self, collection: str, ids: Collection[str]) -> None:
-        """Remove from a collection what is not among these, whatever made its vectors; nothing is embedded. Raises `RetrievalError`."""
+        """Remove all other documents from a collection, also with vectors of another key. Raises `RetrievalError`."""
         store = await self.async_open()
         known = [document.id for document in await store.async_documents(collection)]
         if gone := [item for item in known if item not in ids]:
@@ -154,28 +153,26 @@ class Vectors:
         gone: Sequence[str],
         progress: Progress | None = None,
     ) -> None:
-        """Write documents to a collection and remove others; what else is there stays. Raises `RetrievalError`."""
+        """Write documents to a collection, and remove those in `gone`; others stay. Raises `RetrievalError`."""
         store = await self.async_open()
         await store.async_delete(collection, gone)
         await self._async_write_all(collection, documents, progress)
 
     async def _async_write_all(self, collection: str, documents: Sequence[Document], progress: Progress | None) -> None:
         for start in range(0, len(documents), BATCH):
-            await self._async_write(collection, documents[start : start + BATCH])
+            batch = documents[start : start + BATCH]
+            vectors = await self.embedder.async_embed([document.text for document in batch])
+            if len(vectors) != len(batch):
+                raise EmbeddingError(endpoint=self.embedder.key, detail=f"{len(vectors)}/{len(batch)}")
+            async with self._writing:
+                if self._ended:  # an action may outlive the entry
+                    raise StoreError("store_closed")
+                await self.store.async_upsert(collection, batch, vectors, self.embedder.key)
             if progress:
                 progress(min(start + BATCH, len(documents)), len(documents))
 
-    async def _async_write(self, collection: str, documents: Sequence[Document]) -> None:
-        vectors = await self.embedder.async_embed([document.text for document in documents])
-        if len(vectors) != len(documents):
-            raise EmbeddingError(endpoint=self.embedder.key, detail=f"{len(vectors)}/{len(documents)}")
-        async with self._writing:
-            if self._ended:  # an action may have begun this that does not end with the entry
-                raise StoreError("store_closed")
-            await self.store.async_upsert(collection, documents, vectors, self.embedder.key)
-
     async def async_nearest(self, text: str, collections: Sequence[str], limit: int) -> FoundByCollection:
-        """Return the nearest documents of each collection; nothing while the embedder is away, or either takes too long."""
+        """Return the nearest documents of each collection; empty if the embedder fails, or it takes too long."""
         if not text.strip() or time.monotonic() < self._slow_until:
             return {}
         try:
@@ -195,12 +192,12 @@ class Vectors:
     ) -> list[DocumentMatch] | RetrievalError | None:
         try:
             return await self.store.async_query(collection, vector, limit)
-        except RetrievalError as err:  # of another length, for example: the other collections work
+        except RetrievalError as err:  # other collections may work
             self._is_outdated(collection, err)
             return err
 
     def _is_outdated(self, collection: str, error: RetrievalError) -> bool:
-        """Return whether a collection has to be made anew for the vectors that the embedder makes by now, and note it."""
+        """Return whether a collection has vectors of another length, and keep that."""
         outdated = isinstance(error, StoreRefusedError) and error.translation_key == OTHER_LENGTH
         if outdated:
             self._outdated.add(collection)
@@ -209,27 +206,27 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreReport:
-    """How store and embedding are doing, for diagnostics and system health: counts and kinds of errors, no texts."""
+    """State of store and embedding, for diagnostics and system health: counts and keys of errors, no texts."""
 
     store: str
     """`embedded` or `chroma`."""
     embedding: str
     """`lexical`, or the model."""
     collections: dict[str, int] | None
-    """Number of documents by collection; None: the store cannot be asked."""
+    """Number of documents by collection; None if the store fails."""
     store_error: str | None
-    """Key of the error that the store answers with, None when it works."""
+    """Key of the store's error, None if it works."""
     embedding_error: str | None
-    """Key of the newest error of the model, None when it worked the last time, or was not asked yet."""
+    """Key of the model's last error, None if it worked the last time, or was not asked."""
 
     @property
     def documents(self) -> int | None:
-        """Number of documents in all collections."""
+        """Return the number of documents in all collections."""
         return None if self.collections is None else sum(self.collections.values())
 
 
 async def async_report(vectors: Vectors, settings: RetrievalSettings) -> StoreReport:
-    """Ask the store, and look at how the model did."""
+    """Return the report; the store is asked, the model is not."""
     collections: dict[str, int] | None = None
     error: str | None = None
     try:
@@ -247,14 +244,14 @@ async def async_report(vectors: Vectors, settings: RetrievalSettings) -> StoreRe
 
 
 def make_store(hass: HomeAssistant, settings: RetrievalSettings, reporter: RetrievalIssues) -> Store:
-    """Return the store; nothing is opened or asked yet."""
+    """Return the store of the settings; nothing is opened or sent yet."""
     if settings.store == CHROMA:
         return ChromaStore(hass, settings, reporter)
     return EmbeddedStore(hass, reporter)
 
 
 async def async_leave(store: Store, title: str, collections: Iterable[str]) -> None:
-    """Delete collections of ours. Never raises: what is on a server that is away stays there, and the log says so."""
+    """Delete our collections. Never raises: a failure is logged, and they stay."""
     try:
         async with asyncio.timeout(LEAVE_TIMEOUT):
             for name in collections:
@@ -267,13 +264,13 @@ async def async_leave(store: Store, title: str, collections: Iterable[str]) -> N
 
 
 async def async_leave_server(hass: HomeAssistant, settings: RetrievalSettings, collections: Iterable[str]) -> None:
-    """Delete what was written to the server of the settings, if there is one. Never raises."""
+    """Delete our collections on the server of the settings, if there is one. Never raises."""
     if settings.store == CHROMA:
         store = ChromaStore(hass, settings, RetrievalIssues(None))
         await async_leave(store, store.health.name, {settings.collection, *collections})
 
 
 def delete_files(hass: HomeAssistant) -> None:
-    """Delete the files of the index and of paid vectors. Runs in the executor."""
+    """Delete the files of the store and of cached vectors. Runs in the executor."""
     file_of(hass).delete()
     database_of(hass).delete()

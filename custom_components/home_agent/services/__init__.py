@@ -1,4 +1,4 @@
-"""The actions of the integration, each in the file of what it is about."""
+"""The actions of the integration, by subject."""
 
 from homeassistant.core import HomeAssistant, callback
 

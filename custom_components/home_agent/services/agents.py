@@ -1,4 +1,4 @@
-"""Actions of agents: talk, confirm, forget what was said, run a tool; what an agent is set to, and its extensions."""
+"""Actions of agents: process a message, confirm, clear conversations, run a tool; settings and extensions of an agent."""
 
 from functools import partial
 from typing import Any, cast
@@ -18,15 +18,7 @@ from ..policy.channels import async_put_outside
 from ..policy.confirmation import Confirmation
 from ..policy.confirmed import async_answer_elsewhere
 from ..settings.portable import named, to_yaml
-from ..settings.profile import (
-    BUILT_IN,
-    ContextEntity,
-    Profile,
-    default_settings,
-    merged,
-    origins,
-    settings_of,
-)
+from ..settings.profile import BUILT_IN, ContextEntity, Profile, default_settings, merged, origins, settings_of
 from ..support.const import DOMAIN
 from ..support.localize import async_error_text
 from ..tools.custom.configuration import async_read_again
@@ -53,7 +45,7 @@ from .call import (
 
 
 def _context_entity(value: object) -> ContextEntity:
-    """Return whose states are told: an id or a pattern, or an object that names attributes besides (S1-102)."""
+    """Return a context entity, given as an id or a pattern, or as an object with attributes."""
     if not isinstance(value, dict):
         return ContextEntity(pattern=cv.string(value))
     row = _CONTEXT_ROW(value)
@@ -61,7 +53,7 @@ def _context_entity(value: object) -> ContextEntity:
 
 
 def _object(value: object) -> dict[str, Any]:
-    """Return the arguments of a tool, given as an object or as its JSON (S1-105)."""
+    """Return the arguments of a tool, given as an object or as JSON."""
     if isinstance(value, str):
         try:
             value = json_loads(value)
@@ -106,9 +98,9 @@ LIST_EXTENSIONS_SCHEMA = probatio.Schema({probatio.Optional(ATTR_PROFILE): cv.st
 
 
 def _without_pin(hass: HomeAssistant, schema: probatio.Schema, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the validated data of an action, and take what could be a PIN out of what was given.
+    """Return the validated data of an action, and mask a possible PIN in the original data.
 
-    What was given stands in Home Assistant's event `call_service`, which is fired after this and which recorders keep; traces of
+    Home Assistant's event `call_service`, which the recorder keeps, is fired after this with the original data; traces of
     scripts hold the same object.
     """
     validated: dict[str, Any] = schema(data)
@@ -124,7 +116,7 @@ def _without_pin(hass: HomeAssistant, schema: probatio.Schema, data: dict[str, A
 
 
 async def _async_process(call: ServiceCall) -> ServiceResponse:
-    """Let a profile answer; return the answer and what it took."""
+    """Let a profile answer; return the answer and its figures."""
     runtime = runtime_of(call.hass)
     profile = runtime.registry.choose(call.context.user_id)
     if (wanted := call.data.get(ATTR_PROFILE)) is not None:
@@ -151,7 +143,7 @@ async def _async_process(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_confirm(call: ServiceCall) -> ServiceResponse:
-    """Answer an open question with yes; return what is true now."""
+    """Answer an open question with yes; return the result."""
     runtime, confirmation, user = await _async_question(call)
     settled = await async_answer_elsewhere(
         call.hass, runtime.policy, confirmation, user, yes=True, pin=call.data.get(ATTR_PIN, "")
@@ -170,11 +162,10 @@ async def _async_reject(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation, User]:
-    """Return the question that an action answers, and who answers.
+    """Return the runtime data, the question that an action answers, and the answering user.
 
-    Without an id it is the only one that is open for them: a button on a dashboard cannot name one. Raises unless whoever
-    answers asked, or is an administrator. A call from inside a turn is nobody's answer: a model may have started the script
-    it is in.
+    Without an id it is the user's only open question: a button on a dashboard has no id. Raises unless the user asked, or is
+    an administrator, and for a call inside a turn: a model may have started the script.
     """
     runtime = runtime_of(call.hass)
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
@@ -193,7 +184,7 @@ async def _async_question(call: ServiceCall) -> tuple[RuntimeData, Confirmation,
 
 
 async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
-    """Forget conversations, live and stored ones; return how many of each. Who is no admin clears their own."""
+    """Forget live and stored conversations; return the number of each. Users other than administrators clear their own."""
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
     own = None if user is not None and user.is_admin else call.context.user_id
     runtime, conversation_id = runtime_of(call.hass), call.data.get(ATTR_CONVERSATION_ID)
@@ -204,7 +195,7 @@ async def _async_clear_history(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_reload_context(call: ServiceCall) -> None:
-    """Read the home again, now."""
+    """Read the home again."""
     home = runtime_of(call.hass).home
     home.async_invalidate()
     await home.async_get()
@@ -223,9 +214,9 @@ async def _async_reload(call: ServiceCall) -> None:
 
 
 async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
-    """Return the settings of an agent, where each comes from, and what it sets itself as YAML.
+    """Return the settings of an agent, the origin of each, and its own ones as YAML.
 
-    For administrators: instructions and the lists of what needs no confirmation are among them, which no form shows to others.
+    For administrators: the settings hold instructions and the lists of what needs no confirmation.
     """
     runtime = runtime_of(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
@@ -242,7 +233,7 @@ async def _async_get_profile(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
-    """Run one tool under the policy, as the admin who asks; return its envelope, with the question if there is one."""
+    """Run one tool under the policy as the calling administrator; return its envelope, with a question if there is one."""
     runtime = runtime_of(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
     turn = await async_turn(call, profile, call.context.id, agent_id=_entity_id(call.hass, profile))
@@ -271,7 +262,7 @@ async def _async_execute_tool(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_list_extensions(call: ServiceCall) -> ServiceResponse:
-    """Return the Light Schema of a profile, all extensions with whether it is offered them, and the refused ones with the reason."""
+    """Return a profile's Light Schema, all extensions (`offered` to it or not), and the invalid ones with the reason."""
     runtime = runtime_of(call.hass)
     profile = _profile(call.hass, runtime, call.data.get(ATTR_PROFILE))
     llm_context = llm_context_of(await async_turn(call, profile, call.context.id))
@@ -324,29 +315,26 @@ def _answer(result: conversation.ConversationResult, turn: Turn | None) -> Servi
         }
         for call in turn.record.calls
     ]
-    profile, routing = turn.record.answered_as or turn.profile, turn.record.routing
+    record = turn.record
+    profile, routing = record.answered_as or turn.profile, record.routing
     return answer | {
         ATTR_PROFILE: profile.name,
         "profile_id": profile.profile_id,
-        "answered_by": turn.record.origin.value,
+        "answered_by": record.origin.value,
         "routing": routing.as_dict() if routing is not None else None,
-        "understanding": known.as_dict() if (known := turn.record.understanding) is not None else None,
-        "confirmation": turn.record.request_id,
+        "understanding": record.understanding.as_dict() if record.understanding is not None else None,
+        "confirmation": record.request_id,
         "tool_calls": cast(JsonValueType, calls),
-        "tokens": {
-            "prompt": turn.record.usage.input_tokens,
-            "completion": turn.record.usage.output_tokens,
-            "cached": turn.record.usage.cached_tokens,
-        },
-        "cached_share": turn.record.usage.cached_share,
-        "prompt_ms": turn.record.usage.prompt_ms,
-        "first_token_ms": turn.record.first_token_ms,
-        "duration_ms": turn.record.duration_ms,
+        "tokens": {**record.usage.as_dict()},
+        "cached_share": record.usage.cached_share,
+        "prompt_ms": record.usage.prompt_ms,
+        "first_token_ms": record.first_token_ms,
+        "duration_ms": record.duration_ms,
     }
 
 
 def _profile(hass: HomeAssistant, runtime: RuntimeData, wanted: str | None) -> Profile:
-    """Return the profile with this name, id or conversation entity; the default one when nothing is asked for."""
+    """Return the profile with this name, id or conversation entity; the default one for None."""
     profiles = list(runtime.profiles.values())
     if wanted is None and profiles:
         return runtime.registry.default
@@ -359,14 +347,14 @@ def _profile(hass: HomeAssistant, runtime: RuntimeData, wanted: str | None) -> P
 
 def _entity_id(hass: HomeAssistant, profile: Profile) -> str:
     entity_id = er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, profile.subentry_id)
-    if entity_id is None or hass.states.get(entity_id) is None:  # disabled by the owner
+    if entity_id is None or hass.states.get(entity_id) is None:  # disabled
         raise invalid("profile_not_found", profile=profile.name, profiles="")
     return entity_id
 
 
 @callback
 def async_register_agents(hass: HomeAssistant) -> None:
-    """Register them; those that read or change the home's data as a whole, or run any tool, are for administrators."""
+    """Register the actions; those that read or change data of the whole home, or run any tool, are for administrators."""
     process, confirm = (
         probatio.All(partial(_without_pin, hass, schema)) for schema in (PROCESS_SCHEMA, CONFIRM_SCHEMA)
     )

@@ -1,4 +1,4 @@
-"""What the actions share: their fields, the loaded entry, whoever calls as a turn, refusals."""
+"""Shared parts of the actions: fields, the loaded entry, the caller as a turn, errors."""
 
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
@@ -12,16 +12,14 @@ import probatio
 
 from ..agent.runtime import HomeAgentConfigEntry, RuntimeData
 from ..policy.channels import async_reaches_others, is_channel
-from ..settings.profile import (
-    Profile,
-)
+from ..settings.profile import Profile
 from ..support.const import DOMAIN
 from ..turn.turn import Turn, current_turn
 
 type ServiceDefinition = tuple[
     str, Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]], VolSchemaType, SupportsResponse
 ]
-"""Name, handler, schema, and whether it answers."""
+"""Name, handler, schema, and whether it responds."""
 ATTR_CONVERSATION_ID = "conversation_id"
 ATTR_PROFILE = "profile"
 ATTR_LANGUAGE = "language"
@@ -59,7 +57,7 @@ CONFIRM_VIA = {probatio.Optional(ATTR_CONFIRM_VIA): probatio.All(cv.ensure_list_
 
 
 def runtime_of(hass: HomeAssistant) -> RuntimeData:
-    """Return what the loaded entry owns. Raises `ServiceValidationError` where none is loaded."""
+    """Return the loaded entry's runtime data. Raises `ServiceValidationError` if it is not loaded."""
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
     if not entries:
         raise invalid("not_loaded")
@@ -67,15 +65,15 @@ def runtime_of(hass: HomeAssistant) -> RuntimeData:
 
 
 def invalid(key: str, **placeholders: str) -> ServiceValidationError:
-    """Return the refusal with the sentence `key`: what was given is wrong."""
+    """Return the error for wrong input, with the sentence `key`."""
     return ServiceValidationError(translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders)
 
 
 async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, agent_id: str = "") -> Turn:
-    """Return a turn without words.
+    """Return a turn without text.
 
-    What needs a yes can be asked about where `confirm_via` says; else whoever reads the response is asked, if that is a user
-    and no turn, in which a model could answer itself.
+    Confirmations are asked for on the channels of `confirm_via`, else in the response, unless another turn runs the action:
+    its model could confirm by itself.
     """
     user = await call.hass.auth.async_get_user(call.context.user_id) if call.context.user_id else None
     return Turn(
@@ -92,9 +90,9 @@ async def async_turn(call: ServiceCall, profile: Profile, conversation_id: str, 
 
 
 async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...]:
-    """Return where a confirmation may be asked for.
+    """Return the channels for confirmations.
 
-    Raises `ServiceValidationError` for what is no such place, or the phone of somebody who could not answer.
+    Raises `ServiceValidationError` for an unknown channel, or the phone of a user who may not confirm.
     """
     channels = tuple(call.data.get(ATTR_CONFIRM_VIA, ()))
     for channel in channels:
@@ -107,7 +105,7 @@ async def async_channels(call: ServiceCall, user: User | None) -> tuple[str, ...
 
 @callback
 def async_register(hass: HomeAssistant, actions: Iterable[ServiceDefinition], *, admin: bool = False) -> None:
-    """Register actions, for everybody or for administrators only."""
+    """Register actions for all users, or for administrators only."""
     for name, handler, schema, response in actions:
         if admin:
             service.async_register_admin_service(hass, DOMAIN, name, handler, schema, supports_response=response)

@@ -51,7 +51,7 @@ REMOVE_DOCUMENT_SCHEMA = probatio.Schema({probatio.Required(ATTR_DOCUMENT): cv.s
 
 
 async def _async_reindex_entities(call: ServiceCall) -> ServiceResponse:
-    """Read the home again and index it; return what became of the entities."""
+    """Read the home again and index it; return the counts of entities."""
     began = time.perf_counter()
     finder = runtime_of(call.hass).finder
     counts = await finder.async_reindex(anew=call.data[ATTR_FORCE])
@@ -59,7 +59,7 @@ async def _async_reindex_entities(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_index_entity(call: ServiceCall) -> ServiceResponse:
-    """Index one entity; return what is known of it. Raises for one that is not exposed."""
+    """Index one entity; return its document. Raises if it is not exposed."""
     began = time.perf_counter()
     entity_id = call.data[ATTR_ENTITY_ID]
     document = await runtime_of(call.hass).finder.async_index_entity(entity_id)
@@ -69,16 +69,17 @@ async def _async_index_entity(call: ServiceCall) -> ServiceResponse:
 
 
 async def _async_add_document(call: ServiceCall) -> ServiceResponse:
-    """Add a document, or replace the one of the same title; return how many passages it became."""
+    """Add a document, or replace the one with the same title; return its number of passages."""
     if (ATTR_TEXT in call.data) == (ATTR_PATH in call.data):
         raise invalid("document_text_or_path")
     data, knowledge, path = call.data, runtime_of(call.hass).knowledge, ""
     try:
         if ATTR_PATH in data:
             path = await call.hass.async_add_executor_job(partial(path_within, knowledge.folder, data[ATTR_PATH]))
+        first_line = next(iter((path or data[ATTR_TEXT]).strip().splitlines()), "")
         entry = AddedDocument(
             collection=data[ATTR_COLLECTION],
-            title=plain_text(data[ATTR_TITLE] or _title(path or data[ATTR_TEXT])),
+            title=plain_text(data[ATTR_TITLE] or first_line.lstrip("# ")[:MAX_TITLE]),
             source=plain_text(data[ATTR_SOURCE]),
             text=plain_text(data.get(ATTR_TEXT, "")),
             path=path,
@@ -86,22 +87,17 @@ async def _async_add_document(call: ServiceCall) -> ServiceResponse:
             metadata=data[ATTR_METADATA],
         )
         passages = await knowledge.async_add(entry)
-    except KnowledgeError as err:  # what was given is wrong, not what Home Agent does
+    except KnowledgeError as err:  # an error of the input
         raise invalid(str(err.translation_key), **(err.translation_placeholders or {})) from err
     return {ATTR_DOCUMENT: entry.key, ATTR_COLLECTION: entry.collection, "passages": len(passages)}
 
 
 async def _async_remove_document(call: ServiceCall) -> ServiceResponse:
-    """Remove a document that was added; return how many passages it had."""
+    """Remove an added document; return its number of passages."""
     try:
         return {"passages": await runtime_of(call.hass).knowledge.async_remove(call.data[ATTR_DOCUMENT])}
     except KnowledgeError as err:
         raise invalid("knowledge_no_document", path=call.data[ATTR_DOCUMENT]) from err
-
-
-def _title(text: str) -> str:
-    """Return what a document is called that has no title: its first line."""
-    return text.strip().splitlines()[0].lstrip("# ")[:MAX_TITLE] if text.strip() else ""
 
 
 def _since(began: float) -> int:
@@ -110,7 +106,7 @@ def _since(began: float) -> int:
 
 @callback
 def async_register_search(hass: HomeAssistant) -> None:
-    """Register them, for administrators."""
+    """Register the actions, for administrators."""
     async_register(
         hass,
         (

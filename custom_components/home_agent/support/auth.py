@@ -1,4 +1,4 @@
-"""How a tool proves to a server who it is: a token, a name with its password, or OAuth 2.0 client credentials (S1-206)."""
+"""Authentication of a tool at its server: a token, a name with a password, or OAuth 2.0 client credentials."""
 
 import asyncio
 import base64
@@ -15,25 +15,24 @@ from yarl import URL
 from .encoding import query_string
 from .http import Http, HttpRequest, HttpResponse, RequestFailed
 
-MARGIN = 30  # seconds before its end from which a token is not used any more
-DEFAULT_LIFE = 300  # seconds of a token whose server does not say
-_FORM = "application/x-www-form-urlencoded"
+MARGIN = 30  # seconds before its expiry in which a token is not used
+DEFAULT_LIFE = 300  # seconds of a token without `expires_in`
 
 
 @dataclass(frozen=True, slots=True)
 class FixedHeader:
-    """A header `Authorization` that is always the same."""
+    """An `Authorization` header that never changes."""
 
     value: str = field(repr=False)
     hidden: tuple[str, ...] = field(repr=False)
-    """Texts that must not be seen anywhere."""
+    """Texts to mask everywhere."""
 
     async def async_header(self, request: HttpRequest) -> str:
-        """Return it."""
+        """Return the value."""
         return self.value
 
     def refused(self, header: str) -> bool:
-        """Return whether another one can be had, now that a server refused it: there is none."""
+        """Return False: a refused header cannot be renewed."""
         return False
 
 
@@ -43,14 +42,14 @@ def bearer(token: str) -> FixedHeader:
 
 
 def basic(username: str, password: str) -> FixedHeader:
-    """Return the header of a name and its password."""
+    """Return the header of a name and a password."""
     encoded = base64.b64encode(f"{username}:{password}".encode()).decode()
     return FixedHeader(f"Basic {encoded}", (password, encoded))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """A client as its authorization server knows it (RFC 6749, 4.4)."""
+    """A client at its authorization server (RFC 6749, 4.4)."""
 
     token_url: URL
     client_id: str
@@ -62,10 +61,10 @@ class OAuthClient:
 
 
 class ClientCredentials:
-    """Gets a token and keeps it until its end."""
+    """Gets a token and keeps it until it expires."""
 
     def __init__(self, http: Http, client: OAuthClient) -> None:
-        """Prepare; nothing is asked."""
+        """Prepare; the first request gets the token."""
         self._http = http
         self._client = client
         self._token = ""
@@ -75,18 +74,18 @@ class ClientCredentials:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Return the secret, in both its forms, and the token of now."""
+        """Return the secret in both its forms, and the current token."""
         return (self._client.client_secret, self._basic().value.partition(" ")[2], self._token)
 
     async def async_header(self, request: HttpRequest) -> str:
-        """Return the token of now, or a new one. Raises `ToolRefusal`."""
+        """Return the current token, or a new one. Raises `ToolRefusal`."""
         async with self._one_at_a_time:
             if time.monotonic() >= self._valid_until:
                 await self._async_renew(request)
             return f"Bearer {self._token}"
 
     def refused(self, header: str) -> bool:
-        """Throw the token away, unless it was replaced meanwhile; return that another one can be had."""
+        """Drop the token, unless it was replaced meanwhile; return True: a new one can be had."""
         if header == f"Bearer {self._token}":
             self._valid_until = 0.0
         return True
@@ -95,7 +94,10 @@ class ClientCredentials:
         client = self._client
         form: dict[str, object] = {"grant_type": "client_credentials"}
         form |= {key: value for key in ("scope", "audience") if (value := getattr(client, key))}
-        headers: dict[str, str] = {hdrs.CONTENT_TYPE: _FORM, hdrs.ACCEPT: "application/json"}
+        headers: dict[str, str] = {
+            hdrs.CONTENT_TYPE: "application/x-www-form-urlencoded",
+            hdrs.ACCEPT: "application/json",
+        }
         if client.in_body:
             form |= {"client_id": client.client_id, "client_secret": client.client_secret}
         else:
@@ -133,20 +135,20 @@ class ClientCredentials:
 
 
 type Auth = FixedHeader | ClientCredentials
-"""Provides the header, and says what must not be seen."""
+"""Provides the header, and the texts to mask."""
 
 
 def _read(request: HttpRequest, response: HttpResponse) -> tuple[str, float]:
-    """Return token and seconds of its life. Raises `RequestFailed`, without what the server wrote."""
+    """Return the token and its seconds. Raises `RequestFailed`, without the server's words."""
     if response.status != HTTPStatus.OK:
         raise RequestFailed(f"{request.host} gave no access token: {response.reason}.")
     try:
         answer = json_loads(response.body)
     except JSON_DECODE_EXCEPTIONS as err:
-        raise RequestFailed(f"{request.host} gave no access token, but something else.") from err
+        raise RequestFailed(f"{request.host} gave no access token, but other content.") from err
     token = answer.get("access_token") if isinstance(answer, dict) else None
     if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
-        raise RequestFailed(f"{request.host} gave no access token, but something else.")
+        raise RequestFailed(f"{request.host} gave no access token, but other content.")
     assert isinstance(answer, dict)
     life = answer.get("expires_in")
     return token, float(life) if isinstance(life, (int, float)) else DEFAULT_LIFE

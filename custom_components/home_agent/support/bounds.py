@@ -1,4 +1,4 @@
-"""Work and bodies of any size in bounds: nobody waits long for the event loop, and nothing from outside fills the memory."""
+"""Bounds for work and bodies of any size: the event loop stays free, and data from outside cannot fill the memory."""
 
 import asyncio
 from collections import Counter, deque
@@ -13,9 +13,9 @@ SLICE = 0.002  # seconds of work before the event loop gets its turn
 
 
 def as_float(value: Any) -> float:
-    """Return a number of a schema as a float. Raises `probatio.Invalid`, also for one that is too large to be one.
+    """Return a number in a schema as a float. Raises `probatio.Invalid`, also if it is too large.
 
-    `probatio.Coerce(float)` lets an OverflowError of such a number out of a schema that has been used often enough to be compiled.
+    A compiled schema lets the `OverflowError` of `probatio.Coerce(float)` through.
     """
     try:
         return float(value)
@@ -24,7 +24,7 @@ def as_float(value: Any) -> float:
 
 
 async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
-    """Yield the items, letting the event loop run whenever `SLICE` is used up."""
+    """Yield the items; let the event loop run each time `SLICE` is used up."""
     deadline = time.perf_counter() + SLICE
     for item in items:
         yield item
@@ -36,9 +36,9 @@ async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
 def without_surplus[T](
     items: Iterable[T], most: int, whose: Callable[[T], Hashable], size: Callable[[T], int]
 ) -> list[T]:
-    """Return items, oldest first, without as many of the oldest as it takes to come to `most` in all.
+    """Return items, oldest first, without the oldest ones above a total size of `most`.
 
-    They are taken from whoever has most by then: nobody drives out what others have. The newest of all stays.
+    Each is taken from the owner with the most by then, so that one owner cannot displace another's items. The newest stays.
     """
     kept = dict(enumerate(items))
     total: Counter[Hashable] = Counter()
@@ -60,16 +60,16 @@ def without_surplus[T](
 
 
 class BodyTooLong(Exception):
-    """A body has more bytes, or takes longer, than any may."""
+    """A body exceeds its bytes or seconds."""
 
 
 async def bounded(
     chunks: AsyncIterable[bytes], most: int, seconds: float = math.inf, *, renewed: bool = False
 ) -> AsyncGenerator[bytes]:
-    """Yield a body as it arrives: at most so many bytes, for at most so many seconds.
+    """Yield a body as it arrives: at most `most` bytes, for at most `seconds`.
 
-    Raises `BodyTooLong` behind the last byte that was allowed. `renewed`: of a stream that stays open, the bytes are counted
-    anew each time the seconds are over.
+    Raises `BodyTooLong` after the last allowed byte. With `renewed`, for a stream that stays open, counting starts again
+    each time the seconds are over.
     """
     left, ends = most, time.monotonic() + seconds
     async for chunk in chunks:
@@ -85,6 +85,6 @@ async def bounded(
 
 
 def stream_of(kind: type, chunks: AsyncIterator[bytes], aclose: Callable[[], Awaitable[None]]) -> Any:
-    """Return a body as a stream of an HTTP library, `kind`, which takes none but its own; `aclose` ends it."""
+    """Return a body as a stream of class `kind`, for an HTTP library that accepts only its own."""
     members = {"__aiter__": lambda _self: chunks, "aclose": lambda _self: aclose()}
     return type("BoundedStream", (kind,), members)()

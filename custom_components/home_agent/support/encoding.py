@@ -1,6 +1,6 @@
-"""Values on their way out, encoded for the place they go into, so that none of them is more than a value there.
+"""Encodes values for the place they go into (JSON, URL, header, XML, Markdown), so that they stay values there.
 
-Whatever a template prints is a value, with whichever filter; only what the owner wrote around it is structure.
+All that a template prints is a value, with any filter; structure is only the owner's text around it.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ import orjson
 from .errors import ToolRefusal
 
 type Encode = Callable[[object], str]
-"""Turns what a template prints into the text that is sent; raises `ToolRefusal` for what cannot stand there."""
+"""Returns a printed value as the text to send; raises `ToolRefusal` for a value that is not allowed there."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _WORD = re.compile(r"[\w.@+-]*")
@@ -24,16 +24,16 @@ _WORDS = re.compile(r"[\w .@+-]*")
 _MOMENT = re.compile(
     r"(?<![\w:-])(?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?(?![\w:-])"
 )
-"""A time, with its day or without."""
+"""A time, with or without its date."""
 _DOTS = frozenset({".", ".."})
 _MAX_UNQUOTE = 5  # times; deeper than any server goes
-MAX_TOLD = 100  # characters of a value that is refused
+MAX_TOLD = 100  # characters of a refused value
 _URL_SAFE = "/?=&+%:@!$'()*,;~"
-"""What may stand unquoted in what the owner wrote of a URL."""
+"""Not quoted in the owner's part of a URL."""
 
 
 def dump(value: Any) -> bytes:
-    """Return JSON of anything: what JSON does not know becomes what Home Assistant makes of it, else its text."""
+    """Return JSON of any value; other types are encoded as Home Assistant does it, else as their text."""
     try:
         return orjson.dumps(value, default=_default, option=orjson.OPT_NON_STR_KEYS)
     except TypeError, orjson.JSONEncodeError:
@@ -49,29 +49,29 @@ def _default(value: Any) -> Any:
 
 
 def plain(value: object) -> str:
-    """Return the text of a value as JSON would have it: `true`, not `True`."""
+    """Return the text of a value as in JSON: `true`, not `True`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
 
 
 def for_path(value: object) -> str:
-    """Encode a part of a path: it stays within its segment."""
+    """Encode a part of a path so that it stays within its segment."""
     text = plain(value)
     if not text:
         raise ToolRefusal("A value that is part of the address is missing or empty.")
     if _climbs(text):
-        raise ToolRefusal("A value that is part of the address may not consist of dots.")
+        raise ToolRefusal("A value that is part of the address must not consist of dots.")
     return _quoted(text)
 
 
 def for_query(value: object) -> str:
-    """Encode a part of a query or of a form."""
+    """Encode a part of a query or form."""
     return _quoted(plain(value))
 
 
 def for_header(value: object) -> str:
-    """Refuse what could end a header."""
+    """Return a part of a header. Raises `ToolRefusal` for control characters, which could end it."""
     text = plain(value)
     if _CONTROL.search(text):
         raise ToolRefusal("A value that is part of a header may not contain line breaks or control characters.")
@@ -84,31 +84,31 @@ def for_xml(value: object) -> str:
 
 
 def for_unknown(value: object, *, blanks: bool = False) -> str:
-    """Refuse what could be more than a value in a format that is not known here: marks, separators, line breaks.
+    """Return a value for an unknown format. Raises `ToolRefusal` for marks, separators and line breaks.
 
-    Letters, digits, `. _ - + @` and times pass, with `blanks` those as well: formats where a blank separates nothing.
+    Letters, digits, `. _ - + @` and times pass; with `blanks`, for formats where a blank separates nothing, blanks too.
     """
     text = plain(value)
     if not (_WORDS if blanks else _WORD).fullmatch(_MOMENT.sub("", text)):
         allowed = "letters, digits, blanks and . _ - + @" if blanks else "letters, digits and . _ - + @"
-        raise ToolRefusal(f"A value may have only {allowed} in it here: {text[:MAX_TOLD]!r}.")
+        raise ToolRefusal(f"A value may only contain {allowed} here: {text[:MAX_TOLD]!r}.")
     return text
 
 
 def check_path(path: str) -> str:
-    """Return a rendered path. Raises `ToolRefusal` for one that climbs: values side by side can make dots, too."""
+    """Return a rendered path. Raises `ToolRefusal` if it climbs: values side by side can make dots, too."""
     if any(_climbs(segment) for segment in path.split("/")):
         raise ToolRefusal("The values do not make a valid address.")
     return path
 
 
 def owners_text(text: str) -> str:
-    """Quote blanks and letters in what the owner wrote of a URL; what was encoded before stays."""
+    """Quote blanks and letters in the owner's part of a URL; quoted ones stay."""
     return quote(text, safe=_URL_SAFE)
 
 
 def query_string(parameters: Mapping[str, object]) -> str:
-    """Return parameters as a query or a form; lists repeat their name, nothing leaves it out."""
+    """Return parameters as a query or form; a list repeats its name, None is left out."""
     pairs: list[tuple[str, str]] = []
     for name, value in parameters.items():
         items = value if isinstance(value, list) else [value]
@@ -124,7 +124,7 @@ def _quoted(text: str) -> str:
 
 
 def _climbs(text: str) -> bool:
-    """Return whether some server may read `.` or `..` in it, even one that decodes too often."""
+    """Return whether a server may read a segment `.` or `..`, even one that decodes several times."""
     for _ in range(_MAX_UNQUOTE):
         if any(part.strip() in _DOTS for part in re.split(r"[/\\;]", text)):
             return True
@@ -135,9 +135,9 @@ def _climbs(text: str) -> bool:
 
 
 def plain_text(text: str) -> str:
-    """Return a text that can be encoded: what is half of a surrogate pair becomes a question mark.
+    """Return the text with question marks for halves of surrogate pairs.
 
-    Some libraries cannot bear one: the reader of dates (ciso8601) takes the whole process down with it.
+    Some libraries fail on them: ciso8601, which reads dates, crashes the process.
     """
     return text if text.isascii() else text.encode(errors="replace").decode()
 
@@ -152,30 +152,30 @@ _UNDECIDED = re.compile(
     r"(?:!(?:\[[^\[\]\n]{0,300}(?:\]\(?/?)?)?|<!?-?[/a-zA-Z]{0,10}|\](?:[(:][ \t\n]{0,8}<?(?:h(?:t(?:t(?:ps?)?)?)?|/)?)?)\Z",
     re.IGNORECASE,
 )
-_LONGEST = 320  # characters of what may still become something else
+_LONGEST = 320  # characters of undecided text
 
 
 class ShownText:
-    """A text that is shown as Markdown, while it arrives: nothing in it loads by itself, and no tag hides the rest of it.
+    """Makes a text safe to show as Markdown while it arrives: no media load by themselves, no tag hides text.
 
-    Pictures and other media of anywhere but this home become links. What a picture's address holds is sent to its server
-    as soon as it is shown, and a model that read a hostile text writes what that asks for.
+    Pictures and other media become links, except Home Assistant's own. A picture's address is requested as soon as it is
+    shown, and a hostile text can make a model write one that holds data.
     """
 
     def __init__(self, *, tells_addresses: bool = False) -> None:
-        """Start; with `tells_addresses` no link hides where it leads."""
+        """Start; with `tells_addresses` links show their address."""
         self._tells_addresses = tells_addresses
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """Return what is certain by now, "" when more has to come first."""
+        """Return the part that is certain; "" until more arrives."""
         text, self._held = self._held + text, ""
         if found := _UNDECIDED.search(text, max(0, len(text) - _LONGEST)):
             text, self._held = text[: found.start()], text[found.start() :]
         return self._shown(text)
 
     def flush(self) -> str:
-        """Return what was held back; the next text is another one."""
+        """Return the held text; the next one is a new text."""
         text, self._held = self._held, ""
         return self._shown(text)
 
@@ -185,7 +185,7 @@ class ShownText:
 
 
 def shown(text: str, *, tells_addresses: bool = False) -> str:
-    """Return a whole text as `ShownText` has it."""
+    """Return a complete text as `ShownText` does."""
     display = ShownText(tells_addresses=tells_addresses)
     return display.feed(text) + display.flush()
 
@@ -194,5 +194,5 @@ _DRAWN = re.compile(r"[\\`*\[\]<>#~|&@]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www
 
 
 def as_markdown(text: str) -> str:
-    """Return Markdown that is drawn as just this text, in one line: no link, no markup, nothing folded away."""
+    """Return Markdown that shows exactly this text on one line, without links and markup."""
     return _DRAWN.sub(lambda sign: f"\\{sign[0]}", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as one tree.
+"""All errors, as one tree.
 
 HomeAgentError
 ├── LLMError                 a request to the model failed
@@ -16,7 +16,7 @@ HomeAgentError
 │   ├── ToolRefusal            it cannot do what it was asked; the sentence says what would work
 │   │   ├── RequestFailed        another computer failed (http.py); counted against it
 │   │   └── DidNotRun            an automation is disabled, or was held back; people are told why
-│   └── ToolPermissionError    whoever asks may not do that, or the owner never allows it
+│   └── ToolPermissionError    the user may not do that, or the owner never allows it
 ├── CustomToolError          a tool of the owner's cannot be used: Repairs or the form say why, the others work
 ├── ExtensionError           an extension cannot be used: Repairs and an action say why, the others work
 ├── McpError                 a server of tools (Model Context Protocol) cannot be used now
@@ -29,7 +29,7 @@ HomeAgentError
 │   └── McpSdkError            the library that speaks to such servers could not be installed
 ├── RetrievalError           nothing can be looked up now: the turn goes on with what there is
 │   ├── StoreError             kept documents cannot be read or written
-│   │   └── StoreRefusedError    the store works, this collection does not: vectors of another length, somebody else's
+│   │   └── StoreRefusedError    the store works, this collection does not: vectors of another length, another program's
 │   └── EmbeddingError         text cannot be turned into vectors
 ├── KnowledgeError           a document of the owner's cannot be used; the others are
 ├── MemoriesError            a memory is not there, or cannot be kept as it is
@@ -79,7 +79,7 @@ class LLMTimeoutError(LLMConnectionError):
 
 
 class LLMNoConnectionError(LLMConnectionError):
-    """Nothing took the connection in time: trying again at once would only take as long again."""
+    """The connection timed out: a repetition would take as long again."""
 
     key = "llm_unreachable"
 
@@ -91,7 +91,7 @@ class LLMCertificateError(LLMConnectionError):
 
 
 class LLMLoadingError(LLMError):
-    """The endpoint is there and loads its model: it will answer, but not yet."""
+    """The endpoint is loading its model: it will answer later."""
 
     key = "llm_loading"
 
@@ -125,7 +125,7 @@ class LLMContextLengthError(LLMError):
     key = "llm_context_length"
 
     def __init__(self, key: str | None = None, *, limit: int | None = None, **placeholders: str) -> None:
-        """Keep how large the window is."""
+        """Keep the limit."""
         super().__init__(key, **placeholders)
         self.limit = limit
 
@@ -137,7 +137,7 @@ class LLMResponseError(LLMError):
 
 
 class LLMEndlessError(LLMResponseError):
-    """The endpoint did not come to an end of its answer."""
+    """The endpoint sends an answer without end."""
 
     key = "llm_endless"
 
@@ -158,15 +158,15 @@ class ToolRefusal(ToolError):
 
     @override
     def __str__(self) -> str:
-        """Return the sentence itself: a model is not a user whose language is known to translations."""
+        """Return the sentence itself: a model reads English."""
         return self.sentence
 
 
 class DidNotRun(ToolRefusal):
-    """An automation that was to run did not; people are told why in their language. Placeholder: `target`, what it is called."""
+    """An automation did not run; users are told why in their language. Placeholder: `target`, its name."""
 
     def __init__(self, sentence: str, key: str, target: str) -> None:
-        """Keep the sentence for the model, and the key of the one for people."""
+        """Keep the sentence for the model, and the key of the one for users."""
         super().__init__(sentence)
         self.translation_key: str = key
         self.target = target
@@ -174,13 +174,13 @@ class DidNotRun(ToolRefusal):
 
     @classmethod
     def of(cls, sentence: str, several: Sequence[Self]) -> Self:
-        """Return what several say, with a sentence for the model; for people, those with the reason of the first."""
+        """Return one error for several, with a sentence for the model; users are told those with the first one's reason."""
         key = several[0].translation_key
         return cls(sentence, key, ", ".join(one.target for one in several if one.translation_key == key))
 
 
 class ToolPermissionError(ToolError):
-    """Whoever asks may not do that, or the owner never allows it. Placeholder: `target`."""
+    """The user may not do that, or the owner never allows it. Placeholder: `target`."""
 
     key = "not_allowed"
 
@@ -191,7 +191,7 @@ class CustomToolError(HomeAgentError):
     key = "custom_tool_invalid"
 
     def __init__(self, key: str | None = None, path: tuple[str | int, ...] = (), **placeholders: str) -> None:
-        """Keep where it is."""
+        """Keep the path."""
         super().__init__(key, **placeholders)
         self.path = path
 
@@ -304,9 +304,9 @@ class ConversationBusy(HomeAgentError):
 
 
 def where_of(err: BaseException) -> str:
-    """Return the class of an error that nobody expected and the lines that led to it, and the class of what caused it.
+    """Return class and traceback of an unexpected error, and the class of its cause.
 
-    Not its words: they can hold whatever went through, secrets of the owner's, keys, what somebody said.
+    The message is left out: it may hold secrets, keys or a user's words.
     """
     told = [f"{type(err).__name__}\n{''.join(traceback.format_tb(err.__traceback__))}".rstrip()]
     cause = err.__cause__ or (None if err.__suppress_context__ else err.__context__)

@@ -1,8 +1,8 @@
-"""One request to another computer, guarded: where it goes, how long it takes, how much comes back.
+"""Guarded HTTP requests: bounds on the address, the time and the size of the answer.
 
-A tool reaches the host that the owner wrote, at an address that fits it. A name on the internet that resolves to an address at
-home is refused where the connection is made, so that no redirect and no changed answer of a name server leads there. A host
-that is plainly at home was meant so. Nothing of aiohttp's own error texts leaves here: they name addresses with everything that is in them.
+A tool reaches the host that the owner wrote. A public name that resolves to a private address is refused when the connection is
+made, so that neither a redirect nor a changed DNS answer leads there; a host that is private by its form was meant so.
+aiohttp's error texts stay here: they hold whole URLs.
 """
 
 import asyncio
@@ -27,30 +27,30 @@ from .errors import ToolRefusal
 from .outages import Hosts
 
 type Resolve = Callable[[str], Awaitable[Sequence[ResolveResult]]]
-"""Asks for the addresses of a name."""
+"""Returns the addresses of a name."""
 
 _AT_HOME = ("local", "localhost", "lan", "home", "internal", "intranet", "private", "home.arpa")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _INTERNET = IPv6Network("2000::/3")
-"""All addresses that are given out on the internet; others are private, or carry one of it in an old form."""
+"""All public addresses; others are private, or carry an IPv4 address."""
 
 
 class AddressRefused(OSError):
-    """A name leads to an address where it may not."""
+    """A public name leads to a private address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgressPolicy:
-    """What requests to other computers may reach."""
+    """The hosts that requests may reach."""
 
     allowed_hosts: tuple[str, ...] = ()
-    """Names, or `*.` and a domain; empty: any that a tool names."""
+    """Names, or `*.` and a domain; empty: any host of a tool."""
     allow_private_hosts: bool = False
-    """Let names on the internet lead to addresses at home."""
+    """Let public names lead to private addresses."""
 
     @classmethod
     def from_options(cls, options: Mapping[str, object]) -> Self:
-        """Return what the owner set."""
+        """Return the policy in the entry's options."""
         listed = options.get(CONF_ALLOWED_HOSTS)
         return cls(
             allowed_hosts=tuple(str(host) for host in listed) if isinstance(listed, list) else (),
@@ -58,13 +58,17 @@ class EgressPolicy:
         )
 
     def check(self, host: str) -> None:
-        """Raise `ToolRefusal` for a host that is not on the owner's list."""
+        """Raise `ToolRefusal` for a host that is not allowed."""
         if not self.allows(host):
             raise ToolRefusal(f"{host} is not among the hosts that the administrator allows.")
 
     def allows(self, host: str) -> bool:
-        """Return whether a host is on the owner's list, or there is none."""
-        return not self.allowed_hosts or any(_matches(normalized(host), item) for item in self.allowed_hosts)
+        """Return whether a host is on the list of allowed ones, or the list is empty."""
+        if not self.allowed_hosts:
+            return True
+        host = normalized(host)
+        allowed = map(normalized, self.allowed_hosts)
+        return any(host.endswith(item[1:]) if item.startswith("*.") else host == item for item in allowed)
 
     def fits(self, host: str, address: str) -> bool:
         """Return whether a host may be reached at an address."""
@@ -72,12 +76,12 @@ class EgressPolicy:
 
 
 def normalized(host: str) -> str:
-    """Return a host as it is compared."""
+    """Return a host in the form for comparison."""
     return host.strip().casefold().rstrip(".")
 
 
 def is_at_home(host: str) -> bool:
-    """Return whether a host is at home by its very form: a private address, `nas`, `nas.local`."""
+    """Return whether a host is private by its form: a private address, `nas`, `nas.local`."""
     host = normalized(host)
     try:
         return not is_public(str(ip_address(host.strip("[]"))))
@@ -86,7 +90,7 @@ def is_at_home(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is on the internet; one that carries another counts as that."""
+    """Return whether an address is public; an IPv6 address that carries an IPv4 address counts as that."""
     ip = ip_address(address.partition("%")[0])
     inner: IPv4Address | None = None
     if isinstance(ip, IPv6Address):
@@ -98,7 +102,7 @@ def is_public(address: str) -> bool:
 
 
 def http_url(address: object) -> URL | None:
-    """Return an address that a client can use, None for any other; name and password in one would end up in logs."""
+    """Return a usable `http(s)` URL, else None; also None with a password in it, which logs would show."""
     try:
         url = URL(str(address or ""))
     except ValueError:
@@ -106,15 +110,8 @@ def http_url(address: object) -> URL | None:
     return url if url.scheme in ("http", "https") and url.host and not url.user and not url.password else None
 
 
-def _matches(host: str, allowed: str) -> bool:
-    allowed = normalized(allowed)
-    if allowed.startswith("*."):
-        return host.endswith(allowed[1:])
-    return host == allowed
-
-
 def resolve_by(hass: HomeAssistant) -> Resolve:
-    """Return how Home Assistant itself finds the addresses of a name."""
+    """Return Home Assistant's own resolver."""
 
     async def resolve(host: str) -> Sequence[ResolveResult]:
         connector = async_get_clientsession(hass).connector
@@ -125,10 +122,10 @@ def resolve_by(hass: HomeAssistant) -> Resolve:
 
 
 class GuardedResolver(AbstractResolver):
-    """Gives a connection only addresses where the name may lead."""
+    """Gives connections only the addresses that the policy allows for a name."""
 
     def __init__(self, egress: EgressPolicy, resolve: Resolve) -> None:
-        """Take the rules and who is asked."""
+        """Take the policy and the resolver to ask."""
         self._egress = egress
         self._resolve = resolve
 
@@ -144,57 +141,57 @@ class GuardedResolver(AbstractResolver):
 
     @override
     async def close(self) -> None:
-        """Nothing is held."""
+        """Close nothing."""
 
 
-MAX_RESPONSE = 64 * 1024  # bytes, unless a tool says otherwise
+MAX_RESPONSE = 64 * 1024  # bytes, if a tool sets no other limit
 MAX_REDIRECTS = 3
-RETRY_DELAY = 1.0  # seconds (C-3)
+RETRY_DELAY = 1.0  # seconds
 _REFUSALS = frozenset({401, 402, 403, 429})
-"""A key, credit or patience that has run out: no fault of what the model asked."""
+"""Key, credit or rate limit: failures of the host rather than of the model's arguments."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _KEEP_METHOD = frozenset({307, 308})
 _OF_A_BODY = frozenset({hdrs.CONTENT_TYPE, hdrs.CONTENT_LENGTH})
 
 
 class RequestFailed(ToolRefusal):
-    """A request that failed for a reason that lies with the other side, or on the way to it."""
+    """A request that failed because of the server, or on the way to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """What is sent."""
+    """A request to send."""
 
     method: str
     url: URL
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     timeout: float
-    """Seconds for everything, waiting for other requests and redirects included."""
+    """Seconds in all, with redirects and the wait for other requests."""
     max_response: int = MAX_RESPONSE
     """Bytes of the answer's body."""
     interval: float = 0
-    """Seconds from one request to this host to the next."""
+    """Seconds between two requests to this host."""
     verify_ssl: bool = True
     tool: str = ""
-    """For the owner, when the host fails."""
+    """Name of the tool, for the issue if the host fails."""
     renewable: bool = False
-    """What authorises it can be renewed: a 401 is then no failure of the host yet."""
+    """Its token can be renewed: a 401 is no failure of the host yet."""
 
     @property
     def host(self) -> str:
-        """Host and port, as the owner is told and requests are counted."""
+        """Return host and port, the key of limits and issues."""
         return self.url.raw_authority
 
     @override
     def __repr__(self) -> str:
-        """Return what may stand in a log."""
+        """Return a text without secrets, for logs."""
         return f"<{self.method} {self.host}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpResponse:
-    """What came back, whatever its status."""
+    """An answer of any status."""
 
     status: int
     content_type: str
@@ -203,7 +200,7 @@ class HttpResponse:
 
     @property
     def reason(self) -> str:
-        """The status in words; not the server's own, which are text from outside."""
+        """Return the status in words; not the server's own, which are text from outside."""
         try:
             return f"{self.status} {HTTPStatus(self.status).phrase}"
         except ValueError:
@@ -211,16 +208,16 @@ class HttpResponse:
 
 
 class _NoConnection(aiohttp.ClientError):
-    """No connection came about, or it was lost before an answer."""
+    """No connection was made, or it was lost before an answer."""
 
     def __init__(self, reason: Exception) -> None:
-        """Keep aiohttp's own error."""
+        """Keep aiohttp's error."""
         super().__init__()
         self.reason = reason
 
 
 async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Give a lost connection another name: aiohttp would send PUT and DELETE again by itself."""
+    """Raise lost connections as another error: aiohttp would repeat PUT and DELETE by itself."""
     try:
         return await handler(request)
     except (aiohttp.ClientConnectionError, OSError) as err:
@@ -228,10 +225,10 @@ async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerTy
 
 
 class Http:
-    """Requests to other computers for one config entry."""
+    """Guarded requests of one config entry."""
 
     def __init__(self, hass: HomeAssistant, egress: EgressPolicy, resolve: Resolve | None = None) -> None:
-        """Prepare; nothing is opened."""
+        """Prepare; sessions are opened when needed."""
         self._hass = hass
         self.egress = egress
         self.resolver = GuardedResolver(egress, resolve or resolve_by(hass))
@@ -246,8 +243,17 @@ class Http:
 
     async def async_send(self, request: HttpRequest) -> HttpResponse:
         """Return the answer to a request. Raises `ToolRefusal`; `RequestFailed` is counted against the host."""
+        self.egress.check(request.url.host or "")
         try:
-            response = await self._async_send(request)
+            async with (
+                asyncio.timeout(request.timeout),
+                self.hosts.turn(request.host, interval=request.interval, patience=request.timeout),
+            ):
+                response = await self._async_follow(request)
+        except TimeoutError as err:
+            late = RequestFailed(f"{request.host} did not answer within {request.timeout:g} seconds.{_doubt(request)}")
+            self.hosts.async_failed(request.host, request.tool, late.sentence)
+            raise late from err
         except RequestFailed as err:
             self.hosts.async_failed(request.host, request.tool, err.sentence)
             raise
@@ -259,21 +265,8 @@ class Http:
             self.hosts.async_worked(request.host)
         return response
 
-    async def _async_send(self, request: HttpRequest) -> HttpResponse:
-        self.egress.check(request.url.host or "")
-        try:
-            async with (
-                asyncio.timeout(request.timeout),
-                self.hosts.turn(request.host, interval=request.interval, patience=request.timeout),
-            ):
-                return await self._async_follow(request)
-        except TimeoutError as err:
-            raise RequestFailed(
-                f"{request.host} did not answer within {request.timeout:g} seconds.{_doubt(request)}"
-            ) from err
-
     async def _async_follow(self, request: HttpRequest) -> HttpResponse:
-        """Send, and follow redirects as long as they stay on the host."""
+        """Send, and follow redirects that stay on the host."""
         for _ in range(MAX_REDIRECTS + 1):
             async with await self._async_open(request) as response:
                 if response.status not in _REDIRECTS:
@@ -282,7 +275,7 @@ class Http:
         raise RequestFailed(f"{request.host} redirects too often.")
 
     async def _async_open(self, request: HttpRequest) -> aiohttp.ClientResponse:
-        """Return the open response; a request that only reads is made twice when no connection comes about."""
+        """Return the open response; a GET is repeated once if no connection is made."""
         attempts = 2 if request.method == hdrs.METH_GET else 1
         while True:
             attempts -= 1
@@ -302,7 +295,7 @@ class Http:
                 raise _failure(request, err) from None
 
     def _session(self, *, verify_ssl: bool) -> aiohttp.ClientSession:
-        """Return a session of our own: Home Assistant's shared one connects anywhere and keeps cookies."""
+        """Return our own session: Home Assistant's shared one connects anywhere and keeps cookies."""
         if verify_ssl not in self._sessions:
             self._sessions[verify_ssl] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
@@ -317,31 +310,31 @@ class Http:
 
 
 async def _async_read(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpResponse:
-    """Read the body up to its limit; what is longer is cut off at the connection."""
+    """Return the answer with its body. Raises `ToolRefusal` above the limit, without reading on."""
     limit, body = request.max_response, None
     if (response.content_length or 0) <= limit:
         try:
             body = b"".join([chunk async for chunk in bounded(response.content.iter_any(), limit)])
         except BodyTooLong:
-            pass  # as one that says so beforehand
+            pass  # refused below, like one with a long Content-Length
         except (aiohttp.ClientError, OSError) as err:
             raise _failure(request, err) from None
     if body is None:
         response.close()
         raise ToolRefusal(
-            f"The answer of {request.host} is longer than {limit} bytes; it was not read.{_doubt(request)}"
+            f"The answer of {request.host} is longer than {limit} bytes and was not read.{_doubt(request)}"
         )
     return HttpResponse(status=response.status, content_type=response.content_type, charset=response.charset, body=body)
 
 
 def _redirected(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpRequest:
-    """Return the request that a redirect asks for. Raises `ToolRefusal` when it leads elsewhere."""
+    """Return the request to the target of a redirect. Raises `ToolRefusal` if it leaves the host."""
     try:
         url = request.url.join(URL(response.headers.get(hdrs.LOCATION, ""), encoded=True))
     except ValueError as err:
-        raise RequestFailed(f"{request.host} redirects to no valid address.") from err
+        raise RequestFailed(f"{request.host} redirects to an invalid address.") from err
     if not _same_place(request.url, url):
-        raise ToolRefusal(f"{request.host} redirects to another place; that is not followed.")
+        raise ToolRefusal(f"{request.host} redirects to another host, which is not allowed.")
     if response.status in _KEEP_METHOD or request.method in (hdrs.METH_GET, hdrs.METH_HEAD):
         return replace(request, url=url)
     headers = {name: value for name, value in request.headers.items() if name.title() not in _OF_A_BODY}
@@ -349,7 +342,7 @@ def _redirected(request: HttpRequest, response: aiohttp.ClientResponse) -> HttpR
 
 
 def _same_place(one: URL, other: URL) -> bool:
-    """Return whether a redirect stays on host and port; it may become encrypted, never the reverse."""
+    """Return whether a redirect stays on host and port; HTTP may become HTTPS, but not the reverse."""
     if other.host is None or one.host != other.host or other.user or other.password:
         return False
     if one.scheme == other.scheme:
@@ -362,7 +355,7 @@ def _was_refused(err: BaseException) -> bool:
 
 
 def _failure(request: HttpRequest, err: Exception) -> ToolRefusal:
-    """Return what a failed request is told as."""
+    """Return the error to raise for a failed request."""
     if _was_refused(err):
         return ToolRefusal(f"{request.host} leads to an address at home, which the administrator does not allow.")
     match err:
@@ -374,8 +367,8 @@ def _failure(request: HttpRequest, err: Exception) -> ToolRefusal:
             return RequestFailed(f"{request.host} cannot be reached.")
         case aiohttp.ClientConnectionError() | OSError():
             return RequestFailed(f"The connection to {request.host} was lost.{_doubt(request)}")
-    return RequestFailed(f"{request.host} did not answer as a web server does.{_doubt(request)}")
+    return RequestFailed(f"{request.host} gave no valid HTTP answer.{_doubt(request)}")
 
 
 def _doubt(request: HttpRequest) -> str:
-    return "" if request.method == hdrs.METH_GET else " It is not known whether it did what it was asked."
+    return "" if request.method == hdrs.METH_GET else " Whether the request had an effect is unknown."

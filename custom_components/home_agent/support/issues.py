@@ -1,6 +1,6 @@
-"""What the owner has to know and can do something about: Repairs issues, raised and taken back.
+"""Repairs issues: what the administrator can act on.
 
-None outlives the entry it was raised for: each load starts afresh, and what still holds is raised again.
+An issue does not outlive its entry: each load deletes all, and raises those that still hold.
 """
 
 from collections.abc import Collection
@@ -64,9 +64,9 @@ def async_set(
     data: dict[str, str | int | float | None] | None = None,
     **placeholders: str,
 ) -> None:
-    """Raise the issue `key` of something, by its id, or take it back when it does not hold.
+    """Raise the issue `key` of the thing with the id `of`, or delete it if it does not hold.
 
-    With `data` it can be answered in Repairs (repairs.py).
+    With `data` it has a flow in Repairs (repairs.py).
     """
     if not holds:
         ir.async_delete_issue(hass, DOMAIN, f"{key}_{of}")
@@ -88,7 +88,7 @@ def async_set(
 
 @callback
 def async_clear(hass: HomeAssistant, prefix: str = "", but_of: Collection[str] = ()) -> None:
-    """Take back all issues whose key begins so, except those of what is named."""
+    """Delete the issues whose key begins with `prefix`, except those of the ids in `but_of`."""
     for domain, issue_id in list(ir.async_get(hass).issues):
         if domain == DOMAIN and issue_id.startswith(prefix) and issue_id.removeprefix(f"{prefix}_") not in but_of:
             ir.async_delete_issue(hass, DOMAIN, issue_id)
@@ -96,27 +96,27 @@ def async_clear(hass: HomeAssistant, prefix: str = "", but_of: Collection[str] =
 
 @callback
 def async_file_trouble(hass: HomeAssistant, trouble: Trouble, file: str, holds: bool) -> None:
-    """Say that a file of ours cannot be read or written, and what becomes of it, or take that back."""
+    """Raise or delete the issue of a stored file that cannot be read or written."""
     async_set(hass, trouble.value, file, holds, file=file)
 
 
 class RetrievalIssues:
-    """What the owner has to know of the store of documents, the embedding model and a collection that is not ours (outages.py)."""
+    """Issues of the document store, the embedding model and foreign collections (outages.py)."""
 
     _keys: ClassVar = {"store": STORE_FAILING, "embedding": EMBEDDING_FAILING, "collection": COLLECTION_FOREIGN}
 
     def __init__(self, hass: HomeAssistant | None) -> None:
-        """Say nothing yet; None: nor later, for somebody waits for the answer, or nobody needs it any more."""
+        """Without `hass`, report nothing: the caller shows the error itself."""
         self._hass = hass
 
     async def async_failing(self, part: str, name: str, error: RetrievalError) -> None:
-        """Say that a part (`STORE`, `EMBEDDING`, `COLLECTION` of outages.py) keeps failing, and why."""
+        """Raise the issue of a part (`STORE`, `EMBEDDING`, `COLLECTION` of outages.py) with the error's text."""
         if self._hass is not None:
             reason = await async_error_text(self._hass, self._hass.config.language, error)
             async_set(self._hass, self._keys[part], part, store=name, reason=reason)
 
     @callback
     def async_recovered(self, part: str) -> None:
-        """Take that back."""
+        """Delete the issue of a part."""
         if self._hass is not None:
             async_set(self._hass, self._keys[part], part, False)

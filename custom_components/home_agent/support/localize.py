@@ -1,7 +1,4 @@
-"""The integration's own sentences, in the language of the person who hears them.
-
-Home Assistant translates an error into the language of the server; an agent answers in the language of the turn.
-"""
+"""The integration's sentences in the language of a turn; Home Assistant translates errors into the server's language."""
 
 from collections.abc import Mapping
 
@@ -17,21 +14,21 @@ _CATEGORY = "exceptions"
 async def async_text(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
     """Return the sentence `key` of the translations.
 
-    A regional variant without a file of its own (`de-AT`) falls back to its language, that one to English; the key
-    itself comes back when English lacks it as well. Home Assistant caches the files.
+    A regional variant without a file (`de-AT`) falls back to its language, then to English, then to the key itself.
+    Home Assistant caches the files.
     """
     return await _async_sentence(hass, DOMAIN, language, key, placeholders)
 
 
 async def async_has_text(hass: HomeAssistant, language: str, key: str) -> bool:
-    """Return whether the sentence `key` exists in the language, or in English when that is the language."""
+    """Return whether the sentence `key` exists in the language."""
     path = _path_of(DOMAIN, key)
     sentence, translated = await _async_find(hass, _CATEGORY, DOMAIN, language, path)
     return translated and sentence != path
 
 
 async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssistantError) -> str:
-    """Return what an error says; errors without a translation key have only their own words."""
+    """Return the translated text of an error, or its own words if it has no translation key."""
     if error.translation_domain is None or error.translation_key is None:
         return str(error)
     return await _async_sentence(
@@ -42,9 +39,9 @@ async def async_error_text(hass: HomeAssistant, language: str, error: HomeAssist
 async def async_own_text(
     hass: HomeAssistant, language: str, category: str, domain: str, path: str, *, translated: bool = False
 ) -> str | None:
-    """Return a text of another integration (`services`, `entity_component`) by the path in its translations.
+    """Return a text of another integration by the category (`services`, `entity_component`) and path of its translations.
 
-    None where there is none; with `translated` also where it is in English only and another language was asked for.
+    None if it does not exist; with `translated` also if it exists in English only and the language is another.
     """
     path = f"component.{domain}.{path}"
     text, in_language = await _async_find(hass, category, domain, language, path)
@@ -64,20 +61,20 @@ def _path_of(domain: str, key: str) -> str:
 
 
 async def _async_find(hass: HomeAssistant, category: str, domain: str, language: str, path: str) -> tuple[str, bool]:
-    """Return a text, the path itself when there is none, and whether it is in the language asked for."""
+    """Return a text, or the path itself if it does not exist, and whether it is in the given language."""
     language = language or hass.config.language
     base = language.partition("-")[0]
     english = (await async_get_translations(hass, LOCALE_EN, category, [domain])).get(path, path)
     for candidate in dict.fromkeys((language, base)):
         text = (await async_get_translations(hass, candidate, category, [domain])).get(path, path)
-        # Home Assistant lays a language over English: whatever reads like English has no translation.
+        # Home Assistant fills missing translations with English.
         if text != english:
             return text, True
     return english, base == LOCALE_EN
 
 
 class _Placeholders(dict[str, str]):
-    """A translation that names a placeholder nobody filled in shows its name; it does not end the turn."""
+    """Placeholders of a sentence; a missing one shows its name instead of raising."""
 
     def __missing__(self, name: str) -> str:
         return name

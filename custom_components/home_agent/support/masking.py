@@ -16,13 +16,13 @@ CARD = "[card]"
 ACCOUNT = "[account]"
 IDENTITY = "[identity number]"
 PLACEHOLDERS = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY)
-"""What stands where something was masked."""
+"""Texts in place of personal data."""
 
 type Mask = Callable[[str], str]
 
 
 def masked_values(value: JsonValueType, hide: Mask) -> JsonValueType:
-    """Return data with its texts masked, those that are keys as well: a model names a key as it likes. Numbers stay."""
+    """Return data with its texts masked, also in keys, which a model may choose. Numbers stay."""
     match value:
         case str():
             return hide(value)
@@ -36,38 +36,43 @@ def masked_values(value: JsonValueType, hide: Mask) -> JsonValueType:
 # The owner's secrets, and how they are taken out of anything that comes from outside.
 
 MASK = "**masked**"
-HIDDEN = (EMAIL, PHONE, ADDRESS, CARD, ACCOUNT, IDENTITY, MASK)
-"""All that stands in a text for what was taken out of it."""
+HIDDEN = (*PLACEHOLDERS, MASK)
+"""All texts in place of masked ones."""
 SECRET = re.compile(r"code|pin|pass|secret|token|key|credential|auth", re.IGNORECASE)
-"""In the name of a parameter: it holds a secret."""
+"""In the name of a parameter that holds a secret."""
 CODE = re.compile(
     r"(?:(?:access|alarm|arm|disarm|door|entry|gate|keypad|lock|master|security|unlock|user)_?)?"
     r"(?:code|passcode|password|passphrase|passwd|pin|pin_?code|pin_?number)s?",
     re.IGNORECASE,
 )
-"""The whole name of what is a code: of what opens a door, not of a country."""
-MIN_LENGTH = 4  # characters; masking less would make every answer unreadable
+"""The whole name of a secret code: one that opens a door, not one of a country."""
+MIN_LENGTH = 4  # characters; masking shorter values would make answers unreadable
 
 
 class SecretMask:
-    """Replaces values in texts, however the other side wrote them: plain, in a URL, in JSON, in HTML, as Base64."""
+    """Masks values in texts in each form that a server may use: plain, in a URL, in JSON, in HTML, as Base64."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        """Take what is to be replaced; what is shorter than `MIN_LENGTH` stays."""
+        """Take the values; those shorter than `MIN_LENGTH` are not masked."""
         self._values = frozenset(value for value in values if len(value) >= MIN_LENGTH)
-        forms = sorted({form for value in self._values for form in _forms(value)}, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE) if forms else None
+        forms: set[str] = set()
+        for value in self._values:
+            forms |= {value, quote(value, safe=""), quote_plus(value), html.escape(value)}
+            forms |= {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+            forms.add(base64.b64encode(value.encode()).decode().rstrip("="))
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
 
     def also(self, *values: str) -> SecretMask:
-        """Return a mask that replaces these as well."""
+        """Return a mask of these values as well."""
         return SecretMask((*self._values, *values)) if set(values) - self._values else self
 
     def text(self, text: str) -> str:
-        """Return a text without them."""
+        """Return a text with the values masked."""
         return self._pattern.sub(MASK, text) if self._pattern else text
 
     def json(self, value: JsonValueType) -> JsonValueType:
-        """Return JSON without them, in keys as well."""
+        """Return JSON with the values masked, also in keys."""
         match value:
             case str():
                 return self.text(value)
@@ -80,17 +85,10 @@ class SecretMask:
         return value
 
 
-def _forms(value: str) -> Iterable[str]:
-    yield from (value, quote(value, safe=""), quote_plus(value), html.escape(value))
-    for ascii_only in (True, False):
-        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-    yield base64.b64encode(value.encode()).decode().rstrip("=")
-
-
 class Secrets:
     """The owner's secrets by name, which no result, error, event or log may show."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        """Take them as they are read from the configuration."""
+        """Take the values from the configuration."""
         self.values = dict(values or {})
         self.mask = SecretMask(self.values.values())

@@ -1,7 +1,7 @@
-"""What may be away: one circuit breaker for everything that is asked, and what is built on it.
+"""Outages of servers: one circuit breaker for all of them, and what is built on it.
 
-Whatever the error: the first failure in a row is one line in the log, the third is an outage of which the owner is told
-with an issue, and the next success ends it (decision C-4). Nothing is disabled, the next request is tried again.
+For any error, the first failure in a row is one line in the log, the third is an outage with an issue in Repairs, and the next
+success ends it. Nothing is disabled: the next request is made as usual (docs/decisions/0017-one-circuit-breaker.md).
 """
 
 import asyncio
@@ -19,27 +19,27 @@ from . import issues
 from .const import LOGGER
 from .errors import RetrievalError, StoreRefusedError, ToolRefusal
 
-FAILURES_UNTIL_ISSUE = 3  # in a row (C-4)
-PAUSE = 20.0  # seconds after a failure in which a store or an embedding endpoint is not asked: nobody waits in vain
-AT_ONCE = 2  # requests to one host (C-2)
+FAILURES_UNTIL_ISSUE = 3  # in a row
+PAUSE = 20.0  # seconds after a failure in which a store or an embedding endpoint is not asked, to save the wait
+AT_ONCE = 2  # requests to one host
 
 
 class CircuitBreaker:
-    """Counts how often one service failed in a row, and says when that is news."""
+    """Counts the failures of one service in a row, and tells when to report them."""
 
     __slots__ = ("_logs", "failures", "name")
 
     def __init__(self, name: str, *, logs: bool = True) -> None:
-        """Start as if all were well; `name` is what the log calls it. Without `logs` somebody else says what is wrong."""
+        """Start without failures; `name` is for the log. Without `logs` the caller reports failures."""
         self.name = name
         self._logs = logs
         self.failures = 0
         """In a row."""
 
     def failed(self, reason: str) -> bool:
-        """Note a failure and log the first; return whether this is the one at which the owner is told.
+        """Count a failure and log the first; return whether it is the one to raise an issue for.
 
-        `reason` has no words of the other side: they may be what somebody said.
+        `reason` must not hold words of the server: they may repeat what a user said.
         """
         self.failures += 1
         if self.failures == 1 and self._logs:
@@ -47,7 +47,7 @@ class CircuitBreaker:
         return self.failures == FAILURES_UNTIL_ISSUE
 
     def succeeded(self) -> bool:
-        """Note a success; return whether it ends an outage of which the owner was told."""
+        """Reset the count; return whether that ends an outage with an issue."""
         if not self.failures:
             return False
         LOGGER.info("%s is available again", self.name)
@@ -56,20 +56,20 @@ class CircuitBreaker:
 
 
 class Outages:
-    """Asks what must not cost an answer: an answer in time, or none."""
+    """Awaits parts of a prompt that may fail or be late without costing the turn."""
 
     def __init__(self) -> None:
-        """Start as if all were well."""
+        """Start without failures."""
         self._breakers: dict[str, CircuitBreaker] = {}
 
     async def async_answer[T](self, name: str, seconds: float, answer: Awaitable[T]) -> T | None:
-        """Return the answer; None when it failed or was not there within so many seconds."""
+        """Return the answer; None if it fails or takes longer than `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 found = await answer
         except TimeoutError:
             reason = f"no answer within {seconds:g} s"
-        except Exception as err:  # noqa: BLE001 - one that fails must not cost the answer
+        except Exception as err:  # noqa: BLE001 - a part that fails, also one of another integration, is left out
             place = extract_tb(err.__traceback__)[-1]
             reason = f"{type(err).__name__} in {Path(place.filename).name}, line {place.lineno}"
         else:
@@ -81,38 +81,42 @@ class Outages:
 
 
 STORE, EMBEDDING, COLLECTION = "store", "embedding", "collection"
-"""What of retrieval the owner can be told of: the whole store, the embedding model, a collection that is not ours."""
+"""Retrieval components that can raise an issue; a collection does if another program wrote it."""
 
 
 class RetrievalBreaker(CircuitBreaker):
-    """Of a store of documents or an embedding endpoint; after a failure every request fails at once for a while."""
+    """Circuit breaker of a store or an embedding endpoint; after a failure, requests fail at once for `PAUSE`."""
 
     __slots__ = ("_part", "_paused_until", "_reporter", "ended", "last_error")
 
     def __init__(self, part: str, name: str, reporter: issues.RetrievalIssues, *, logs: bool = True) -> None:
-        """Start as if all were well."""
+        """Start without failures."""
         super().__init__(name, logs=logs)
         self.last_error: RetrievalError | None = None
-        """None: the newest request was answered, or there was none yet."""
+        """Error of the newest request; None if it was answered."""
         self.ended = False
-        """Whether it is used no longer: what is broken off at the end is no failure."""
+        """Whether it is closed: requests that are cancelled by that are no failures."""
         self._part = part
         self._reporter = reporter
         self._paused_until = 0.0
 
     @asynccontextmanager
     async def watched(self, *, now: bool = False) -> AsyncGenerator[None]:
-        """Watch a request. Raises the error of the last one while that is not long ago, unless it has to be made `now`."""
+        """Watch a request. Raises the last error again during the pause, unless the request is made `now`."""
         if (last := self.last_error) is not None and not now and time.monotonic() < self._paused_until:
-            # Not the same error: raised twice, it would drag its first traceback along.
+            # A new object: raised twice, the same one would keep its first traceback.
             raise type(last)(last.translation_key, **(last.translation_placeholders or {}))
         try:
             yield
-        except RetrievalError as err:
-            if not isinstance(err, StoreRefusedError):
-                await self._async_failed(err)
-                raise
+        except StoreRefusedError:
             self._async_worked()  # it answers
+            raise
+        except RetrievalError as err:
+            if not self.ended:
+                self.last_error = err
+                self._paused_until = time.monotonic() + PAUSE
+                if self.failed(str(err.translation_key)):
+                    await self._reporter.async_failing(self._part, self.name, err)
             raise
         self._async_worked()
 
@@ -121,56 +125,48 @@ class RetrievalBreaker(CircuitBreaker):
         if self.succeeded():
             self._reporter.async_recovered(self._part)
 
-    async def _async_failed(self, error: RetrievalError) -> None:
-        if self.ended:
-            return
-        self.last_error = error
-        self._paused_until = time.monotonic() + PAUSE
-        if self.failed(str(error.translation_key)):
-            await self._reporter.async_failing(self._part, self.name, error)
-
 
 @dataclass(slots=True)
 class _Host:
     breaker: CircuitBreaker
     free: asyncio.Semaphore
     next_start: float = 0.0
-    """Time of the loop before which no request begins."""
+    """Loop time before which no request starts."""
 
 
 class Hosts:
-    """The computers that tools ask: not too many requests at once, not too often."""
+    """Limits requests of tools to each host: how many at once, how often."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start without any."""
+        """Start without hosts."""
         self._hass = hass
         self._hosts: dict[str, _Host] = {}
 
     @asynccontextmanager
     async def turn(self, name: str, *, interval: float, patience: float) -> AsyncGenerator[None]:
-        """Wait until a request may begin; `interval` is in seconds, from the beginning of one to that of the next.
+        """Wait until a request may start; `interval` is the seconds between the starts of two.
 
-        Raises `ToolRefusal` when that is more than `patience` seconds away.
+        Raises `ToolRefusal` if that takes more than `patience` seconds.
         """
         host = self._host(name)
         async with host.free:
             now = self._hass.loop.time()
             starts = max(now, host.next_start)
             if starts - now > patience:
-                raise ToolRefusal(f"{name} may be asked again in {math.ceil(starts - now)} seconds, not before.")
+                raise ToolRefusal(f"{name} can be asked again in {math.ceil(starts - now)} seconds.")
             host.next_start = starts + interval
             await asyncio.sleep(starts - now)
             yield
 
     @callback
     def async_failed(self, name: str, tool: str, reason: str) -> None:
-        """Note that a host failed while a tool asked it."""
+        """Count a failure of a host, at a request of a tool."""
         if self._host(name).breaker.failed(reason):
             issues.async_set(self._hass, issues.SERVICE_FAILING, name, host=name, tool=tool)
 
     @callback
     def async_worked(self, name: str) -> None:
-        """Note that a host answered."""
+        """Reset the failures of a host that answered."""
         if self._host(name).breaker.succeeded():
             issues.async_set(self._hass, issues.SERVICE_FAILING, name, False)
 

@@ -1,7 +1,7 @@
-"""Arguments as models really write them, read into the form of the schema, before it validates them.
+"""Reads arguments as small models write them into the form of the schema, before it validates them.
 
-Small models write a list or `a, b` for one id, JSON in a string, a parameter at the wrong level, `light.turn_on` for
-`turn_on`. What can only mean one thing is read; what is guesswork stays an error.
+They write a list or `a, b` for one id, JSON in a string, a parameter at the wrong level, `light.turn_on` for `turn_on`. What is
+unambiguous is accepted; the rest stays an error.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,12 +18,12 @@ MAX_DEPTH = 4  # of lists and objects inside parameters
 
 
 class LenientSchema(probatio.Schema):
-    """A schema that puts arguments in order before it validates them."""
+    """A schema that tidies arguments before it validates them."""
 
     def __init__(
         self, schema: Any, tidy: Callable[[Mapping[str, Any]], dict[str, Any]], in_order: Iterable[str] = ()
     ) -> None:
-        """Keep what puts them in order, and the keys beside which it has to find another to have anything to do."""
+        """Take the function that tidies; arguments with no other keys than `in_order` are not tidied."""
         super().__init__(schema)
         self._in_order = frozenset(in_order)
         self._tidy = tidy
@@ -32,7 +32,7 @@ class LenientSchema(probatio.Schema):
     def __call__(self, data: Any, **kwargs: Any) -> Any:
         """Return the validated arguments; raises `probatio.Invalid`."""
         if not isinstance(data, Mapping):
-            raise probatio.Invalid("the arguments have to be an object")
+            raise probatio.Invalid("the arguments must be an object")
         return super().__call__(data if data.keys() <= self._in_order else self._tidy(data), **kwargs)
 
 
@@ -42,7 +42,7 @@ def entity_ids(value: object) -> list[str]:
         value = _from_json(value)
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise probatio.Invalid("entity_id has to be text")
+        raise probatio.Invalid("entity_id must be text")
     found = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
     if not found or len(found) > MAX_TARGETS or any(len(part) > MAX_LENGTH for part in found):
         raise probatio.Invalid(f"name 1 to {MAX_TARGETS} entities, each at most {MAX_LENGTH} characters")
@@ -50,7 +50,7 @@ def entity_ids(value: object) -> list[str]:
 
 
 def action(value: object) -> str:
-    """Read the action: one of the four, or the name of a service or of a parameter to set."""
+    """Read an action: one of the four, or the name of a service or of a parameter to set."""
     name = str(value).strip().casefold().replace(" ", "_").replace("-", "_").rpartition(".")[2]
     if name in known_actions() or name.startswith("set_"):
         return name
@@ -58,26 +58,26 @@ def action(value: object) -> str:
 
 
 def json_object(value: object) -> dict[str, Any]:
-    """Read an object, the same as JSON in a string, or nothing."""
+    """Read an object, JSON of one in a string, or nothing."""
     if value is None or value == "":
         return {}
     if isinstance(value, str):
         value = _from_json(value)
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise probatio.Invalid("has to be an object")
+        raise probatio.Invalid("must be an object")
     if value and _depth(value) > MAX_DEPTH:
         raise probatio.Invalid("is nested too deeply")
     return dict(value)
 
 
 def text_list(value: object) -> list[str]:
-    """Read a list of texts, one text with commas, or nothing."""
+    """Read a list of texts, one text with commas, JSON of a list, or nothing."""
     if value is None:
         return []
     if isinstance(value, str):
         value = _from_json(value) if value.lstrip().startswith("[") else value.split(",")
     if not isinstance(value, list):
-        raise probatio.Invalid("has to be a list of text")
+        raise probatio.Invalid("must be a list of text")
     return list(dict.fromkeys(str(part).strip() for part in value if str(part).strip()))
 
 

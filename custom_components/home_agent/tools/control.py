@@ -1,4 +1,4 @@
-"""`ha_control`: change something in the home (S1-37)."""
+"""`ha_control`: change states in the home."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -51,7 +51,7 @@ WIRE_KEYS = ("action", "entity_id", "parameters")
 
 
 def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Move parameters that stand beside `parameters` into it."""
+    """Move parameters beside `parameters` into it."""
     known = {key: value for key, value in data.items() if key in ("action", "entity_id")}
     beside = {key: value for key, value in data.items() if key not in WIRE_KEYS}
     try:
@@ -62,7 +62,7 @@ def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class HaControl(EffectTool):
-    """Turns things on and off and sets them."""
+    """Turns entities on and off and sets values."""
 
     name = "ha_control"
     title_key = "tool_ha_control"
@@ -75,7 +75,7 @@ class HaControl(EffectTool):
     )
     guide_is_default = True
     guide_to_automations = " Automations: turn_on enables, set_value with command trigger runs."
-    """Added to the guide where an automation is exposed: elsewhere it would only cost."""
+    """Added to the guide if an automation is exposed, to save tokens elsewhere."""
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     judges_calls = True
     parameters = LenientSchema(
@@ -90,14 +90,14 @@ class HaControl(EffectTool):
     wire_parameters = WIRE
 
     def __init__(self, home: Home, *, automations: bool = False) -> None:
-        """Take where the exposed home is read, and whether the model is told how an automation is run."""
+        """Take the exposed home, and whether to tell the model how to run an automation."""
         self._home = home
         if automations:
             self.guide = self.guide + self.guide_to_automations
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the service calls; raises `ToolRefusal` for unknown targets and what they cannot do."""
+        """Return the service calls. Raises `ToolRefusal` for unknown targets and unsupported actions."""
         wanted, given = args["action"], args["parameters"]
 
         def able(entity_id: str) -> bool:
@@ -121,7 +121,7 @@ class HaControl(EffectTool):
             refused: ToolRefusal | None = None
             async for entity_id in found.each():
                 try:
-                    if split_entity_id(entity_id)[0] == GROUP:  # the calls tell only of its members
+                    if split_entity_id(entity_id)[0] == GROUP:  # the calls have only its members
                         reached_members(hass, entity_id)
                     for call in service_calls(hass, wanted, entity_id, given):
                         builder.add(call)
@@ -136,9 +136,9 @@ class HaControl(EffectTool):
         variables = [effect.data["variables"] for effect in plan.effects if "variables" in effect.data]
         if not variables:
             return plan
-        refuse_broad_ids(hass, variables)  # a script may not be sent to what is not exposed
+        refuse_broad_ids(hass, variables)  # entities in a script's variables are targets, too: they must be exposed
         named = tuple(dict.fromkeys(variables_name(hass, variables)))
-        judged = judge_named(hass, named)  # nor does it do unasked with them what is sensitive
+        judged = judge_named(hass, named)  # and need a yes if they are sensitive
         reasons = tuple(dict.fromkeys((*plan.reasons, *judged.reasons)))
         return replace(
             plan,

@@ -1,7 +1,7 @@
-"""`delegate_to_service`: hand a request to another agent, and get its answer (S0-48 to S0-56, S0-60 to S0-64).
+"""`delegate_to_service`: hand a request to another agent, and get its answer.
 
-The other agent answers in a conversation of its own: it is told the request, nothing else. What it does is done for the same
-user, under its own rules and those of whoever delegates; a question that arises is put by the turn that somebody asked.
+The other agent answers in its own conversation and sees the request only. It acts for the same user, under its own rules and those
+of the delegating agent; its confirmations are asked by the user's own turn.
 """
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -11,7 +11,7 @@ from inspect import signature
 from typing import Any, override
 
 from homeassistant.components import conversation
-from homeassistant.components.conversation import ChatLog, ConversationResult
+from homeassistant.components.conversation import ChatLog
 from homeassistant.components.conversation.agent_manager import async_get_agent
 from homeassistant.components.conversation.chat_log import current_chat_log
 from homeassistant.core import HomeAssistant, callback
@@ -32,7 +32,7 @@ TARGET, REQUEST, CONFIRM = "target_service_id", "user_request", "confirm_delegat
 BLOCKED, UNRESTRICTED = "blocked", "unrestricted"
 """Levels of a profile besides `confirm`."""
 DEPTH = 1
-"""How many agents may hand a request on, unless the owner set another number."""
+"""How many agents may hand a request on, by default."""
 MAX_REQUEST = 4000  # characters
 MAX_ANSWER = 16_000
 MAX_DESCRIPTION = 500
@@ -42,22 +42,22 @@ WHAT = (
     "tools. It sees only user_request, nothing of this conversation: write down everything it needs. The agents:"
 )
 REFUSED = {
-    "unknown": "There is no agent '{name}' that you may ask. There are: {names}.",
+    "unknown": "Unknown agent '{name}'. You may ask: {names}.",
     "blocked": "The agent '{name}' takes no requests from other agents. Nothing was done; do not try again.",
-    "again": "The agent '{name}' is waiting for this answer already. Answer yourself.",
-    "deep": "This request was handed on to you; it cannot be handed on again. Answer yourself.",
+    "again": "The agent '{name}' is waiting for your answer. Answer yourself.",
+    "deep": "This request was handed on to you and cannot be handed on again. Answer yourself.",
     "gone": "The agent '{name}' is not available now.",
 }
-FAILED = "The agent '{name}' could not do it: {detail}"
+FAILED = "The agent '{name}' failed: {detail}"
 ASKED = (
-    "The agent '{name}' needs the user's confirmation, and the user is now being asked ({request_id}). What needs it was not "
-    "done yet; asking the agent again changes nothing."
+    "The agent '{name}' needs the user's confirmation, and the user is being asked ({request_id}). The action was not taken yet; "
+    "asking the agent again changes nothing."
 )
 
 type ChatLogListener = Callable[[ChatLog, dict[str, Any]], None]
 
 _OWNED = "context" in signature(chat_session.async_get_chat_session).parameters
-"""Whether a session knows its user, from Home Assistant 2026.11 on."""
+"""Whether sessions know their user, since Home Assistant 2026.11."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +65,15 @@ class Target:
     """An agent that may be asked."""
 
     id: str
-    """What a model calls it: the id of a profile, the entity id of another agent."""
+    """Name for the model: the id of a profile, the entity id of another agent."""
     name: str
     description: str = ""
     profile_id: str = ""
-    """Subentry id of the profile; empty: somebody else's agent, which has none of our rules."""
+    """Subentry id of the profile; empty for an agent of another integration, which has none of our rules."""
     level: str = ""
 
     def entity_id(self, hass: HomeAssistant) -> str:
-        """Return the conversation entity that answers. Raises `ToolRefusal` where there is none now."""
+        """Return the conversation entity that answers. Raises `ToolRefusal` if it is not available."""
         entity_id: str | None = self.id
         if self.profile_id:
             entity_id = er.async_get(hass).async_get_entity_id(conversation.DOMAIN, DOMAIN, self.profile_id)
@@ -83,7 +83,7 @@ class Target:
 
 
 class DelegateToService(HomeAgentTool):
-    """Hands a request to one of some agents."""
+    """Hands a request to another agent."""
 
     name = NAME
     title_key = "tool_delegate_to_service"
@@ -102,18 +102,16 @@ class DelegateToService(HomeAgentTool):
         },
         extra=probatio.REMOVE_EXTRA,
     )
-    timed_out = (
-        "The agent did not answer within {seconds} seconds. What it had begun may have happened: query the states."
-    )
+    timed_out = "The agent did not answer within {seconds} seconds. Actions that it started may have happened: query the states."
 
     def __init__(self, targets: Sequence[Target], depth: int) -> None:
-        """Take whom the profile may ask, those included that take no requests, and how often a request is handed on."""
+        """Take the agents that the profile names, with blocked ones, and how many may hand a request on."""
         self._targets = {target.id: target for target in targets}
         self._depth = depth
         self.targets = [target for target in targets if target.level != BLOCKED]
-        """Whom it can ask."""
-        names = sorted(target.id for target in targets if target.level != BLOCKED)
-        lines = [f"{WHAT}"]
+        """Agents that it can ask."""
+        names = sorted(target.id for target in self.targets)
+        lines = [WHAT]
         for name in names:
             told = self._targets[name].description or self._targets[name].name
             lines.append(f"- {name}: {cleaned(' '.join(told.split()), MAX_DESCRIPTION)}")
@@ -126,7 +124,7 @@ class DelegateToService(HomeAgentTool):
                 REQUEST: {"type": "string", "description": "The whole request, in the user's language"},
                 CONFIRM: {
                     "type": "boolean",
-                    "description": "true: the user is asked first. Some agents always ask, whatever is set here.",
+                    "description": "true: the user is asked first. Some agents always ask.",
                 },
             },
             "required": [TARGET, REQUEST],
@@ -135,15 +133,15 @@ class DelegateToService(HomeAgentTool):
     @property
     @override
     def always_asks(self) -> bool:
-        """Whether nobody can be reached without a yes: it is then offered only where somebody can give one."""
+        """Return whether all agents need a yes; the tool is then offered only if the user can confirm."""
         return not any(target.level == UNRESTRICTED for target in self._targets.values())
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return who is asked and whether that needs a yes. What the other agent does has plans of its own.
+        """Return the agent to ask, and whether that needs a yes. The other agent's actions have their own plans.
 
-        An agent of somebody else is no part of our policy: whatever it does counts as what cannot be taken back, its words as
-        text from outside. Raises `ToolRefusal` where it may not or cannot be asked.
+        Agents of other integrations are outside our policy: their actions count as destructive, their words as text from
+        outside. Raises `ToolRefusal` if the agent must not or cannot be asked.
         """
         target = self._target(args[TARGET])
         above: Turn | None = turn
@@ -177,23 +175,37 @@ class DelegateToService(HomeAgentTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return what the other agent says. Raises `ToolRefusal` where it fails, or waits for a confirmation."""
+        """Return the other agent's answer. Raises `ToolRefusal` if it fails, or waits for a confirmation.
+
+        Its words stream as progress, in the form of thinking: they are no part of the user's answer.
+        """
         target = self._target(args[TARGET])
+        entity_id = target.entity_id(hass)
         request = TurnRequest(delegated_by=turn) if target.profile_id else None
         token = current_request.set(request)
         try:
-            result = await self._async_ask(hass, target.entity_id(hass), args[REQUEST], turn)
+            with own_conversation(hass, turn, as_progress(current_chat_log.get())) as chat_log:
+                result = await conversation.async_converse(
+                    hass,
+                    args[REQUEST],
+                    chat_log.conversation_id,
+                    turn.context,
+                    language=turn.language,
+                    agent_id=entity_id,
+                    device_id=turn.device_id,
+                    satellite_id=turn.satellite_id,
+                )
         finally:
             current_request.reset(token)
         if request is not None and request.turn is not None and (waits := request.turn.record.request_id) is not None:
             raise ToolRefusal(ASKED.format(name=target.id, request_id=waits))
         said = cleaned(str(result.response.speech.get("plain", {}).get("speech", "")).strip(), MAX_ANSWER)
         if result.response.error_code is not None or not said:
-            raise ToolRefusal(FAILED.format(name=target.id, detail=said or "it gave no answer"))
+            raise ToolRefusal(FAILED.format(name=target.id, detail=said or "no answer"))
         return said
 
     def _target(self, name: str) -> Target:
-        """Return whom a model means. Raises `ToolRefusal` when that is nobody, or somebody who takes no requests."""
+        """Return the agent with this name. Raises `ToolRefusal` for an unknown or blocked one."""
         target = self._targets.get(name) or self._targets.get(name.casefold())
         if target is None:
             raise ToolRefusal(REFUSED["unknown"].format(name=cleaned(name, 64), names=self._names))
@@ -201,28 +213,10 @@ class DelegateToService(HomeAgentTool):
             raise ToolRefusal(REFUSED["blocked"].format(name=target.id))
         return target
 
-    async def _async_ask(self, hass: HomeAssistant, entity_id: str, request: str, turn: Turn) -> ConversationResult:
-        """Return the answer of an agent in a conversation of its own; its words stream as progress while it writes them.
-
-        They go to whoever reads along as something that is thought, not said: they are no part of the answer.
-        """
-        progress = as_progress(current_chat_log.get())
-        with own_conversation(hass, turn, progress) as chat_log:
-            return await conversation.async_converse(
-                hass,
-                request,
-                chat_log.conversation_id,
-                turn.context,
-                language=turn.language,
-                agent_id=entity_id,
-                device_id=turn.device_id,
-                satellite_id=turn.satellite_id,
-            )
-
 
 @contextmanager
 def own_conversation(hass: HomeAssistant, turn: Turn, heard: ChatLogListener) -> Generator[ChatLog]:
-    """Open a conversation of its own for what is handed on in a turn; it is its user's, and `heard` reads along."""
+    """Open a new conversation of the turn's user; `heard` gets its deltas."""
     whose: dict[str, Any] = {"context": turn.context} if _OWNED else {}
     with (
         chat_session.async_get_chat_session(hass, None, **whose) as session,
@@ -232,7 +226,7 @@ def own_conversation(hass: HomeAssistant, turn: Turn, heard: ChatLogListener) ->
 
 
 def as_progress(outer: ChatLog | None) -> ChatLogListener:
-    """Return what shows the words of a conversation to whoever reads along in another, as thoughts."""
+    """Return a listener that passes the words of a conversation to the outer one, as thinking."""
 
     @callback
     def progress(_log: ChatLog, delta: dict[str, Any]) -> None:
@@ -244,14 +238,14 @@ def as_progress(outer: ChatLog | None) -> ChatLogListener:
 
 
 class Delegation:
-    """Offers the tool to profiles that may ask somebody."""
+    """Offers the tool to profiles that may ask other agents."""
 
     revision = 0
 
     def __init__(
         self, hass: HomeAssistant, profiles: Mapping[str, Profile], agents: Collection[str], depth: int
     ) -> None:
-        """Take the profiles by subentry id, other agents that the owner allows by entity id, and the depth."""
+        """Take the profiles by subentry id, the entity ids of other allowed agents, and the depth."""
         self._hass = hass
         self._agents = frozenset(agents)
         self._depth = depth
@@ -268,7 +262,7 @@ class Delegation:
         self._tools: dict[tuple[str, ...], DelegateToService] = {}
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tool; nothing when there is nobody to ask: of those that the profile names, one has to take requests."""
+        """Return the tool; nothing unless one of the agents that the profile names takes requests."""
         key = (profile.subentry_id, *profile.delegate_to)
         if not profile.delegate_to:
             return ()
@@ -285,7 +279,7 @@ class Delegation:
         if name not in self._agents:
             return None
         entry = er.async_get(self._hass).async_get(name)
-        if entry is not None and entry.platform == DOMAIN:  # a profile has a level, and is reached by its own name
+        if entry is not None and entry.platform == DOMAIN:  # a profile is named by its id, and has a level
             return None
         known = (entry.name or entry.original_name) if entry is not None else None
         return Target(id=name, name=known or name)

@@ -1,7 +1,4 @@
-"""`get_user_documentation_content`: a document for users in full, when it is asked for (S0-31).
-
-What is to be known in every conversation stands in the system prompt; this is for what is too long for that, or needed rarely.
-"""
+"""`get_user_documentation_content`: the full text of a document for users that is too long for the system prompt."""
 
 from collections.abc import Sequence
 from typing import Any, override
@@ -20,7 +17,7 @@ from ..turn.turn import Turn
 
 NAME = "get_user_documentation_content"
 WHAT = "Read a document written for the users of this home, when they ask about what it explains."
-NOT_FOUND = "There is no document '{name}' that can be read. There are: {names}."
+NOT_FOUND = "Unknown document '{name}'. Available: {names}."
 BEHIND_END = "The document ends after {length} characters."
 MAX_CONTENT = 12_000  # characters of one result
 MAX_NAME = 200  # characters
@@ -55,23 +52,23 @@ class GetUserDocumentation(HomeAgentTool):
     wire_parameters = WIRE
 
     def __init__(self, documents: UserDocuments) -> None:
-        """Read these; those that are there now are named in the description."""
+        """Take the documents; the description lists the present ones."""
         self._documents = documents
         self._listed = ", ".join(documents.names[:MAX_NAMES])
         self.description = f"{WHAT} Documents: {self._listed}."
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return that nothing of the home is touched. The owner, or this integration, wrote what it reads."""
+        """Return a plan that touches nothing; the owner or this integration wrote the documents."""
         return Plan(action=ActionClass.READ, subject=args["filename"])
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return `{filename, content}` and, where there is more, `next_offset` in characters. Raises `ToolRefusal`."""
+        """Return `{filename, content}`, with `next_offset` in characters if there is more. Raises `ToolRefusal`."""
         name, offset = args["filename"].strip(), args["offset"]
         try:
             text = await self._documents.async_read(name)
-        except KnowledgeError as err:  # the same answer whatever is wrong with it: what is elsewhere is not told
+        except KnowledgeError as err:  # one answer for all errors: which other files exist is not told
             raise ToolRefusal(NOT_FOUND.format(name=name, names=self._listed)) from err
         if offset >= len(text):
             raise ToolRefusal(BEHIND_END.format(length=len(text)))
@@ -81,23 +78,23 @@ class GetUserDocumentation(HomeAgentTool):
 
 
 class Documentation:
-    """Offers the tool to agents that have it switched on; one whose documents stand in its prompt needs it no more than others."""
+    """Offers the tool to agents that have it on."""
 
     revision = 0
 
     def __init__(self, documents: UserDocuments) -> None:
-        """Take where they are read."""
+        """Take the documents."""
         self._documents = documents
         self._tools: tuple[GetUserDocumentation, ...] = ()
         documents.async_listen(self._async_renew)
         self._async_renew()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tool; nothing while there is no document."""
+        """Return the tool; nothing without a document."""
         return self._tools if profile.documentation_tool else ()
 
     @callback
     def _async_renew(self) -> None:
-        """Name the documents that there are now."""
+        """Make the tool anew, with the present documents."""
         self._tools = (GetUserDocumentation(self._documents),) if self._documents.names else ()
         self.revision += 1

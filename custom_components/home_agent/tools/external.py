@@ -1,7 +1,4 @@
-"""`query_external_llm`: ask a second model (S1-26 to S1-36).
-
-It sees the prompt and the context that the first one writes, nothing else: neither history nor home.
-"""
+"""`query_external_llm`: ask a second model, which sees only the prompt and the context that the first one writes."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,7 +12,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 import probatio
 
 from ..client.endpoint import Endpoint, mask_for
-from ..client.model import ChatRequest, Message, ModelReply
+from ..client.messages import ChatRequest, ModelReply
 from ..policy.tool import HomeAgentTool
 from ..settings.profile import Profile
 from ..support.errors import LLMError, LLMTimeoutError, ToolRefusal
@@ -33,7 +30,7 @@ DEFAULT_DESCRIPTION = (
 FAILED = "Failed to query external LLM: {detail}"
 MAX_ANSWER = 16_000  # characters
 PATIENT_SHARE = 0.5
-"""Of the time of a call, what may be spent on waiting for a model that is being loaded: the rest is for its answer."""
+"""Share of a call's time to wait for a model that is being loaded; the rest is for its answer."""
 
 WIRE: JsonObjectType = {
     "type": "object",
@@ -72,30 +69,41 @@ class QueryExternalLLM(HomeAgentTool):
     timed_out = FAILED.format(detail="Connection timeout after {seconds}s")
 
     def __init__(self, model: Endpoint, description: str) -> None:
-        """Ask `model`; `description` tells the first model when to (empty: the default)."""
+        """Take the model, and the description of when to ask it; empty: the default."""
         self._model = model
         self.description = f"{WHAT} {description or DEFAULT_DESCRIPTION}"
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return that nothing of the home is touched. What it answers may repeat what it has read elsewhere."""
+        """Return a plan that touches nothing; the answer counts as text from outside."""
         return Plan(action=ActionClass.READ, subject=self._model.client.config.title, outside=True)
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return the answer as text; its tokens count for the turn. Raises `ToolRefusal` with what went wrong."""
+        """Return the answer as text; its tokens count for the turn. Raises `ToolRefusal` with the error.
+
+        Personal data is masked if the model is outside the home and the profile says so.
+        """
         turn.record.used_external_llm = True
-        reply = ModelReply()
+        prompt, context = args["prompt"], args.get("context")
+        if mask := mask_for(turn.profile.mask_personal_data, remote=self._model.client.config.remote):
+            prompt, context = mask(prompt), masked_values(context, mask)
+        text = f"{prompt}\n\nContext:\n{json_dumps(context)}" if context else prompt
+        reply, answer = ModelReply(), ""
         started = turn.record.duration_ms
         request = ChatRequest(
-            messages=self._messages(args, turn.profile),
+            messages=[{"role": "user", "content": text}],
             stream=turn.profile.streaming,
             patience=turn.profile.tool_timeout * PATIENT_SHARE,
         )
         try:
-            answer = await self._async_answer(request, reply)
+            async with aclosing(self._model.client.stream(request, reply)) as deltas:
+                async for delta in deltas:
+                    answer += delta.get("content") or ""
+                    if len(answer) > MAX_ANSWER:
+                        break
         except asyncio.CancelledError:
-            # Its time was up, it was not the user who left.
+            # The call timed out; otherwise the user left.
             if turn.record.duration_ms - started >= 500 * turn.profile.tool_timeout:
                 self._model.async_failed(LLMTimeoutError(endpoint=self._model.client.config.title, detail=""))
             raise
@@ -103,27 +111,9 @@ class QueryExternalLLM(HomeAgentTool):
             self._model.async_failed(err)
             raise ToolRefusal(FAILED.format(detail=err)) from err
         self._model.async_succeeded(reply, turn.record.duration_ms - started, turn.record)
-        if not answer:
-            raise ToolRefusal(FAILED.format(detail="it gave no answer"))
+        if not (answer := answer[:MAX_ANSWER].strip()):
+            raise ToolRefusal(FAILED.format(detail="no answer"))
         return answer
-
-    async def _async_answer(self, request: ChatRequest, reply: ModelReply) -> str:
-        """Return what is said, as far as the first model gets it; the rest is not waited for."""
-        answer = ""
-        async with aclosing(self._model.client.stream(request, reply)) as deltas:
-            async for delta in deltas:
-                answer += delta.get("content") or ""
-                if len(answer) > MAX_ANSWER:
-                    break
-        return answer[:MAX_ANSWER].strip()
-
-    def _messages(self, args: Mapping[str, Any], profile: Profile) -> list[Message]:
-        """Return what the first model wrote, without personal data where that must not leave the home."""
-        prompt, context = args["prompt"], args.get("context")
-        if mask := mask_for(profile.mask_personal_data, remote=self._model.client.config.remote):
-            prompt, context = mask(prompt), masked_values(context, mask)
-        text = f"{prompt}\n\nContext:\n{json_dumps(context)}" if context else prompt
-        return [{"role": "user", "content": text}]
 
 
 class ExternalModels:
@@ -137,7 +127,7 @@ class ExternalModels:
         self._tools: dict[tuple[str, str], QueryExternalLLM] = {}
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tool; nothing when the profile names none, or one that was removed."""
+        """Return the tool; nothing if the profile names no endpoint, or a removed one."""
         if (model := self._models.get(profile.external_llm)) is None:
             return ()
         key = (profile.external_llm, profile.external_llm_description)

@@ -1,6 +1,6 @@
-"""The LLM APIs of Home Assistant that a profile names, as tools in our form.
+"""The tools of Home Assistant's LLM APIs that a profile names.
 
-Intents, lists, scripts and actions are planned, others judged by what they say.
+Intents, lists, scripts and actions are planned; others are judged by their annotations.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,23 +48,23 @@ from .sanitize import cleaned, free_name, means_more, plain_result, remote_name_
 MAX_GUIDE = 4000  # characters
 TIMEOUT = 5.0  # seconds; an API that takes longer is left out
 _INVENTORY = re.compile(r"^Static Context:.*\n(?:(?:- |  ).*\n?)*", re.MULTILINE)
-"""The list of all exposed entities: our own home map has them."""
+"""The list of all exposed entities, which our home map has."""
 _DEVICE = re.compile(
     r"^(?:You are in area |When a user asks to turn on all devices |This device is not able to start timers).*\n?",
     re.MULTILINE,
 )
-"""What depends on the asking device: where it stands is told with each question, and timers are tools or are not there."""
+"""Text that depends on the asking device: its area is told with each question."""
 _HOW_TO_READ: tuple[str, ...] = tuple(
     text for name in ("DYNAMIC_CONTEXT_PROMPT",) if isinstance(text := getattr(inventory, name, None), str)
 )
-"""That states have to be looked up: they are told with each question."""
+"""Text that says to look up states: they are told with each question."""
 MAX_DESCRIPTION = 2000  # characters
 RESTART = "restart"
 DELAYED = "delayed"
-"""What happens later is not known now, and no user is there to be asked then."""
+"""A delayed command: its effects are not known now, and a user cannot be asked later."""
 NO_MATCH = "No exposed entity matches {what}. Nothing was done."
 PARAMETERS = {"calendar__get_events": ("calendar", "calendar"), "todo__get_items": ("todo_list", "todo")}
-"""Where each tool takes the name, and the kind of entity that has it."""
+"""By tool: the parameter with the name, and the domain of the entity."""
 PREFIX = f"{SCRIPT}__"
 CALL_ACTION = "homeassistant__call_action"
 TEMPLATES = "Templates are not allowed here: render them first, and call the action with the values."
@@ -72,25 +72,25 @@ ALL = "Name the entities: 'all' is not allowed."
 _TARGETS = (ATTR_ENTITY_ID, ATTR_DEVICE_ID, ATTR_AREA_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
 
 _RESTARTS = frozenset({"config__reload_config_entry"})
-"""Tools that stop a part of the home for a moment without calling that destructive."""
+"""Tools that stop a part of the home for a moment, but are not annotated as destructive."""
 _WHOLE_HOUSE = frozenset({"homeassistant__GetLiveContext"})
-"""Tools that tell of everything that Home Assistant exposes, including what the user may not read and what is not shared with us."""
+"""Tools that read all entities that Home Assistant exposes, also those hidden from the user and not shared with us."""
 _NEVER_OFFERED = frozenset({"homeassistant__render_template", "search__search"})
-"""Tools that tell of what is not exposed, and cannot be made not to: they take no entity that could be checked."""
+"""Tools that read entities that are not exposed, and take no entity that could be checked."""
 MCP = "mcp"
-"""Home Assistant's client of MCP servers: what its tools are called, say and declare is the server's word."""
+"""Home Assistant's client of MCP servers: names, descriptions and annotations of its tools are the server's."""
 _OTHERS_WORDS = frozenset({"calendar", "hassio", "system_log", "todo"})
-"""Integrations whose entries hold what other people or programs wrote."""
+"""Integrations with texts of other people or programs."""
 
 
 class ApiTool(HomeAgentTool):
     """A tool of another integration."""
 
     parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
-    """Everything: the tool's own schema has its say in `plan`."""
+    """Any arguments: `plan` validates them with the tool's own schema."""
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
-        """Wrap a tool of an API under a name of its own. `guide` is what the API tells models about its tools."""
+        """Wrap a tool of an API under a new name. `guide` is the API's own prompt."""
         self.name = name
         self.title = tool.title
         self.description = cleaned(tool.description or "", MAX_DESCRIPTION) or None
@@ -103,7 +103,7 @@ class ApiTool(HomeAgentTool):
         )
         self._tool = tool
         self._instance = instance
-        made = type(getattr(tool, "tool", tool))  # of what Home Assistant puts a name of its own around
+        made = type(getattr(tool, "tool", tool))  # inside of Home Assistant's namespace
         described = (
             made.__module__,
             made.__qualname__,
@@ -117,42 +117,44 @@ class ApiTool(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return a plan without calls: what happens is known to the tool alone. Entities in the arguments are its targets."""
+        """Return a plan without calls, which only the tool knows. Entities in the arguments are its targets."""
         self.check(hass, args, turn)
+        action, reason = ActionClass.WRITE, None
         if self.annotations.read_only:
             action = ActionClass.READ
         elif self.annotations.destructive or self._tool.name in _RESTARTS:
-            action = ActionClass.SENSITIVE
-        else:
-            action = ActionClass.WRITE
+            action, reason = ActionClass.SENSITIVE, RESTART if self._tool.name in _RESTARTS else DESTRUCTIVE
+        outside = self.annotations.open_world or self._tool.integration in _OTHERS_WORDS
+        if self._tool.name in _WHOLE_HOUSE:  # titles, or a state that is prose
+            outside = outside or any(
+                may_be_of_others(state, DOMAINS.get(state.domain, UNKNOWN).others_attributes)
+                for state in hass.states.async_all()
+                if is_exposed(hass, state.entity_id)
+            )
         return Plan(
             action=action,
             targets=tuple(dict.fromkeys(entity_ids_in(hass, args))),
-            reason=self._reason if action is ActionClass.SENSITIVE else None,
+            reason=reason,
             subject=self.title or self.name,
-            outside=self.annotations.open_world
-            or self._tool.integration in _OTHERS_WORDS
-            or (self._tool.name in _WHOLE_HOUSE and _has_words_of_others(hass)),
+            outside=outside,
             version=self._version,
         )
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Call the tool as the caller of now. Raises `ToolRefusal` with the error it reports."""
+        """Call the tool for the turn's user. Raises `ToolRefusal` with the error that it reports."""
         tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
         return plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
 
     def check(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> None:
-        """Refuse who may not use the API or read what the tool tells, and arguments that the tool does not take."""
+        """Raise if the user may not use the API or read all that the tool reads, or for invalid arguments."""
         if needs_admin(self._instance.api) and (turn.user is None or not turn.user.is_admin):
             raise ToolPermissionError(target=self.name)
-        if self._tool.name in _WHOLE_HOUSE and not _may_know_everything(hass, turn):
+        if self._tool.name in _WHOLE_HOUSE and (
+            is_narrowed(hass) or (turn.user is not None and not turn.user.permissions.access_all_entities(POLICY_READ))
+        ):
             raise ToolPermissionError(target=self.name)
         self._tool.parameters(deepcopy(args))
-
-    @property
-    def _reason(self) -> str:
-        return RESTART if self._tool.name in _RESTARTS else DESTRUCTIVE
 
     def _asked_by(self, turn: Turn) -> llm.LLMContext:
         return replace(
@@ -161,21 +163,21 @@ class ApiTool(HomeAgentTool):
 
 
 class ApiIntent(ApiTool):
-    """A tool that handles an intent: what it comes to is planned as for sentences, entity by entity."""
+    """A tool that handles an intent, planned entity by entity like a sentence."""
 
     _tool: llm.IntentTool
 
     @property
     @override
     def judges_calls(self) -> bool:  # type: ignore[override]
-        """Whether the intent is one of Home Assistant's: an owner's script behind an intent says nothing of itself."""
+        """Return whether the intent is one of Home Assistant's; an owner's intent script has no annotations."""
         return not self.annotations.open_world
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the entities that the intent will find, and how they will be called where its handler tells.
+        """Return the entities that the intent will find, and the calls if its handler tells them.
 
-        Raises `ToolRefusal` when it finds none; one that is not exposed is none, nor one of which the user may know nothing.
+        Raises `ToolRefusal` if it finds none, or one that is not exposed or hidden from the user.
         """
         slots = _filled(args)
         self.check(hass, slots, turn)
@@ -195,14 +197,14 @@ class ApiIntent(ApiTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Let Home Assistant handle it, with the preferences it was planned with; what is delayed comes back to us."""
+        """Let Home Assistant handle the intent, with the planned targets; a delayed command comes back to us."""
         slots = pinned(self._tool.intent_type, _filled(args), plan)
         if turn.area_id and "preferred_area_id" in (self._tool.extra_slots or ()):
             slots["preferred_area_id"] = turn.area_id
         try:
             values = {name: {"value": value} for name, value in slots.items()}
             response = await async_handle(hass, turn, self._tool.intent_type, values, text=None, platform=DOMAIN)
-        except intent.MatchFailedError as err:  # its words tell what exists without being exposed
+        except intent.MatchFailedError as err:  # its words name entities that are not exposed
             raise no_match(slots) from err
         return plain_result(llm.ToolResult(data=llm.IntentResponseDict(response)))
 
@@ -210,12 +212,12 @@ class ApiIntent(ApiTool):
 class ApiList(ApiTool):
     """A tool that reads one calendar or one to-do list by its name.
 
-    Its schema names everything that Home Assistant exposes, including what the user may not read and what is not shared with us; so that
-    goes neither to a model nor into an error.
+    Its schema lists all that Home Assistant exposes, also what is hidden from the user or not shared with us, so the list goes
+    neither to a model nor into an error.
     """
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
-        """Wrap a tool whose name is in `PARAMETERS`."""
+        """Wrap a tool of `PARAMETERS`."""
         super().__init__(tool, instance, name, guide)
         self._parameter, self._domain = PARAMETERS[tool.name]
         properties: dict[str, dict[str, Any]] = self.wire_parameters["properties"]  # type: ignore[assignment]
@@ -223,10 +225,10 @@ class ApiList(ApiTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the entity that the name stands for as the target. Raises `ToolRefusal` when there is none to know of."""
+        """Return the entity with the name as the target. Raises `ToolRefusal` if it is unknown to the user."""
         asked = str(args.get(self._parameter, ""))
         wanted = intent.MatchTargetsConstraints(name=asked, domains=[self._domain], assistant=ASSISTANT)
-        found = next(iter(intent.async_match_targets(hass, wanted).states), None)  # the tool takes the first as well
+        found = next(iter(intent.async_match_targets(hass, wanted).states), None)  # like the tool itself
         if found is None or not is_exposed(hass, found.entity_id) or not may_know(hass, turn.user, found.entity_id):
             raise no_match({self._parameter: asked})
         plan = await super().plan(hass, args, turn)
@@ -234,18 +236,18 @@ class ApiList(ApiTool):
 
 
 class ApiScript(ApiTool):
-    """A tool that runs a script of the owner: the script is what is exposed, permitted, asked about."""
+    """A tool that runs a script, which must be exposed and permitted itself."""
 
     entity_id: str
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
-        """Know which script it is."""
+        """Take the script's id from the tool's name."""
         super().__init__(tool, instance, name, guide)
         self.entity_id = f"{SCRIPT}.{tool.name.removeprefix(PREFIX)}"
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the script as the target, and what its arguments name: it may not be sent to what is not exposed."""
+        """Return the script and the entities in its arguments as targets, which must be exposed."""
         self.check(hass, args, turn)
         refuse_broad_ids(hass, args)
         targets = tuple(dict.fromkeys((self.entity_id, *variables_name(hass, args))))
@@ -265,7 +267,7 @@ class ApiScript(ApiTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Run the script. What it answers may come from anywhere; most answer nothing."""
+        """Run the script. A response counts as text from outside."""
         tool_input = llm.ToolInput(tool_name=self._tool.name, tool_args=deepcopy(args))
         result = plain_result(await self._tool.async_call(hass, tool_input, self._asked_by(turn)))
         answer = result.get("result") if isinstance(result, dict) else result
@@ -275,20 +277,24 @@ class ApiScript(ApiTool):
 
 
 class ApiAction(ApiTool):
-    """The tool that calls any action by name (the administration API): what is asked about is what will be called."""
+    """The administration API's tool that calls any action, planned as that action."""
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the call on its final targets. Raises `ToolRefusal` for targets that are not known before it runs."""
+        """Return the call on its final targets. Raises `ToolRefusal` for targets that are not known yet."""
         self.check(hass, args, turn)
         if any(is_template_string(text) for text in _texts(args)):
             raise ToolRefusal(TEMPLATES)
         domain, _, service = str(args["action"]).partition(".")
-        if domain == DOMAIN:  # a model neither confirms nor talks to itself
+        if domain == DOMAIN:  # a model must not confirm by itself, nor ask itself
             raise ToolPermissionError(target=self.name)
         data = dict(args.get("data") or {})
         target = {**{key: data.pop(key) for key in _TARGETS if key in data}, **dict(args.get("target") or {})}
-        call = ServiceCall(domain=domain, service=service, entity_ids=_entity_ids(hass, target), data=data)
+        if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in _texts(target.get(ATTR_ENTITY_ID))):
+            raise ToolRefusal(ALL)
+        selected = async_extract_referenced_entity_ids(hass, TargetSelection(target))
+        called = tuple(sorted({*selected.referenced, *selected.indirectly_referenced}))
+        call = ServiceCall(domain=domain, service=service, entity_ids=called, data=data)
         passed = tuple(dict.fromkeys(entity_ids_in(hass, data)))
         judged, named = judge(hass, call), judge_named(hass, passed)
         reasons = tuple(dict.fromkeys((*judged.reasons, *named.reasons))) or (DESTRUCTIVE,)
@@ -308,13 +314,13 @@ class ApiAction(ApiTool):
 
 
 class ApiRemoteTool(ApiTool):
-    """A tool of a server that Home Assistant's own MCP integration talks to; judged like one of a server of ours.
+    """A tool of Home Assistant's own MCP integration, judged like one of our servers.
 
-    That it only reads is believed (C-26): what it does then, it does on its own side. Nothing else that it declares is.
+    Of its annotations only `read_only` is believed: what it does then, it does on the server.
     """
 
     def __init__(self, tool: llm.Tool, instance: llm.APIInstance, name: str, guide: str | None = None) -> None:
-        """Take of what it declares only whether it reads."""
+        """Keep `read_only` of the annotations."""
         super().__init__(tool, instance, name, guide)
         reads = tool.annotations.read_only
         self.annotations = llm.ToolAnnotations(
@@ -322,42 +328,20 @@ class ApiRemoteTool(ApiTool):
         )
 
 
-def _has_words_of_others(hass: HomeAssistant) -> bool:
-    """Return whether what is told of the whole home holds text of people outside it: titles, or a state that is prose."""
-    return any(
-        may_be_of_others(state, DOMAINS.get(state.domain, UNKNOWN).others_attributes)
-        for state in hass.states.async_all()
-        if is_exposed(hass, state.entity_id)
-    )
-
-
-def _may_know_everything(hass: HomeAssistant, turn: Turn) -> bool:
-    """Return whether a turn may be told of everything that Home Assistant exposes."""
-    return not is_narrowed(hass) and (turn.user is None or turn.user.permissions.access_all_entities(POLICY_READ))
-
-
 def needs_admin(api: llm.API) -> bool:
-    """Return whether only administrators may use an API; releases before 2026.11 have none of that kind."""
+    """Return whether only administrators may use an API; releases before 2026.11 have no such API."""
     return bool(getattr(api, "requires_admin", False))
 
 
 def _filled(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments without those that a model sent empty, as Home Assistant does."""
+    """Return the arguments without empty ones, like Home Assistant."""
     is_blank: Callable[[Any], bool] = intent.is_blank_slot_value
     return {name: value for name, value in args.items() if not is_blank(value)}
 
 
 def no_match(slots: Mapping[str, Any]) -> ToolRefusal:
-    """Return the refusal for arguments that mean nothing to know of."""
+    """Return the refusal for arguments that match no known entity."""
     return ToolRefusal(NO_MATCH.format(what=", ".join(f"{name} {value}" for name, value in slots.items()) or "this"))
-
-
-def _entity_ids(hass: HomeAssistant, target: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a target means now: its entities, and those of its devices, areas, floors and labels."""
-    if any(text.strip().casefold() == ENTITY_MATCH_ALL for text in _texts(target.get(ATTR_ENTITY_ID))):
-        raise ToolRefusal(ALL)
-    selected = async_extract_referenced_entity_ids(hass, TargetSelection(dict(target)))
-    return tuple(sorted({*selected.referenced, *selected.indirectly_referenced}))
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -379,12 +363,12 @@ class ApiTools:
     revision = 0
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start as if all could be had."""
+        """Start without failures."""
         self._hass = hass
         self._outages = Outages()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tools of what the profile chose; a collection that cannot be had now is left out."""
+        """Return the tools of the profile's APIs; an API that is missing or fails is left out."""
         if not profile.llm_apis:
             return ()
         known = self.known()
@@ -394,15 +378,18 @@ class ApiTools:
         return await self.async_of(profile.llm_apis, llm_context)
 
     def known(self) -> dict[str, llm.API]:
-        """Return the collections that there are now, by id; ours would be themselves again."""
+        """Return the registered APIs by id, without our own."""
         return {api.id: api for api in llm.async_get_apis(self._hass) if not api.id.startswith(DOMAIN)}
 
     async def async_of(self, api_ids: Iterable[str], llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tools of some collections, as far as whoever asks may use them and they can be had now."""
+        """Return the tools of these APIs, without those that the user may not use or that fail."""
         known = self.known()
+        user_id = llm_context.context.user_id if llm_context.context else None
+        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        is_admin = user is not None and user.is_admin
         instances: list[llm.APIInstance] = []
         for api_id in api_ids:
-            if (api := known.get(api_id)) is None or (needs_admin(api) and not await self._async_is_admin(llm_context)):
+            if (api := known.get(api_id)) is None or (needs_admin(api) and not is_admin):
                 continue
             asked = llm.async_get_api(self._hass, api.id, llm_context)
             instance = await self._outages.async_answer(f"The tools of {api.name}", TIMEOUT, asked)
@@ -410,14 +397,9 @@ class ApiTools:
                 instances.append(instance)
         return wrapped(instances)
 
-    async def _async_is_admin(self, llm_context: llm.LLMContext) -> bool:
-        user_id = llm_context.context.user_id if llm_context.context else None
-        user = await self._hass.auth.async_get_user(user_id) if user_id else None
-        return user is not None and user.is_admin
-
 
 def stable_guide(instance: llm.APIInstance) -> str | None:
-    """Return the instructions of an API as far as they are the same for every turn; None when nothing is left."""
+    """Return the part of an API's instructions that is the same in each turn; None if it is empty."""
     text = instance.api_prompt
     for part in _HOW_TO_READ:
         text = text.replace(part, "")
@@ -426,10 +408,10 @@ def stable_guide(instance: llm.APIInstance) -> str | None:
 
 
 def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
-    """Return the tools of all instances in our form, with names that models take and that no two of them share.
+    """Return the tools of all instances in our form, with valid and unique names.
 
-    As in Home Assistant, tools that equal each other are one, and others of the same name get that of their API before it.
-    A tool of an MCP server takes no other tool's name, and changes none.
+    As in Home Assistant, equal tools are one, and others of the same name get their API's name as a prefix. A tool of an MCP
+    server never takes or changes another tool's name.
     """
     named: dict[tuple[bool, str], list[tuple[llm.APIInstance, str | None, llm.Tool]]] = {}
     for instance in instances:
@@ -459,23 +441,20 @@ def wrapped(instances: Iterable[llm.APIInstance]) -> list[HomeAgentTool]:
 
 
 def wrap(instance: llm.APIInstance, guide: str | None, tool: llm.Tool, name: str) -> HomeAgentTool | None:
-    """Return a tool in our form; None when its schema cannot be told to a model."""
+    """Return a tool in our form; None if its schema cannot be converted."""
+    kind = ApiTool
+    if tool.integration == MCP:
+        kind = ApiRemoteTool
+    elif isinstance(tool, llm.IntentTool):
+        kind = ApiIntent
+    elif tool.name in PARAMETERS:
+        kind = ApiList
+    elif tool.integration == SCRIPT and tool.name.startswith(PREFIX):
+        kind = ApiScript
+    elif tool.name == CALL_ACTION:
+        kind = ApiAction
     try:
-        return _kind_of(tool)(tool, instance, name, guide)
-    except Exception:  # noqa: BLE001 - a schema that cannot be read costs its own tool alone
+        return kind(tool, instance, name, guide)
+    except Exception:  # noqa: BLE001 - code of another integration: any error leaves out this tool only
         LOGGER.exception("The tool %s of %s is left out", tool.name, instance.api.name)
         return None
-
-
-def _kind_of(tool: llm.Tool) -> type[ApiTool]:
-    if tool.integration == MCP:
-        return ApiRemoteTool
-    if isinstance(tool, llm.IntentTool):
-        return ApiIntent
-    if tool.name in PARAMETERS:
-        return ApiList
-    if tool.integration == SCRIPT and tool.name.startswith(PREFIX):
-        return ApiScript
-    if tool.name == CALL_ACTION:
-        return ApiAction
-    return ApiTool

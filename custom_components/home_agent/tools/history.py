@@ -1,6 +1,6 @@
-"""What an entity was like over a period: from the recorder, or from long-term statistics where that was purged.
+"""History of entities from the recorder, or from long-term statistics for what it has purged.
 
-Everything here that reads or counts runs in the recorder's executor.
+All reading and computing runs in the recorder's executor.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,15 +22,15 @@ from ..home.parameters import read_duration
 from ..home.states import json_safe, local_time
 from ..support.errors import ToolRefusal
 
-# Arithmetic on the history of one entity. Pure: points in, numbers out.
+# Arithmetic on the history of one entity: points in, numbers out.
 
 
-RESET_DROP = 0.9  # a meter that falls below this share of its last value started anew; Home Assistant's own rule
+RESET_DROP = 0.9  # a meter that falls below this share of its last value was reset; Home Assistant's own rule
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What an entity was from a moment on."""
+    """A state from a point in time on."""
 
     at: float
     """Seconds since the epoch."""
@@ -39,7 +39,7 @@ class Point:
 
     @property
     def value(self) -> float | None:
-        """The state as a number, None when it is none."""
+        """Return the state as a number, None if it is not numeric."""
         try:
             number = float(self.state)
         except ValueError:
@@ -48,14 +48,14 @@ class Point:
 
 
 def spans(points: Sequence[Point], end: float) -> Iterator[tuple[Point, float]]:
-    """Yield each state with the seconds for which it held, until the next one or the end."""
+    """Yield each state with its seconds until the next one or the end."""
     for point, follower in pairwise([*points, Point(end, "")]):
         if follower.at > point.at:
             yield point, follower.at - point.at
 
 
 def is_numeric(points: Iterable[Point]) -> bool:
-    """Return whether every state that was known is a number, and there is one."""
+    """Return whether there are known states, and all are numbers."""
     known = [point for point in points if point.state]
     return bool(known) and all(point.value is not None for point in known)
 
@@ -73,15 +73,15 @@ def values(points: Iterable[Point]) -> list[float]:
 
 
 def changes(points: Sequence[Point]) -> int:
-    """Return how often the state changed; gaps are skipped, coming back unchanged is no change."""
+    """Return the number of changes; the same state before and after a gap is no change."""
     known = [point.state for point in points if point.state]
     return sum(before != after for before, after in pairwise(known))
 
 
 def growth(points: Iterable[Point], *, resets: bool) -> float | None:
-    """Return by how much a meter grew; None without any value.
+    """Return the growth of a meter; None without any value.
 
-    With `resets` (a meter that only rises) a drop to less than 0.9 of its value counts as a start at zero.
+    With `resets`, for a meter that only rises, a drop below 0.9 of its value counts as a start at zero.
     """
     numbers = values(points)
     total = 0.0
@@ -100,7 +100,7 @@ def time_in_states(points: Sequence[Point], end: float) -> dict[str, float]:
 
 
 def thinned(points: Sequence[Point], count: int) -> list[Point]:
-    """Return at most `count` of the points: the last one of each of `count` equal stretches of time."""
+    """Return at most `count` points: the last one of each of `count` equal periods."""
     if len(points) <= count:
         return list(points)
     start, width = points[0].at, (points[-1].at - points[0].at) / count
@@ -118,7 +118,7 @@ MIN_POINTS = 5
 MAX_LAST_CHANGES = 20
 STATISTICS_FROM = timedelta(days=1)  # shorter sums are counted from states: statistics are a few minutes behind
 
-_JUST_BEFORE = timedelta(milliseconds=1)  # a state written exactly at the start is in neither half of core's query
+_JUST_BEFORE = timedelta(milliseconds=1)  # core's query misses a state written exactly at the start
 _GAPS = (STATE_UNAVAILABLE, STATE_UNKNOWN)
 _METERS = ("total", "total_increasing")
 _METER_CLASSES = ("energy", "gas", "water")
@@ -128,18 +128,18 @@ STATISTICS = "long-term statistics"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryQuery:
-    """One question about the past."""
+    """Period and aggregate of a query."""
 
     start: datetime
     end: datetime
     aggregate: Aggregate | None
     points: int
-    """How many points an answer without aggregate may have."""
+    """Most points of an answer without aggregate."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """What is known about one entity's past."""
+    """Known history of one entity."""
 
     points: tuple[Point, ...]
     source: str
@@ -152,9 +152,9 @@ class _Past:
 async def async_history(
     hass: HomeAssistant, states: Sequence[State], duration: object, aggregate: Aggregate | None
 ) -> JsonObjectType:
-    """Return the past of these entities.
+    """Return the history of these entities.
 
-    Raises `ToolRefusal` without a recorder, for a duration that is none, and for more entities than fit an answer.
+    Raises `ToolRefusal` without a recorder, for an invalid duration, and for more entities than fit an answer.
     """
     asked = read_duration(DEFAULT_PERIOD if duration in (None, "") else duration)
     if "recorder" not in hass.config.components:
@@ -169,22 +169,16 @@ async def async_history(
         points=max(MAX_POINTS // len(states), MIN_POINTS),
     )
     rows = await get_instance(hass).async_add_executor_job(partial(_answers, hass, states, query))
-    result: JsonObjectType = {"from": local_time(query.start), "to": local_time(end), "entities": rows}
+    result: JsonObjectType = {"from": local_time(query.start), "to": local_time(end), "entities": [*rows]}
     if asked > MAX_PERIOD:
         result["note"] = f"History reaches back {MAX_PERIOD.days} days at most."
-    if aggregate == "sum" and (total := _total(rows)) is not None:
-        result["total"] = total
+    found = [value for row in rows if isinstance(value := row.get("value"), (int, float))]
+    if aggregate == "sum" and len(found) > 1 and len({str(row.get("unit")) for row in rows}) == 1:
+        result["total"] = round(sum(found), 3)
     return result
 
 
-def _total(rows: list[JsonValueType]) -> float | None:
-    """Return the sum over several entities of one unit; None where that says nothing."""
-    answers = [row for row in rows if isinstance(row, dict)]
-    found = [value for row in answers if isinstance(value := row.get("value"), (int, float))]
-    return round(sum(found), 3) if len(found) > 1 and len({str(row.get("unit")) for row in answers}) == 1 else None
-
-
-def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> list[JsonValueType]:
+def _answers(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> list[JsonObjectType]:
     recorded = _recorded(hass, states, query)
     return [_answer(hass, state, query, recorded.get(state.entity_id, ())) for state in states]
 
@@ -205,7 +199,7 @@ def _answer(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Se
 
 
 def _recorded(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery) -> dict[str, list[Point]]:
-    """Return the recorded states, with the current one at the end: the recorder writes a few seconds late."""
+    """Return the recorded states and the current one: the recorder writes a few seconds late."""
     found = history.get_significant_states(
         hass,
         query.start - _JUST_BEFORE,
@@ -216,15 +210,15 @@ def _recorded(hass: HomeAssistant, states: Sequence[State], query: HistoryQuery)
         no_attributes=True,
         compressed_state_format=True,
     )
-    return {state.entity_id: _points(found.get(state.entity_id, ()), state, query) for state in states}
-
-
-def _points(rows: Iterable[Any], state: State, query: HistoryQuery) -> list[Point]:
+    recorded: dict[str, list[Point]] = {}
     start = query.start.timestamp()
-    points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
-    if not points or state.last_changed_timestamp > points[-1].at:
-        points.append(Point(max(state.last_changed_timestamp, start), _known(state.state)))
-    return points
+    for state in states:
+        rows: Iterable[Any] = found.get(state.entity_id, ())
+        points = [Point(max(row.get("lc", row["lu"]), start), _known(row["s"])) for row in rows]
+        if not points or state.last_changed_timestamp > points[-1].at:
+            points.append(Point(max(state.last_changed_timestamp, start), _known(state.state)))
+        recorded[state.entity_id] = points
+    return recorded
 
 
 def _known(state: str) -> str:
@@ -232,7 +226,7 @@ def _known(state: str) -> str:
 
 
 def _past(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequence[Point]) -> _Past:
-    """Return the recorded states where they reach far enough, else long-term statistics, else what there is."""
+    """Return the recorded states if they reach back far enough, else long-term statistics, else the recorded states."""
     oldest = get_instance(hass).states_manager.oldest_ts
     reaches = oldest is not None and oldest <= query.start.timestamp()
     if not reaches and query.aggregate != "count" and (found := _from_statistics(hass, state, query)):
@@ -241,7 +235,7 @@ def _past(hass: HomeAssistant, state: State, query: HistoryQuery, recorded: Sequ
 
 
 def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> _Past | None:
-    """Return the hourly statistics, None when there are none or they begin no earlier than the states."""
+    """Return the hourly statistics, None without any."""
     entity_id = state.entity_id
     found = statistics.statistics_during_period(
         hass, query.start, query.end, {entity_id}, "hour", None, {"mean", "min", "max", "state"}
@@ -262,7 +256,7 @@ def _from_statistics(hass: HomeAssistant, state: State, query: HistoryQuery) -> 
 
 
 def _in_words(points: Sequence[Point], query: HistoryQuery) -> JsonObjectType:
-    """Return what can be said about states that are not numbers."""
+    """Return the history of states that are not numbers."""
     known = [point for point in points if point.state]
     row: JsonObjectType = {
         "changes": changes(points),
@@ -285,8 +279,13 @@ def _in_numbers(hass: HomeAssistant, state: State, past: _Past, query: HistoryQu
             **{name: _rounded(_value(hass, state, past, query, name)) for name in ("avg", "min", "max")},
             "history": _listed(thinned(points, query.points)),
         }
-    if query.aggregate == "sum" and _is_meter(state):
-        value, source = _grown(hass, state, past, query)
+    device_class, state_class = state.attributes.get(ATTR_DEVICE_CLASS), state.attributes.get("state_class")
+    if query.aggregate == "sum" and (state_class in _METERS or device_class in _METER_CLASSES):
+        value, source = growth(points, resets=state_class != "total"), past.source
+        if past.source == STATISTICS or query.end - query.start >= STATISTICS_FROM:
+            found = statistics.statistic_during_period(hass, query.start, query.end, state.entity_id, {"change"}, None)
+            if (change := found.get("change")) is not None:
+                value, source = change, STATISTICS
         return {"aggregate": "sum", "value": _rounded(value), "source": source}
     return {"aggregate": query.aggregate, "value": _rounded(_value(hass, state, past, query, query.aggregate))}
 
@@ -306,20 +305,6 @@ def _value(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery, 
 
 def _or_nothing(value: float | None) -> tuple[float, ...]:
     return () if value is None else (value,)
-
-
-def _is_meter(state: State) -> bool:
-    return state.attributes.get("state_class") in _METERS or state.attributes.get(ATTR_DEVICE_CLASS) in _METER_CLASSES
-
-
-def _grown(hass: HomeAssistant, state: State, past: _Past, query: HistoryQuery) -> tuple[float | None, str]:
-    """Return by how much a meter grew, resets respected, and where that is known from."""
-    if past.source == STATISTICS or query.end - query.start >= STATISTICS_FROM:
-        found = statistics.statistic_during_period(hass, query.start, query.end, state.entity_id, {"change"}, None)
-        if (change := found.get("change")) is not None:
-            return change, STATISTICS
-    resets = state.attributes.get("state_class") != "total"
-    return growth(past.points, resets=resets), past.source
 
 
 def _listed(points: Iterable[Point]) -> list[JsonValueType]:

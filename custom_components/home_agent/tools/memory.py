@@ -1,7 +1,7 @@
-"""`store_memory`, `recall_memory`, `forget_memory`: what is kept about the people and the home, on the user's own wish.
+"""`store_memory`, `recall_memory`, `forget_memory`: facts about the people and the home, at the user's request.
 
-Whose memories a call may read and write is decided at the moment of the call (`Memories.scope_of`). A memory of somebody else
-is not there: its id gets the same answer as one that nobody has.
+The owners whose memories a call may read and write are decided at the call (`Memories.scope_of`). Other owners' memories do not
+exist for it: their ids get the same answer as unknown ones.
 """
 
 import asyncio
@@ -29,28 +29,26 @@ from ..turn.turn import Owner, Turn
 from .arguments import LenientSchema, text_list
 
 SAID_IMPORTANCE = 0.8
-"""Of what somebody asked to keep: more than what a model finds worth keeping by itself."""
+"""Importance of what a user asks to keep; higher than of extracted facts."""
 MAX_RECALLED = 20  # memories of one answer
 MAX_CHARACTERS = 6_000  # of one answer
 MAX_FORGOTTEN = 20  # memories that a query may mean
-MAX_TOLD = 10  # of those that are gone
-MAX_CONVERSATIONS = 200  # of which it is known what was told last
+MAX_TOLD = 10  # forgotten memories in a result
+MAX_CONVERSATIONS = 200  # whose last memories are known
 SHORT_ID = 8
-"""Characters of an id as a model reads and writes it; more are taken as well."""
+"""Characters of an id in results; longer ids are accepted."""
 _ID = re.compile(rf"[0-9a-f]{{{SHORT_ID}}}[0-9a-f-]*", re.IGNORECASE)
 EVERYTHING = ("*", "all", "everything")
 
 OFF = "Nothing is remembered here: memory is off. Nothing was done."
 HIDDEN_VALUE = "It holds {found} where you were not told the real value. Nothing was stored."
-UNWRITABLE = "Nothing was stored: it could not be written down. Tell the user."
-NOT_WRITTEN = "A restart would undo this: the disk cannot be written, which is tried again. Tell the user."
-NOT_STORED = {
-    "full": "Nothing was stored: there is no room but by dropping what somebody asked to keep. Forget something first."
-}
+UNWRITABLE = "Nothing was stored: writing failed. Tell the user."
+NOT_WRITTEN = "A restart would undo this: writing to disk fails, and is tried again. Tell the user."
+NOT_STORED = {"full": "Nothing was stored: memory is full of what users asked to keep. Forget something first."}
 """By the reason of a refusal."""
 UNKNOWN_ID = "No memory has the id '{text}'. Look it up with recall_memory."
 NOTHING_FOUND = "Nothing about that is remembered. Nothing was forgotten."
-NOTHING_LAST = "Nothing was stored or recalled in this conversation. Say what to forget: ids or a query."
+NOTHING_LAST = "Nothing was stored or recalled in this conversation. Name ids or a query."
 
 STORE: JsonObjectType = {
     "type": "object",
@@ -65,18 +63,18 @@ FORGET: JsonObjectType = {
     "type": "object",
     "properties": {"query": {"type": "string", "description": "Words or ids; * for all"}},
 }
-"""As short as models understand: all of it stands in each prompt. `ids` are taken as well (`ForgetMemory.parameters`)."""
+"""Short, as it is part of each prompt. `ids` are accepted as well (`ForgetMemory.parameters`)."""
 
 
 class LastTold:
-    """Which memories a conversation stored or told last, for "forget that". Until Home Assistant restarts."""
+    """The memories that a conversation stored or told last, for "forget that"; kept until a restart."""
 
     def __init__(self) -> None:
-        """Know nothing."""
+        """Start empty."""
         self._ids: OrderedDict[tuple[str, Owner], tuple[str, ...]] = OrderedDict()
 
     def note(self, turn: Turn, memories: Iterable[Memory]) -> None:
-        """Remember what a turn stored or told."""
+        """Keep the memories that a turn stored or told."""
         key = (turn.conversation_id, turn.owner)
         self._ids[key] = tuple(memory.id for memory in memories)
         self._ids.move_to_end(key)
@@ -84,7 +82,7 @@ class LastTold:
             self._ids.popitem(last=False)
 
     def of(self, turn: Turn) -> tuple[str, ...]:
-        """Return the ids; empty when there was nothing."""
+        """Return the ids of a turn's conversation."""
         return self._ids.get((turn.conversation_id, turn.owner), ())
 
 
@@ -94,29 +92,29 @@ class MemoryTool(HomeAgentTool):
     fails_in_own_words = True
 
     def __init__(self, memories: Memories, last: LastTold) -> None:
-        """Take the memories, and where it is noted what was told last."""
+        """Take the memories, and the last ones of each conversation."""
         self._memories = memories
         self._last = last
 
     @override
     def shown(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return nothing: a question names the memories, which its plan has."""
+        """Return nothing: a confirmation names the memories of the plan."""
         return {}
 
     async def async_scope(self, turn: Turn) -> Scope:
-        """Return whose memories the turn may read and write, once they are read. Raises `ToolRefusal` where it is none."""
+        """Return the scope of memories that the turn may read and write, once loaded. Raises `ToolRefusal` without one."""
         if (scope := self._memories.scope_of(turn)) is None:
             raise ToolRefusal(OFF)
         await self._memories.async_load()
         return scope
 
     def noted(self, result: JsonObjectType) -> JsonObjectType:
-        """Return the result of a change, with a note where the disk does not have it."""
+        """Return the result of a change, with a note if it could not be written to disk."""
         return result | ({"note": NOT_WRITTEN} if self._memories.is_failing else {})
 
 
 def _type(value: object) -> MemoryType:
-    """Return a type as a model names it; what is none is a fact."""
+    """Return the type with a name, FACT for an unknown one."""
     try:
         return MemoryType(str(value).strip().casefold())
     except ValueError:
@@ -124,7 +122,7 @@ def _type(value: object) -> MemoryType:
 
 
 class StoreMemory(MemoryTool):
-    """Keeps what somebody wants to be remembered."""
+    """Stores what a user asks to remember."""
 
     name = "store_memory"
     title_key = "tool_store_memory"
@@ -145,7 +143,7 @@ class StoreMemory(MemoryTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return what is to be kept. It is asked about once text from outside has entered the conversation, which may want it."""
+        """Return the text to keep; it needs a yes in a tainted conversation, whose text from outside may ask for it."""
         await self.async_scope(turn)
         content: str = args["content"]
         if found := [text for text in PLACEHOLDERS if text in content]:
@@ -159,7 +157,7 @@ class StoreMemory(MemoryTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return what became of it: stored, merged with what was known, or what it replaces. Raises `ToolRefusal` with why not."""
+        """Return whether it was stored, merged or replaces others. Raises `ToolRefusal` with the reason if not."""
         taints = sorted(turn.record.taints)
         draft = Draft(
             content=args["content"],
@@ -188,7 +186,7 @@ class StoreMemory(MemoryTool):
 
     @override
     def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
-        """Return what is remembered now, what it replaces, and what had to go for it."""
+        """Return the stored text, and the replaced and dropped ones."""
         content = result.get("content")
         return {
             "memory_stored": (content,) if isinstance(content, str) else plan.texts,
@@ -201,7 +199,7 @@ class StoreMemory(MemoryTool):
 
 
 class RecallMemory(MemoryTool):
-    """Tells what is remembered."""
+    """Looks up memories."""
 
     name = "recall_memory"
     title_key = "tool_recall_memory"
@@ -214,16 +212,20 @@ class RecallMemory(MemoryTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return that nothing of the home is touched."""
+        """Return a plan that touches nothing."""
         await self.async_scope(turn)
         return Plan(action=ActionClass.READ)
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return the memories that fit a query, best first; without one the most important, the newest of those first."""
+        """Return the memories that match a query, best first; without a query all, by importance, then the newest."""
         scope, query = await self.async_scope(turn), (args["query"] or "").strip()
         if query in ("", *EVERYTHING):
-            known = sorted(self._memories.of(scope), key=_rank, reverse=True)
+            known = sorted(
+                self._memories.of(scope),
+                key=lambda memory: (round(memory.importance, 1), memory.extracted_at),
+                reverse=True,
+            )
         else:
             found = await self._memories.async_find(
                 query,
@@ -235,16 +237,22 @@ class RecallMemory(MemoryTool):
             known = [item.memory for item in found]
         rows: list[JsonValueType] = []
         room = MAX_CHARACTERS
-        several = len(scope.owners) > 1
         told: list[Memory] = []
         for memory in known[:MAX_RECALLED]:
-            row = _row(memory, whose=several)
+            row: JsonObjectType = {
+                "id": memory.id[:SHORT_ID],
+                "content": memory.content,
+                "type": memory.type.value,
+                "since": memory.extracted_at.date().isoformat(),
+            }
+            if len(scope.owners) > 1:
+                row["of"] = "user" if memory.owner else "home"
             room -= len(dump(row))
             if room < 0:
                 break
             rows.append(row)
             told.append(memory)
-        for memory in told:  # what others wrote once is theirs still
+        for memory in told:  # text from outside stays that in memory
             turn.record.taints |= set(memory.tainted)
         if told:
             self._last.note(turn, told)
@@ -275,9 +283,9 @@ class ForgetMemory(MemoryTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return which memories go. Asked about are more than one, and one that may not be the one that was meant.
+        """Return the memories to delete. Several need a yes, and one that is not surely meant.
 
-        Raises `ToolRefusal` when nothing is meant.
+        Raises `ToolRefusal` if none is meant.
         """
         found, sure = await self._async_meant(args, turn)
         going = sorted(found, key=lambda memory: (memory.extracted_at, memory.id))
@@ -291,18 +299,18 @@ class ForgetMemory(MemoryTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Delete them and return what they said."""
+        """Delete the memories and return their texts."""
         count = await self._memories.async_delete(plan.version.split())
         result: JsonObjectType = {"forgotten": [*plan.texts[:MAX_TOLD]]}
         return self.noted(result | ({"count": count} if count > MAX_TOLD else {}))
 
     @override
     def done_with(self, plan: Plan, result: JsonObjectType) -> Mapping[str, Sequence[str]]:
-        """Return what is forgotten."""
+        """Return the forgotten texts."""
         return {"memory_forgotten": plan.texts}
 
     async def _async_meant(self, args: Mapping[str, Any], turn: Turn) -> tuple[Sequence[Memory], bool]:
-        """Return which memories are meant, and whether that is sure: an id is, and what has the words of the query in it."""
+        """Return the meant memories, and whether that is sure: by id, or with all words of the query."""
         scope, query = await self.async_scope(turn), (args["query"] or "").strip()
         known = {memory.id: memory for memory in self._memories.of(scope)}
         ids = args["ids"] or [part for part in text_list(query) if _ID.fullmatch(part)]
@@ -329,7 +337,7 @@ MEMORY_TOOLS = (StoreMemory, RecallMemory, ForgetMemory)
 
 
 class MemoryTools:
-    """Offers the three to profiles that have a memory; `store_memory` alone while nothing is stored."""
+    """Offers the tools to profiles with memory; only `store_memory` while nothing is stored."""
 
     def __init__(self, memories: Memories) -> None:
         """Take the memories."""
@@ -341,16 +349,13 @@ class MemoryTools:
 
     @callback
     def look(self) -> None:
-        """Have it asked again what is offered, where the first memory came or the last one went."""
+        """Change the revision if the first memory was added or the last one deleted."""
         if self._was_empty is not self._memories.is_empty:
             self._was_empty = self._memories.is_empty
             self.revision += 1
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return them, once it is known whether there is anything to look up or forget; none where memory is off.
-
-        Nobody waits long for that: until it is known, there may be something.
-        """
+        """Return the tools; none if memory is off. While memories are loading for long, all of them are offered."""
         if not (self._memories.settings.enabled and profile.remembers):
             return ()
         with suppress(TimeoutError):
@@ -359,22 +364,8 @@ class MemoryTools:
         return self._tools[:1] if self._memories.is_empty else self._tools
 
 
-def _rank(memory: Memory) -> tuple[float, Any]:
-    return (round(memory.importance, 1), memory.extracted_at)
-
-
-def _row(memory: Memory, *, whose: bool) -> JsonObjectType:
-    row: JsonObjectType = {
-        "id": memory.id[:SHORT_ID],
-        "content": memory.content,
-        "type": memory.type.value,
-        "since": memory.extracted_at.date().isoformat(),
-    }
-    return row | ({"of": "user" if memory.owner else "home"} if whose else {})
-
-
 def _named(known: Mapping[str, Memory], text: str) -> Memory:
-    """Return the memory that an id means, whole or its beginning. Raises `ToolRefusal` unless that is exactly one."""
+    """Return the memory whose id begins so. Raises `ToolRefusal` unless it is exactly one."""
     wanted = text.strip().casefold()
     found = [memory for memory_id, memory in known.items() if memory_id.startswith(wanted)]
     if len(wanted) < SHORT_ID or len(found) != 1:

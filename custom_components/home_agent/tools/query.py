@@ -1,4 +1,4 @@
-"""`ha_query`: how something in the home is, or was (S1-38)."""
+"""`ha_query`: states, attributes and history of entities."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ from .history import async_history
 
 MAX_CHARACTERS = 8000  # of one result
 MAX_DETAILED = 50  # entities with attributes
-MAX_LISTED = 400  # entities that are looked at for one answer
+MAX_LISTED = 400  # entities with their states in one answer
 MAX_WITH_DETAILS = 3  # entities whose lists, events or forecasts are fetched
 
 WIRE: JsonObjectType = {
@@ -70,7 +70,7 @@ _AGGREGATES = {
 
 
 def _tidy(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Put history that stands at the top, or is only a duration, where it belongs."""
+    """Move parts of `history` at the top level into it; a duration alone is one."""
     tidied = {key: value for key, value in data.items() if key not in ("duration", "aggregate") and value is not None}
     history = data.get("history")
     if isinstance(history, str) and not history.lstrip().startswith("{"):
@@ -118,12 +118,12 @@ class HaQuery(HomeAgentTool):
     wire_parameters = WIRE
 
     def __init__(self, home: Home) -> None:
-        """Take where the exposed home is read."""
+        """Take the exposed home."""
         self._home = home
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return which entities are read; raises `ToolRefusal` when nothing matches."""
+        """Return the entities to read, and the calls for their details. Raises `ToolRefusal` if nothing matches."""
         targets = Targets(hass=hass, home=self._home, area_id=turn.area_id, user=turn.user)
         found: dict[str, None] = {}
         refused: list[ToolRefusal] = []
@@ -134,14 +134,18 @@ class HaQuery(HomeAgentTool):
                 refused.append(err)
         if not found:
             raise refused[0]
-        return Plan(action=ActionClass.READ, targets=tuple(found), effects=_detail_calls(hass, tuple(found), args))
+        calls: list[ServiceCall] = []
+        if len(found) <= MAX_WITH_DETAILS and "history" not in args:
+            states = [state for entity_id in found if (state := hass.states.get(entity_id)) is not None]
+            calls = [call for state in states if (call := detail_call(hass, state, args["attributes"])) is not None]
+        return Plan(action=ActionClass.READ, targets=tuple(found), effects=tuple(calls))
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return the states, bounded; raises `ToolRefusal` when history is asked for and there is none."""
+        """Return the bounded states, or their history. Raises `ToolRefusal` if there is no history."""
         states = [state for entity_id in plan.targets if (state := hass.states.get(entity_id)) is not None]
         if not states:
-            raise ToolRefusal("It is gone.")
+            raise ToolRefusal("The entity no longer exists.")
         if (history := args.get("history")) is not None:
             past = await async_history(hass, states, history["duration"], history["aggregate"])
             if has_prose(past):
@@ -172,13 +176,6 @@ class HaQuery(HomeAgentTool):
         return _bounded(states, heading, args["attributes"], details, knows)
 
 
-def _detail_calls(hass: HomeAssistant, found: Sequence[str], args: Mapping[str, Any]) -> tuple[ServiceCall, ...]:
-    if len(found) > MAX_WITH_DETAILS or "history" in args:
-        return ()
-    states = [state for entity_id in found if (state := hass.states.get(entity_id)) is not None]
-    return tuple(call for state in states if (call := detail_call(hass, state, args["attributes"])) is not None)
-
-
 async def _async_details(hass: HomeAssistant, calls: Sequence[ServiceCall], turn: Turn) -> dict[str, JsonObjectType]:
     """Return the lists, events and forecasts by entity id."""
     found: dict[str, JsonObjectType] = {}
@@ -203,7 +200,7 @@ def _bounded(
     details: Mapping[str, JsonObjectType],
     knows: Knows,
 ) -> JsonValueType:
-    """Return as much as fits: all attributes, the key ones, none, names only, counts. Says what was left out."""
+    """Return as much as fits: all attributes, the key ones, none, names only, counts; with a note of what is left out."""
     wanted = [name for name in attributes if name not in (FORECAST, "state", "completed")]
 
     def full(state: State) -> JsonObjectType:
@@ -222,14 +219,24 @@ def _bounded(
         return heading(state) | key_attributes(state, knows=knows) | computed(state)
 
     if len(states) == 1:
-        one = full(states[0])
-        return one if _fits(one) else _cut(heading(states[0]), states[0], details, knows)
-    for row, limit, note in (
+        [state] = states
+        row = full(state)
+        if _fits(row):
+            return row
+        row = heading(state) | key_attributes(state, knows=knows)
+        for name, value in details.get(state.entity_id, {}).items():
+            if isinstance(value, list):
+                while value and not _fits({**row, name: value}):
+                    value = value[:-1]
+            row[name] = value
+        listed = ", ".join(attribute_names(state)[:30])
+        return row | {"note": f"Not everything fits. Ask for single attributes: {listed}."}
+    for make, limit, note in (
         (full, MAX_DETAILED, None),
         (brief, MAX_DETAILED, "Only the most important attributes are listed."),
         (heading, MAX_LISTED, "Attributes are left out: ask for fewer entities."),
     ):
-        if len(states) <= limit and _fits(rows := [row(state) for state in states]):
+        if len(states) <= limit and _fits(rows := [make(state) for state in states]):
             result: JsonObjectType = {"count": len(states), "entities": [*rows]}
             return result | ({"note": note} if note else {})
     return _overview(states)
@@ -239,19 +246,8 @@ def _fits(value: object) -> bool:
     return len(dump(value)) <= MAX_CHARACTERS
 
 
-def _cut(heading: JsonObjectType, state: State, details: Mapping[str, JsonObjectType], knows: Knows) -> JsonObjectType:
-    """Return one entity that says too much: its key attributes, then its details as far as they fit."""
-    row = heading | key_attributes(state, knows=knows)
-    for name, value in details.get(state.entity_id, {}).items():
-        if isinstance(value, list):
-            while value and not _fits({**row, name: value}):
-                value = value[:-1]
-        row[name] = value
-    return row | {"note": f"Not everything fits. Ask for single attributes: {', '.join(attribute_names(state)[:30])}."}
-
-
 def _overview(states: Sequence[State]) -> JsonObjectType:
-    """Return states by id as far as they fit, and counts of all."""
+    """Return the states that fit by id, and counts of all."""
     counts: dict[str, Counter[str]] = {}
     for state in states:
         counts.setdefault(state.domain, Counter())[plain_text(state.state[:40])] += 1

@@ -1,4 +1,4 @@
-"""What tools from elsewhere are called, take and say, made fit for a model: readable, bounded, without control characters."""
+"""Makes names, schemas and results of foreign tools fit for a model: valid, bounded, without control characters."""
 
 from collections.abc import Container
 import re
@@ -16,8 +16,8 @@ from ..support.encoding import dump
 from ..support.errors import ToolRefusal
 
 MAX_NAME = 64  # characters
-MAX_ALIKE = 20  # tools whose names come to the same
-MAX_RESULT = 16_000  # characters that a model is told of one result
+MAX_ALIKE = 20  # tools with the same name
+MAX_RESULT = 16_000  # characters of one result for a model
 MAX_ERROR = 1000  # characters
 MAX_DEPTH = 50  # of lists and objects in a result
 MAX_SCHEMA = 8000  # characters
@@ -26,58 +26,58 @@ _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "
 _SCHEMAS = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPPINGS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
-"""Keywords of JSON Schema that stand before a schema, a list of them, and names of them."""
+"""Keywords of JSON Schema with a schema, with a list of schemas, and with schemas by name."""
 
 RESERVED = frozenset({"query_external_llm", "all", "none"})
-"""Names of our own tools, those with `ha_` apart, and words with a meaning where tools are chosen."""
+"""Names of our own tools, besides those with `ha_`, and words with a meaning in lists of tools."""
 _KINDS = frozenset({*DOMAINS, *Platform})
-"""Kinds of entities: in the owner's lists such a word means all of a kind, and no tool."""
+"""Domains of entities: in the owner's lists such a word means a domain, not a tool."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _SEPARATOR = re.compile(r"__+")
-"""What stands in the names of Home Assistant's own tools, behind the integration that they are of."""
+"""Separates the integration from the name in Home Assistant's own tools."""
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
     r"\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Besides the controls proper what is not seen and turns text around: a person would read something else than a model.
+"""Control characters, and invisible ones or those that reverse text, with which a person reads something else than a model.
 The joiners of Persian, Hindi and emoji stay."""
 _NOT_FOR_MODELS = ("card", "language", "speech", "speech_slots", "reprompt")
-"""Parts of an intent's response that are sentences for people or empty for models."""
+"""Parts of an intent's response for users, which are empty or useless for models."""
 
 
 def tool_name_from(text: str) -> str:
-    """Return a name of at most 64 characters, where other scripts are written in Latin letters; "" or `_` when nothing is left."""
+    """Return a valid name of at most 64 characters, other scripts in Latin letters; "" or `_` if nothing is left."""
     if any(sign.isalnum() and not sign.isascii() for sign in text):
         text = slugify(text)
     return _NO_NAME.sub("_", text)[:MAX_NAME]
 
 
 def free_name(name: str, used: Container[str]) -> str:
-    """Return a name that is not used yet, with a number behind it where it is; "" when there is none."""
+    """Return the name, with a number if it is used; "" if no number is free."""
     numbered = (f"{name[: MAX_NAME - 3]}_{number}" for number in range(2, MAX_ALIKE + 1))
     return next((item for item in (name, *numbered) if item not in used), "") if name else ""
 
 
 def is_reserved(name: str) -> bool:
-    """Return whether a name is one of ours, which no other tool may have."""
+    """Return whether a name is reserved for our own tools."""
     return name in RESERVED or name.startswith("ha_")
 
 
 def means_more(name: str) -> bool:
-    """Return whether a name would mean more than a tool in the owner's lists; no server may choose it."""
+    """Return whether a name means more than a tool in the owner's lists; a server must not choose it."""
     return is_reserved(name) or name in _KINDS
 
 
 def remote_name_from(name: str) -> str:
-    """Return the name of a tool of an MCP server, which is never one of Home Assistant's own; "" when nothing is left.
+    """Return the name of an MCP server's tool, never one of Home Assistant's own; "" if nothing is left.
 
-    Lists of the owner name tools: a server that could choose any name could choose one that is never asked about.
+    The owner's lists name tools, so a server could otherwise choose a name that needs no confirmation.
     """
     return _SEPARATOR.sub("_", tool_name_from(name)).strip("_")
 
 
 def schema_from(schema: object) -> JsonObjectType | None:
-    """Return the JSON schema of an object; None for anything else, and for what is invalid, too large or too deep to be told."""
+    """Return the JSON schema of an object; None if it is another one, invalid, too large or too deep."""
     if not isinstance(schema, dict) or schema.get("type", "object") != "object" or _depth(schema) > MAX_SCHEMA_DEPTH:
         return None
     text = _CONTROL.sub("", dump(schema).decode())
@@ -85,7 +85,7 @@ def schema_from(schema: object) -> JsonObjectType | None:
         return None
     try:
         plain = json_loads(text)
-    except JSON_DECODE_EXCEPTIONS:  # numbers that are none
+    except JSON_DECODE_EXCEPTIONS:  # such as NaN
         return None
     assert isinstance(plain, dict)
     if not _is_valid({**plain, "properties": plain.get("properties") or {}}):
@@ -94,7 +94,7 @@ def schema_from(schema: object) -> JsonObjectType | None:
 
 
 def _is_valid(schema: JsonValueType) -> bool:
-    """Return whether JSON is a schema: servers of models refuse a whole request for one that is none."""
+    """Return whether JSON is a valid schema: model servers refuse a request with an invalid one."""
     if isinstance(schema, bool):
         return True
     if not isinstance(schema, dict):
@@ -125,7 +125,7 @@ def _is_valid(schema: JsonValueType) -> bool:
 
 
 def _depth(value: object) -> int:
-    """Return how deep a value goes, as far as it matters."""
+    """Return the depth of a value, at most one more than `MAX_SCHEMA_DEPTH`."""
     level, depth = [value], 0
     while level and depth <= MAX_SCHEMA_DEPTH:
         depth += 1
@@ -138,7 +138,7 @@ def _depth(value: object) -> int:
 
 
 def wrong_arguments(schema: JsonObjectType, args: dict[str, Any]) -> str | None:
-    """Return what is plainly wrong with arguments for such a schema; whose tool it is judges the rest."""
+    """Return what is wrong with the names of arguments, None if nothing; the tool's server checks the values."""
     properties, required = schema["properties"], schema.get("required")
     assert isinstance(properties, dict)
     names = [key for key in required if isinstance(key, str)] if isinstance(required, list) else []
@@ -151,13 +151,13 @@ def wrong_arguments(schema: JsonObjectType, args: dict[str, Any]) -> str | None:
 
 
 def cleaned(text: str, limit: int = MAX_ERROR) -> str:
-    """Return a text without control characters, cut where it is too long."""
+    """Return a text without control characters, cut at the limit."""
     text = _CONTROL.sub("", text)
     return text if len(text) <= limit else f"{text[:limit]} … ({len(text)} characters)"
 
 
 def cleaned_json(value: JsonValueType, depth: int = MAX_DEPTH) -> JsonValueType:
-    """Return JSON without control characters. Raises `ToolRefusal` when it is nested without end."""
+    """Return JSON without control characters. Raises `ToolRefusal` if it is nested too deeply."""
     if not depth:
         raise ToolRefusal("The answer is nested too deeply.")
     match value:
@@ -171,17 +171,17 @@ def cleaned_json(value: JsonValueType, depth: int = MAX_DEPTH) -> JsonValueType:
 
 
 def content_from(text: str, *, is_json: bool = False) -> JsonValueType:
-    """Return a text as what it says when it is JSON, or looks like it. Raises `ToolRefusal` for what is nested without end."""
+    """Return a text, parsed if it is JSON or looks like it. Raises `ToolRefusal` if it is nested too deeply."""
     if is_json or text.lstrip().startswith(("{", "[")):
         try:
             return cleaned_json(json_loads(text))
         except JSON_DECODE_EXCEPTIONS:
-            pass  # it only looks like JSON: a text like any other
+            pass  # it only looks like JSON
     return _CONTROL.sub("", text)
 
 
 def bounded(value: JsonValueType) -> JsonValueType:
-    """Return a result as it is, or the beginning of its text when it is too long for a model."""
+    """Return a result, or the start of its text if it is too long for a model."""
     text = value if isinstance(value, str) else dump(value).decode()
     if len(text) <= MAX_RESULT:
         return value
@@ -189,9 +189,9 @@ def bounded(value: JsonValueType) -> JsonValueType:
 
 
 def plain_result(result: llm.ToolResult | JsonObjectType) -> JsonValueType:
-    """Return what a tool of Home Assistant handed back, bounded. Raises `ToolRefusal` when it reports an error."""
+    """Return the bounded result of a Home Assistant tool. Raises `ToolRefusal` if it reports an error."""
     data = result.data if isinstance(result, llm.ToolResult) else result
-    plain = json_loads_object(json_dumps(data))  # dates, sets and the like become what JSON has
+    plain = json_loads_object(json_dumps(data))  # converts dates, sets and the like
     if isinstance(result, llm.ToolResult) and result.error:
         raise ToolRefusal(cleaned(str(plain.get("error_text") or plain.get("error") or json_dumps(plain))))
     if not isinstance(data, llm.IntentResponseDict):

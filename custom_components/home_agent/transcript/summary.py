@@ -8,7 +8,7 @@ import time
 from homeassistant.components.conversation import AssistantContent
 
 from ..client.endpoint import Endpoint
-from ..client.model import ChatRequest, Message, ModelReply
+from ..client.messages import ChatRequest, Message, ModelReply
 from ..support.const import LOGGER
 from ..support.encoding import dump
 from ..support.errors import LLMError

@@ -1,7 +1,6 @@
-"""What the rest of Home Assistant hears: `home_agent.*` events with ids, counts and milliseconds, never what was said.
+"""The `home_agent.*` events: ids, counts and milliseconds, never texts of a conversation.
 
 The recorder keeps events, so their data is small: results are cut at 2,048 characters, lists of ids at 200.
-Field names: S1-113 to S1-118, C-35, C-36.
 """
 
 from collections import Counter
@@ -28,7 +27,7 @@ CONTEXT_OPTIMIZED = f"{DOMAIN}.context.optimized"
 CONFIRMATION_REQUESTED = f"{DOMAIN}.confirmation.requested"
 CONFIRMATION_RESOLVED = f"{DOMAIN}.confirmation.resolved"
 ACTION_EXECUTED = f"{DOMAIN}.action.executed"
-"""Fired by the journal with each action that it keeps."""
+"""Fired by the journal for each action that it keeps."""
 ACTION_UNDONE = f"{DOMAIN}.action.undone"
 HISTORY_SAVED = f"{DOMAIN}.history.saved"
 VECTOR_DB_QUERIED = f"{DOMAIN}.vector_db.queried"
@@ -47,7 +46,7 @@ MAX_IDS = 200
 
 @callback
 def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str, object]) -> None:
-    """Fire an event if the entry wants events; errors are fired in any case."""
+    """Fire an event if the entry has events on; errors are always fired."""
     if turn is not None and turn.rehearsal:
         return
     if event != ERROR:
@@ -69,7 +68,7 @@ def _fire(hass: HomeAssistant, turn: Turn | None, event: str, data: Mapping[str,
 
 @callback
 def async_conversation_started(hass: HomeAssistant, turn: Turn) -> None:
-    """Say that an input arrived, once it is known how the model is told states: at the latest before anything else is said."""
+    """Fire that an input arrived, once its context mode is known; at the latest before the turn's next event."""
     turn.record.is_announced = False
     if turn.record.context_mode:
         async_announce(hass, turn)
@@ -77,7 +76,7 @@ def async_conversation_started(hass: HomeAssistant, turn: Turn) -> None:
 
 @callback
 def async_announce(hass: HomeAssistant, turn: Turn) -> None:
-    """Say that an input arrived, if that is still to be said; no model is told anything where no mode is known by now."""
+    """Fire that an input arrived, unless that was fired; without a context mode no model is asked."""
     if turn.record.is_announced:
         return
     turn.record.is_announced = True
@@ -91,44 +90,36 @@ def async_announce(hass: HomeAssistant, turn: Turn) -> None:
 
 @callback
 def async_conversation_finished(hass: HomeAssistant, turn: Turn) -> None:
-    """Say what the answer took. Token counts are those the endpoint reported."""
-    routing = turn.record.routing
-    _fire(
-        hass,
-        turn,
-        CONVERSATION_FINISHED,
-        {
-            "user_id": turn.context.user_id,
-            "tool_calls": len(turn.record.calls),
-            "tool_breakdown": dict(Counter(call.tool_name for call in turn.record.calls)),
-            "tokens_used": {
-                "prompt": turn.record.usage.input_tokens,
-                "completion": turn.record.usage.output_tokens,
-                "cached": turn.record.usage.cached_tokens,
-                "total": turn.record.usage.input_tokens + turn.record.usage.output_tokens,
-            },
-            "cached_share": turn.record.usage.cached_share,
-            "prompt_ms": turn.record.usage.prompt_ms,
-            "first_token_ms": turn.record.first_token_ms,
-            "duration_ms": round((time.perf_counter() - turn.record.started) * 1000),
-            "used_external_llm": turn.record.used_external_llm,
-            "model_requests": turn.record.requests + (routing.requests if routing is not None else 0),
-            "routing": routing.as_dict() if routing is not None else None,
-            "answered_by": turn.record.origin.value,
-            "understanding": known.as_dict() if (known := turn.record.understanding) is not None else None,
-        },
-    )
+    """Fire the figures of an answer. Token counts are the endpoint's own."""
+    record = turn.record
+    usage, routing = record.usage, record.routing
+    data = {
+        "user_id": turn.context.user_id,
+        "tool_calls": len(record.calls),
+        "tool_breakdown": dict(Counter(call.tool_name for call in record.calls)),
+        "tokens_used": {**usage.as_dict(), "total": usage.input_tokens + usage.output_tokens},
+        "cached_share": usage.cached_share,
+        "prompt_ms": usage.prompt_ms,
+        "first_token_ms": record.first_token_ms,
+        "duration_ms": record.duration_ms,
+        "used_external_llm": record.used_external_llm,
+        "model_requests": record.requests + (routing.requests if routing is not None else 0),
+        "routing": routing.as_dict() if routing is not None else None,
+        "answered_by": record.origin.value,
+        "understanding": record.understanding.as_dict() if record.understanding is not None else None,
+    }
+    _fire(hass, turn, CONVERSATION_FINISHED, data)
 
 
 @callback
 def async_tool_progress(hass: HomeAssistant, turn: Turn, tool_name: str, status: str) -> None:
-    """Say that a tool call `started`, `completed` or `failed`."""
+    """Fire that a tool call `started`, `completed` or `failed`."""
     _fire(hass, turn, TOOL_PROGRESS, {"tool_name": tool_name, "status": status})
 
 
 @callback
 def async_tool_executed(hass: HomeAssistant, turn: Turn, record: ToolCallRecord, result: object) -> None:
-    """Say what a tool call did: masked parameters, and the result cut."""
+    """Fire a tool call with its masked parameters and its cut result."""
     data = {
         "tool_name": record.tool_name,
         "parameters": record.parameters,
@@ -148,7 +139,7 @@ def async_context_injected(
     tokens: int,
     items: Mapping[str, int],
 ) -> None:
-    """Say which entities the model was told about, how many passages of which kind, and about how many tokens that took."""
+    """Fire the entities that the model was told, the number of passages by kind, and about how many tokens they took."""
     data = {
         "mode": mode,
         "entities_included": list(entity_ids[:MAX_IDS]),
@@ -162,12 +153,12 @@ def async_context_injected(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimized:
-    """What the model was told, next to what there is. Tokens are estimates."""
+    """Size of the context before and after it was cut. Tokens are estimates."""
 
     original_tokens: int
     optimized_tokens: int
     was_truncated: bool
-    """Something did not fit; what a request is not about is left out without counting as cut."""
+    """Something relevant did not fit."""
     rounds_dropped: int
     entities_left_out: int
     attributes_left_out: bool
@@ -176,16 +167,16 @@ class Optimized:
 
 @callback
 def async_context_optimized(hass: HomeAssistant, turn: Turn, optimized: Optimized) -> None:
-    """Say that the model was told less than there is; nothing when it was told everything."""
+    """Fire how much of the context was left out, if anything was."""
     if optimized.was_truncated or optimized.original_tokens > optimized.optimized_tokens:
         _fire(hass, turn, CONTEXT_OPTIMIZED, asdict(optimized))
 
 
 @callback
 def async_vector_db_queried(hass: HomeAssistant, counts: Mapping[str, int], ids: Sequence[str], began: float) -> None:
-    """Say how many documents were near in each collection, and which entities, since `began` (`time.perf_counter`).
+    """Fire the number of found documents by collection, and the found entities; `began` is of `time.perf_counter`.
 
-    Nothing is said outside a turn.
+    Outside a turn nothing is fired.
     """
     if (turn := current_turn.get(None)) is None:
         return
@@ -205,10 +196,10 @@ def async_vector_db_queried(hass: HomeAssistant, counts: Mapping[str, int], ids:
 
 
 class IndexProgress:
-    """Says how far documents of a collection are embedded and written: at the beginning, at each tenth, and at the end."""
+    """Fires the progress of writing a collection: at the start, at each tenth, and at the end."""
 
     def __init__(self, hass: HomeAssistant, collection: str) -> None:
-        """Say nothing while there is nothing to write."""
+        """Fire nothing yet."""
         self._hass = hass
         self._collection = collection
         self._done = 0
@@ -216,7 +207,7 @@ class IndexProgress:
 
     @callback
     def async_advance(self, done: int, total: int) -> None:
-        """Say how many of how many are written; nothing when hardly more than before."""
+        """Fire that `done` of `total` documents are written, if that is the first or another tenth."""
         before, self._done, self._total = self._done, done, total
         if not before:
             self._async_fire("started")
@@ -225,7 +216,7 @@ class IndexProgress:
 
     @callback
     def async_end(self, status: str) -> None:
-        """Say that it is `completed` or `failed`, if it was said that it began."""
+        """Fire that writing is `completed` or `failed`, if its start was fired."""
         if self._total:
             self._async_fire(status)
 
@@ -238,7 +229,7 @@ class IndexProgress:
 def async_confirmation_requested(
     hass: HomeAssistant, turn: Turn, request_id: str, tools: Sequence[str], expires: datetime
 ) -> None:
-    """Say that somebody is asked for a yes, and until when it counts."""
+    """Fire that a confirmation is requested, and when it expires."""
     data = {
         "request_id": request_id,
         "user_id": turn.context.user_id,
@@ -252,13 +243,13 @@ def async_confirmation_requested(
 def async_confirmation_resolved(
     hass: HomeAssistant, turn: Turn, request_id: str, outcome: str, user_id: str | None
 ) -> None:
-    """Say how that ended: `confirmed`, `rejected`, `expired` or `cancelled`, and by whom."""
+    """Fire that a confirmation is `confirmed`, `rejected`, `expired` or `cancelled`, and by which user."""
     _fire(hass, turn, CONFIRMATION_RESOLVED, {"request_id": request_id, "user_id": user_id, "outcome": outcome})
 
 
 @callback
 def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[str], entity_ids: Sequence[str]) -> None:
-    """Say that actions were taken back, by whom, and which entities were restored."""
+    """Fire that a user undid actions, and which entities were restored."""
     data = {
         "user_id": turn.context.user_id,
         "action_ids": list(action_ids[:MAX_IDS]),
@@ -269,7 +260,7 @@ def async_action_undone(hass: HomeAssistant, turn: Turn, action_ids: Sequence[st
 
 @callback
 def async_history_saved(hass: HomeAssistant, turn: Turn, added: int, total: int, *, persists: bool) -> None:
-    """Say that a round is kept for later: its messages, all of the conversation, and whether they go to the disk."""
+    """Fire that a round is kept: its messages, those of the conversation, and whether they are stored on disk."""
     data = {
         "user_id": turn.context.user_id,
         "messages_added": added,
@@ -281,7 +272,7 @@ def async_history_saved(hass: HomeAssistant, turn: Turn, added: int, total: int,
 
 @callback
 def async_memory_extracted(hass: HomeAssistant, turn: Turn, figures: Mapping[str, object]) -> None:
-    """Say what became of asking a model what to remember of a conversation: counts and ids, also when it failed."""
+    """Fire the result of an extraction of memories, also a failed one: counts and ids."""
     _fire(hass, turn, MEMORY_EXTRACTED, {"user_id": turn.context.user_id, **figures})
 
 
@@ -289,12 +280,12 @@ def async_memory_extracted(hass: HomeAssistant, turn: Turn, figures: Mapping[str
 def async_streaming_error(
     hass: HomeAssistant, turn: Turn, error: Exception, fallback: str = KEPT_PARTIAL_ANSWER
 ) -> None:
-    """Say that an answer broke; `fallback` tells how the turn went on: what was kept of it."""
+    """Fire that an answer broke off; `fallback` tells what was kept of it."""
     _fire(hass, turn, STREAMING_ERROR, {"error_type": type(error).__name__, "fallback": fallback})
 
 
 def component_of(error: Exception) -> str:
-    """Return where an error comes from: `model`, `search`, `tools`, or what happens in the conversation itself."""
+    """Return the origin of an error: `model`, `search`, `tools`, or `conversation`."""
     match error:
         case LLMError():
             return "model"
@@ -307,7 +298,7 @@ def component_of(error: Exception) -> str:
 
 @callback
 def async_error(hass: HomeAssistant, turn: Turn, error: Exception, component: str) -> None:
-    """Say that a turn failed: the error's class and key, not what was said."""
+    """Fire that a turn failed, with the error's class and key, without its text."""
     key = error.translation_key if isinstance(error, HomeAssistantError) else None
     data = {
         "error_type": type(error).__name__,

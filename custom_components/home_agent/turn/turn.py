@@ -1,7 +1,7 @@
-"""One user input: the turn that came in, which never changes, the record of what becomes of it, and its answer.
+"""One user input: the turn, which never changes, the record of its course, and its answer.
 
-Tools and the policy find the turn they belong to through `current_turn`, because Home Assistant keeps the tool objects of
-a conversation's first turn (its prompt freeze) while the turn changes.
+Tools and the policy find their turn through `current_turn`: Home Assistant keeps the tool objects of a conversation's first turn
+(its prompt freeze) for all turns.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
@@ -28,18 +28,18 @@ from ..support.errors import DidNotRun
 
 @dataclass(slots=True)
 class Usage:
-    """What the endpoint reported for a request, or for several that were added up."""
+    """Tokens of one request or the sum of several, as the endpoint reports them."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
-    """Of the input tokens, those that it had in its cache and did not have to read."""
+    """Input tokens from the cache."""
     counted_tokens: int = 0
-    """Of the input tokens, those of requests for which it told how many were cached."""
+    """Input tokens of the requests that tell how many were cached."""
     prompt_ms: int | None = None
-    """Milliseconds that it took to read the prompts; None: it does not tell."""
+    """Milliseconds to read the prompts; None if not reported."""
     cached_share: int | None = None
-    """Percent of the counted tokens that were cached; None: it does not tell. Of what was added up."""
+    """Percent of `counted_tokens` that were cached; None if not reported. Set by adding up."""
 
     def __iadd__(self, other: Usage) -> Self:
         """Add up several requests."""
@@ -53,28 +53,26 @@ class Usage:
             self.cached_share = round(100 * self.cached_tokens / self.counted_tokens)
         return self
 
+    def as_dict(self) -> dict[str, int]:
+        """Return the tokens as `prompt`, `completion` and `cached`."""
+        return {"prompt": self.input_tokens, "completion": self.output_tokens, "cached": self.cached_tokens}
+
 
 @dataclass(slots=True)
 class ModelUsage:
-    """How often a model was asked for one part of a turn, and what that took."""
+    """Requests to a model for one part of a turn, and their tokens."""
 
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
 
     def as_dict(self) -> dict[str, int]:
-        """Return `requests`, and tokens as `prompt`, `completion` and `cached`."""
-        usage = self.usage
-        return {
-            "requests": self.requests,
-            "prompt": usage.input_tokens,
-            "completion": usage.output_tokens,
-            "cached": usage.cached_tokens,
-        }
+        """Return `requests`, and the tokens of `Usage.as_dict`."""
+        return {"requests": self.requests, **self.usage.as_dict()}
 
 
 @dataclass(slots=True)
 class Routing:
-    """Who was asked in a turn that a router has split."""
+    """The models asked in a turn that a router split."""
 
     router: ModelUsage = field(default_factory=ModelUsage)
     domains: dict[str, ModelUsage] = field(default_factory=dict)
@@ -83,7 +81,7 @@ class Routing:
 
     @property
     def requests(self) -> int:
-        """Those of the router and the domains; the synthesizer's is one of the turn itself."""
+        """Return the requests of router and domains; the synthesizer's counts as the turn's own."""
         return self.router.requests + sum(asked.requests for asked in self.domains.values())
 
     def as_dict(self) -> dict[str, Any]:
@@ -98,33 +96,33 @@ class AnswerOrigin(StrEnum):
     MODEL = "model"
     LOCAL = "local"
     NOTICE = "notice"
-    """A sentence of our own: an error, or what would help."""
+    """A fixed sentence: an error, or a hint."""
 
 
 class Outcome(StrEnum):
-    """What became of an entity that was written to (policy/write.py)."""
+    """Result of a write to an entity (policy/write.py)."""
 
     REACHED = "reached"
-    """It is what was asked for."""
+    """It has the requested state."""
     CHANGED = "changed"
-    """It is on its way, or came to something else."""
+    """It is on its way, or has another state."""
     UNCHANGED = "unchanged"
-    """Nothing of it is different from before."""
+    """Its state is as before."""
     UNAVAILABLE = "unavailable"
-    """It cannot be reached, or is gone."""
+    """It is unavailable or gone."""
     DONE = "done"
-    """The call returned; a state cannot show more, or nobody looked."""
+    """The call returned; no state shows its effect, or it was not verified."""
     FAILED = "failed"
     """The call raised."""
 
 
 NOT_FOLLOWED = frozenset({Outcome.UNCHANGED, Outcome.UNAVAILABLE})
-"""The call returned, and the home shows that nothing came of it."""
+"""The call returned without effect."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ToolCallRecord:
-    """One tool call of the turn, for the response of `home_agent.process` and for events. No results, no texts."""
+    """One tool call, for the response of `home_agent.process` and for events; without results and texts."""
 
     tool_name: str
     parameters: dict[str, object]
@@ -132,39 +130,40 @@ class ToolCallRecord:
     success: bool
     duration_ms: int
     error: str | None = None
-    """The error class, when it failed."""
+    """Class of the error if it failed."""
 
 
 class Zone(StrEnum):
-    """How sure it is which route a sentence means (C-17)."""
+    """Certainty of the route that a sentence means."""
 
     HIGH = "high"
-    """It runs without a model."""
+    """The route runs without a model."""
     MEDIUM = "medium"
-    """One of the best two."""
+    """One of the best two is meant."""
     LOW = "low"
-    """None."""
+    """No route is meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteChoice:
-    """What came of comparing a sentence with the routes (local/routes.py)."""
+    """Result of comparing a sentence with the routes (local/routes.py)."""
 
     zone: Zone
     route: str = ""
-    """The best one; empty where nothing resembles it. So the next."""
+    """The best one; empty if nothing resembles it."""
     second: str = ""
+    """The second best one, or empty."""
     best: float = 0.0
-    """Similarities, 0 to 1: of the best one, of the second, of what is said of the best one."""
+    """Similarities, 0 to 1: of the best route, of the second, of the best one's action."""
     second_best: float = 0.0
     action: float = 0.0
     by: str = ""
     """What was compared: `words`, or `vectors` of a model."""
     declined: str = ""
-    """Why it did not run, as a code: `docs/LOCAL_BRAIN.md` lists them; empty where it did."""
+    """Code of the reason why it did not run (docs/LOCAL_BRAIN.md); empty if it did."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as data for events and responses."""
+        """Return the data for events and responses."""
         return {
             "zone": self.zone.value,
             "route": self.route or None,
@@ -182,32 +181,32 @@ class RouteChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understanding:
-    """What the local brain made of a sentence."""
+    """The local brain's reading of a sentence."""
 
     intents: tuple[str, ...] = ()
-    """What is wanted, or where that is not certain, might be."""
+    """Intents, or candidates if not certain."""
     targets: tuple[str, ...] = ()
-    """Entity ids; empty where it declined."""
+    """Entity ids; empty if it declined."""
     score: float = 0.0
-    """How certain that is, 0 to 1."""
+    """Certainty, 0 to 1."""
     declined: str = ""
-    """Why nothing was done, as a code: `docs/LOCAL_BRAIN.md` lists them; empty where it was."""
+    """Code of the reason why nothing was done (docs/LOCAL_BRAIN.md); empty if it was."""
     words: str = ""
-    """Words that nothing explains."""
+    """Words that are not understood."""
     candidates: tuple[str, ...] = ()
-    """Entity ids that might have been meant."""
+    """Entity ids that may be meant."""
     asked: bool = False
-    """Whether the user was asked which of the candidates is meant, or this is the answer."""
+    """The user was asked which candidate is meant, or answers that question."""
     learned: bool = False
-    """Whether it is a phrase that was learned from the model."""
+    """It is a learned phrase."""
     is_near: bool = False
-    """Whether what was not understood may be a slip of the pen, or refers to the sentence before."""
+    """What is not understood may be a typing error, or refer to the sentence before."""
     route: RouteChoice | None = None
-    """What came of the routes; None: the sentence was not compared with them."""
+    """Result of the routes; None if not compared with them."""
     duration_ms: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as data for events and responses."""
+        """Return the data for events and responses."""
         return {
             "intents": [*self.intents],
             "targets": [*self.targets],
@@ -224,73 +223,73 @@ class Understanding:
 
 @dataclass(slots=True, kw_only=True)
 class TurnRecord:
-    """What became of a turn so far."""
+    """The course of a turn so far."""
 
     started: float = field(default_factory=time.perf_counter)
     origin: AnswerOrigin = AnswerOrigin.MODEL
     is_order: bool = False
-    """It begins like a command: what it is about need not be told again."""
+    """The message begins like a command: the answer does not repeat what it is about."""
     requests: int = 0
-    """How often the model was asked."""
+    """Requests to the model."""
     calls_started: int = 0
-    """Tool calls so far, the refused ones included."""
+    """Tool calls, with refused ones."""
     calls: list[ToolCallRecord] = field(default_factory=list)
     acted: bool = False
-    """Something was done; not when the home shows that nothing became of it."""
+    """Something was done; False if the home shows no effect."""
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    """By entity id, of all writes so far."""
+    """Of all writes, by entity id."""
     usage: Usage = field(default_factory=Usage)
     first_token_ms: int | None = None
-    """Milliseconds from the input to the first that came from a model, words, thinking or a tool call; None: nothing did."""
+    """Milliseconds from the input to the model's first words, thinking or tool call; None without any."""
     used_external_llm: bool = False
     taints: set[str] = field(default_factory=set)
     """Tools whose results brought text from outside into this conversation; the session's own set."""
     request_id: str | None = None
-    """The confirmation that the turn has to ask for (policy/confirmation.py)."""
+    """The confirmation that the turn must ask for (policy/confirmation.py)."""
     did_not_run: DidNotRun | None = None
-    """What the last automation says that was to run and did not."""
+    """Error of the last automation that should have run."""
     context_mode: str = ""
-    """How the model is told the states of the home; empty until it is known."""
+    """How the model is told states; empty until known."""
     is_announced: bool = True
-    """Whether it was said that the turn has begun; not before it is known how."""
+    """The event of the turn's start was fired; not before its mode is known."""
     vector_db_query: dict[str, Any] | None = None
-    """What was looked up by vectors: by collection how many documents were near, and how many in all."""
+    """Counts of documents found by vectors, by collection and in all."""
     fault: Exception | None = None
-    """What the answer ends with a sentence about: the model broke off, or said nothing."""
+    """Error that the answer's last sentence reports: the model broke off, or said nothing."""
     follow_up: Callable[[str], Awaitable[Any]] | None = None
-    """Returns the request that begins like the last one and has a message more behind the answer (agent/loop.py)."""
+    """Returns the last request with one more message after the answer (agent/loop.py)."""
     answered_as: Profile | None = None
-    """Whose words the answer is, where that is another agent than the turn's: one that a command reached after its question."""
+    """The agent that answered, if it is not the turn's: a command can reach another one after its question."""
     routing: Routing | None = None
-    """Set where a router was asked."""
+    """Set if a router was asked."""
     shares: int = 1
-    """How many agents answer side by side: together they may make as many times the calls of one."""
+    """Agents that answer side by side; each adds its tool calls to the limit."""
     understanding: Understanding | None = None
-    """What the local brain made of the sentence; None: it was not asked."""
+    """Reading of the local brain; None if not asked."""
     offers: frozenset[str] | None = None
-    """Names of the tools that the model is offered; None: all that the profile has."""
+    """Names of the tools that the model is offered; None: all of the profile."""
     events_in_prompt: bool = False
-    """The instructions of this conversation were just made, and hold the events that were asked for."""
+    """The instructions were made in this turn, and hold the calendar events."""
 
     @property
     def duration_ms(self) -> int:
-        """Milliseconds since the input arrived."""
+        """Return the milliseconds since the input arrived."""
         return round((time.perf_counter() - self.started) * 1000)
 
     def not_followed(self, entity_ids: Iterable[str]) -> list[str]:
-        """Return those entities that were written to without effect, each once."""
+        """Return the given entities that were written to without effect, each once."""
         return [item for item in dict.fromkeys(entity_ids) if self.outcomes.get(item) in NOT_FOLLOWED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Whose a conversation is: nobody else ever gets it."""
+    """Owner of a conversation, the only one who can continue it."""
 
     profile_id: str
     """Subentry id of the agent."""
     user_id: str | None
     device_id: str | None
-    """Only where no user is known: a voice satellite. With neither it is an automation's."""
+    """A voice satellite, if no user is known. Without both, it belongs to automations."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -304,7 +303,7 @@ class Turn:
     context: Context
     """Who asked; every service call carries it."""
     user: User | None = None
-    """None: nobody is known (a satellite, an automation); exposure alone decides then."""
+    """None for a satellite or an automation; exposure alone decides then."""
     device_id: str | None = None
     satellite_id: str | None = None
     area_id: str | None = None
@@ -317,39 +316,39 @@ class Turn:
     context_entities: Sequence[ContextEntity] | None = None
     """Entities that `home_agent.process` named instead of the profile's own list."""
     rehearsal: bool = False
-    """Nobody said it: a model reads what it will be sent with the next message. Nothing is said of it."""
+    """It only lets a model read the next prompt ahead; no user input, no events."""
     direct: bool = False
-    """Somebody said this; it does not come from a tool, script or automation that another turn started."""
+    """A user's own message, not one of a tool, script or automation that another turn started."""
     confirm_via: tuple[str, ...] = ()
-    """Where else a confirmation may be asked for: `repairs`, `mobile_app`, notify actions."""
+    """More channels for confirmations: `repairs`, `mobile_app`, notify actions."""
     parent: Turn | None = field(default=None, repr=False)
-    """The turn whose tool, script or automation asks; what this one takes and brings in counts for that one as well."""
+    """The turn whose tool, script or automation asks; this turn's tokens and taint count for it, too."""
     delegated: bool = False
-    """The parent's model hands its request to this profile: what the parent may not do, nobody does for it."""
+    """The parent's model hands its request to this profile, which may do only what the parent may."""
     extension: str = ""
-    """The extension whose tools it has instead of the profile's; the parent's router has named it."""
+    """The extension whose tools it has instead of the profile's; chosen by the parent's router."""
     place: int = 0
-    """Which of those it is that answer side by side: what needs a yes is asked in their order."""
+    """Its number among turns that answer side by side; confirmations are asked in this order."""
     within: tuple[Narrowing, ...] = ()
-    """The parts of the home of which all are needed to know an entity: the profile's, and those of every turn that led to this
-    one, by whatever way. Empty: the whole exposed home."""
+    """Parts of the home that an entity must all be in: the profile's, and those of each turn that led to this one.
+    Empty: the whole exposed home."""
     record: TurnRecord = field(default_factory=TurnRecord, repr=False)
 
     speaks: str = field(init=False)
-    """The language of what is answered: the profile's own, or the one in which was asked."""
+    """Language of the answer: the profile's own, or the message's."""
     translates: bool = field(init=False)
-    """Whether these are two languages; the home answers its own sentences in the one in which was asked."""
+    """Whether answer and message differ in language; Home Assistant's own sentences answer in the message's."""
     owner: Owner = field(init=False)
-    """Whose the conversation of the turn is."""
+    """Owner of the conversation."""
     answerable: bool = field(init=False)
-    """Whether anybody can be asked for a confirmation."""
+    """Whether a confirmation can be asked for."""
     lineage: tuple[Turn, ...] = field(init=False, repr=False)
-    """The turn itself and, where it is delegated, those that delegate, up to the one that somebody asked."""
+    """The turn itself and those that delegated it, up to the user's own turn."""
     remembers: bool = field(init=False)
-    """Whether its agent remembers, and every one whose turn has led to it: what a guest may not hear, nobody asks for them."""
+    """Whether its agent and those of all turns that led to it have memory, so that a guest cannot ask through another agent."""
 
     def __post_init__(self) -> None:
-        """Say what follows from the rest."""
+        """Set the derived fields."""
         user_id = self.context.user_id
         device_id = None if user_id else self.device_id or self.satellite_id
         owner = Owner(profile_id=self.profile.subentry_id, user_id=user_id, device_id=device_id)
@@ -379,9 +378,9 @@ current_turn: ContextVar[Turn] = ContextVar("home_agent_turn")
 
 @contextmanager
 def running(turn: Turn) -> Generator[None]:
-    """Be the current turn; in the end its tokens and where its words came from count for its parent as well.
+    """Make a turn the current one; at the end, add its tokens and taint to its parent.
 
-    So does what was done, where the parent delegates.
+    If the parent delegated it, add its outcomes as well.
     """
     token = current_turn.set(turn)
     try:
@@ -391,46 +390,47 @@ def running(turn: Turn) -> Generator[None]:
         if turn.parent is not None:
             turn.parent.record.usage += turn.record.usage
             turn.parent.record.taints |= turn.record.taints
-            if turn.delegated:  # what is claimed of it is judged there
+            if turn.delegated:  # the parent's answer is checked against them
                 turn.parent.record.acted = turn.parent.record.acted or turn.record.acted
                 turn.parent.record.outcomes.update(turn.record.outcomes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one of those who may answer says to a turn."""
+    """An answer to a turn."""
 
     text: str = ""
     done: bool = True
-    """False: it is an error in words."""
+    """False if the text reports an error."""
     origin: AnswerOrigin = AnswerOrigin.LOCAL
     needs_confirmation: bool = False
-    """The question of the turn is asked instead of the text."""
+    """The turn's question is asked instead of the text."""
     response: intent.IntentResponse | None = None
-    """Home Assistant's own, with what it says besides the words."""
+    """Home Assistant's own response, with data besides the text."""
     is_in_chat_log: bool = False
-    """The words stand there already."""
+    """The text is in the chat log already."""
 
 
 @dataclass(slots=True)
 class TurnRequest:
-    """What `home_agent.process`, or whoever delegates, asks besides Home Assistant's own input, and the turn it wants to see afterwards."""
+    """Parameters of `home_agent.process` or of a delegation that Home Assistant's input has no fields for."""
 
     context_entities: Sequence[ContextEntity] | None = None
     confirm_via: tuple[str, ...] = ()
     by_name: bool = False
-    """Whether the agent that answers was named: then no rule chooses another one."""
+    """The agent was named, so no rule chooses another one."""
     delegated_by: Turn | None = None
     """The turn whose model hands over the request."""
     handed_on_by: Profile | None = None
-    """The agent that heard a command; the one that it goes to keeps to what protects the home there."""
+    """The agent that heard a slash command; its protections hold for the agent that answers."""
     delta_listener: Callable[[ChatLog, dict[str, Any]], None] | None = None
-    """Who reads along there."""
+    """Called with each delta of the answer."""
     turn: Turn | None = None
+    """The opened turn, for the caller."""
 
 
 current_request: ContextVar[TurnRequest | None] = ContextVar("home_agent_request", default=None)
-"""Set around one turn; the turn that opens takes it, so that no turn inside it does."""
+"""Set around one turn; the first turn that opens takes it."""
 
 
 async def async_open_turn(
@@ -472,7 +472,7 @@ async def async_open_turn(
 
 @callback
 def area_of(hass: HomeAssistant, device_id: str | None, satellite_id: str | None) -> str | None:
-    """Return the area of whoever asks: the satellite's own, else its device's."""
+    """Return the area of the asking device: the satellite's own, else its device's."""
     if satellite_id and (entry := er.async_get(hass).async_get(satellite_id)):
         if entry.area_id:
             return entry.area_id
@@ -483,14 +483,11 @@ def area_of(hass: HomeAssistant, device_id: str | None, satellite_id: str | None
 
 
 _ZONES: dict[str, ZoneInfo | None] = {}
-"""Those that were asked for, None where there is none of that name: reading one goes by way of a thread each time, which costs a turn a millisecond."""
+"""Cache of zones by name, None if unknown: Home Assistant reads one in a thread each time, which takes a millisecond."""
 
 
 async def async_zone(hass: HomeAssistant, wanted: str, agent: str = "") -> ZoneInfo:
-    """Return the zone of a profile, else the home's, else UTC when neither is usable (C-13); what is none is logged once.
-
-    `agent` is the name of the profile, for that; who asks first is whoever sets it up.
-    """
+    """Return the time zone of a profile, else the home's, else UTC. An unknown name is logged once, with the `agent`'s name."""
     for name, whose, instead in (
         (wanted.strip(), f"the agent {agent}" if agent else "an agent", "the one of the home"),
         (hass.config.time_zone, "Home Assistant", "UTC"),
@@ -500,7 +497,7 @@ async def async_zone(hass: HomeAssistant, wanted: str, agent: str = "") -> ZoneI
         if name not in _ZONES:
             try:
                 _ZONES[name] = await dt_util.async_get_time_zone(name)
-            except ValueError, OSError:  # a path is no name of a zone
+            except ValueError, OSError:  # such as for a path
                 _ZONES[name] = None
             if _ZONES[name] is None:
                 LOGGER.warning("There is no time zone %s, to which %s is set; %s is used", name, whose, instead)
@@ -510,6 +507,6 @@ async def async_zone(hass: HomeAssistant, wanted: str, agent: str = "") -> ZoneI
 
 
 def zone_of_turn() -> tzinfo:
-    """Return the zone of the times that the model of the running turn reads and writes: the agent's own, else the home's."""
+    """Return the time zone of the running turn: the agent's own, else the home's."""
     turn = current_turn.get(None)
     return (turn and _ZONES.get(turn.profile.timezone.strip())) or dt_util.get_default_time_zone()

@@ -32,7 +32,6 @@ type StartKnowledge = Callable[..., Awaitable[Knowledge]]
 
 @pytest.fixture
 def folder(hass: HomeAssistant) -> Path:
-    """The owner's folder of documents, with two in it."""
     path = Path(hass.config.path(*FOLDER))
     (path / "kitchen").mkdir(parents=True)
     (path / "kitchen" / "coffee.md").write_text(COFFEE)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 
 def pdf(pages: Iterable[str]) -> bytes:
-    """Return the file."""
     texts = list(pages)
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(texts)))
     objects = [

@@ -28,7 +28,6 @@ class Others:
     """Another program that fills the server."""
 
     def __init__(self, chroma: ChromaServer, embedding: EmbeddingServer) -> None:
-        """Write nothing yet."""
         self.chroma = chroma
         self.embedding = embedding
         self._made: list[str] = []
@@ -57,7 +56,6 @@ class Others:
         metadata: Sequence[Mapping[str, object]] | None = None,
         vectors: list[list[float]] | None = None,
     ) -> None:
-        """Make a collection of texts."""
         made = self._ask("POST", "collections", {"name": name, "configuration": {"hnsw": {"space": space}}})
         self._made.append(name)
         body = {
@@ -69,7 +67,6 @@ class Others:
         self._ask("POST", f"collections/{made['id']}/upsert", body)
 
     def tidy(self) -> None:
-        """Take everything away."""
         self.chroma.start()
         for item in self._ask("GET", "collections", None):
             self._ask("DELETE", f"collections/{item['name']}", None)
@@ -84,7 +81,6 @@ class Others:
 
 @pytest.fixture
 def others(chroma_server: ChromaServer, embedding_server: EmbeddingServer) -> Generator[Others]:
-    """Another program that fills the server."""
     program = Others(chroma_server, embedding_server)
     yield program
     program.tidy()

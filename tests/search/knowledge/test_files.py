@@ -12,7 +12,6 @@ from custom_components.home_agent.support.errors import KnowledgeError
 
 @pytest.fixture
 def inside(tmp_path: Path) -> Path:
-    """A folder with a document, beside a secret."""
     folder = tmp_path / "knowledge"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "a.md").write_text("# A\ntext")

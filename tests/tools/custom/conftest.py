@@ -25,7 +25,6 @@ type Run = Callable[..., Awaitable[dict[str, Any]]]
 
 @pytest.fixture
 async def server(socket_enabled: None) -> AsyncGenerator[RestServer]:
-    """A REST server on loopback."""
     server = RestServer()
     await server.start()
     yield server

@@ -94,7 +94,6 @@ def redirect(location: str, status: int = 302) -> Answer:
 
 
 async def echo(request: web.Request) -> web.StreamResponse:
-    """Say everything that was sent."""
     return web.json_response(
         {"target": request.raw_path, "headers": dict(request.headers), "body": (await request.read()).decode()}
     )

@@ -180,7 +180,7 @@ async def test_a_value_breaks_out_of_no_body(
     await write_yaml(tool(server, f"method: POST\n{how}\nbody: '{body}'"))
     result = await run("ask", a=value)
     assert result["success"] is False
-    assert "may have only letters" in str(result["error"])
+    assert "may only contain letters" in str(result["error"])
     assert not server.asked
 
 

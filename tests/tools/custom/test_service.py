@@ -55,7 +55,6 @@ home_agent:
 
 @pytest.fixture
 async def automations(hass: HomeAssistant) -> list[str]:
-    """Two automations, the second not exposed; what ran."""
     ran: list[str] = []
     hass.bus.async_listen("ran", lambda event: ran.append(event.data["id"]))
     config = [

@@ -295,7 +295,7 @@ async def test_a_pattern_is_compared_with_nothing_that_takes_long(
     began = time.perf_counter()
     result = await run("compute", a=value)
     assert time.perf_counter() - began < 2
-    assert "too long for the pattern" in result["error"]
+    assert "too long for its pattern" in result["error"]
 
 
 PATTERNS = """

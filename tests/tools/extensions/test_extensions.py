@@ -16,7 +16,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
-from custom_components.home_agent.tools.extensions.extensions import NOBODY, async_register_extension
+from custom_components.home_agent.tools.extensions.extensions import NO_USER, async_register_extension
 from custom_components.home_agent.turn.turn import Turn
 from tests.doors import DOORS
 from tests.extensions import Kitchen, chefbyte
@@ -30,13 +30,11 @@ PROMPT = "Keeps the doors.\nAsk before you open one."
 
 @pytest.fixture
 async def home(hass: HomeAssistant) -> None:
-    """The demo house."""
     await build_house(hass)
 
 
 @pytest.fixture(autouse=True)
 def configuration(hass: HomeAssistant) -> None:
-    """The file that is read again."""
     Path(hass.config.path("configuration.yaml")).write_text("")
 
 
@@ -55,7 +53,6 @@ def act(hass: HomeAssistant, hass_admin_user: MockUser) -> Run:
 
 
 def write(hass: HomeAssistant, tools: str = DOORS, name: str = "Doors", prompt: str = PROMPT) -> Path:
-    """Write an extension of the owner's."""
     folder = Path(hass.config.path("home_agent", "extensions", name))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "prompt.md").write_text(prompt, encoding="utf-8")
@@ -70,7 +67,7 @@ def tool(name: str = "DOORS_GET_STATE", **lines: str) -> str:
 
 async def names_of(entry: MockConfigEntry, profile_id: str = "profile-1") -> list[str]:
     runtime = entry.runtime_data
-    return [item.name for item in await runtime.extensions.async_of(runtime.profiles[profile_id], NOBODY)]
+    return [item.name for item in await runtime.extensions.async_of(runtime.profiles[profile_id], NO_USER)]
 
 
 @pytest.mark.usefixtures("home")
@@ -88,7 +85,7 @@ async def test_a_folder_becomes_an_extension_whose_tools_do_what_those_beneath_d
     args = {"entity_id": "lock.front_door", "action": "turn_off"}
     assert (await act("execute_tool", tool_name="DOORS_UPDATE_LOCK", parameters=args))["success"]
     assert state_of(hass, "lock.front_door") == "locked"
-    [doors] = await entry.runtime_data.extensions.async_of(entry.runtime_data.profiles["profile-1"], NOBODY)
+    [doors] = await entry.runtime_data.extensions.async_of(entry.runtime_data.profiles["profile-1"], NO_USER)
     lock = doors.tools[1]
     assert "action" not in lock.wire_parameters["properties"]
     assert lock.wire_parameters["required"] == ["entity_id"]
@@ -164,7 +161,7 @@ tools:
     assert done["result"] == "Hello Anna"
     write(hass, tool("DOORS_GET_GREETING", alias="ha_query"))
     await hass.services.async_call(DOMAIN, "reload", blocking=True)
-    [doors] = await entry.runtime_data.extensions.async_of(entry.runtime_data.profiles["profile-1"], NOBODY)
+    [doors] = await entry.runtime_data.extensions.async_of(entry.runtime_data.profiles["profile-1"], NO_USER)
     assert [item.stands_for for item in doors.tools] == ["ha_query"]
 
 
@@ -225,7 +222,7 @@ async def test_what_may_be_missing_is_left_out(hass: HomeAssistant) -> None:
     there = tool("DOORS_GET_STATE").replace("tools:\n", "")
     write(hass, tool("DOORS_GET_MORE", alias="x", llm_api="assist", optional="true") + there)
     entry = await set_up(hass)
-    [doors] = await entry.runtime_data.extensions.async_of(entry.runtime_data.profiles["profile-1"], NOBODY)
+    [doors] = await entry.runtime_data.extensions.async_of(entry.runtime_data.profiles["profile-1"], NO_USER)
     assert [item.name for item in doors.tools] == ["DOORS_GET_STATE"]
     assert "extension_wrong" not in issues(hass)
 
@@ -253,7 +250,7 @@ async def test_what_somebody_has_is_not_lent_to_another(hass: HomeAssistant, has
     bob = MockUser().add_to_hass(hass)
 
     async def has(user: MockUser) -> bool:
-        asking = replace(NOBODY, context=Context(user_id=user.id))
+        asking = replace(NO_USER, context=Context(user_id=user.id))
         [doors] = await entry.runtime_data.extensions.async_of(profile, asking)
         return "DOORS_GET_INVENTORY" in {item.name for item in doors.tools}
 
@@ -352,12 +349,12 @@ async def test_all_that_ships_works_in_a_home_that_has_everything(hass: HomeAssi
     # Assist is not asked for all of its tools again while the home is the same
     runtime = entry.runtime_data
     profile = runtime.profiles["profile-1"]
-    first, again = [(await runtime.extensions.async_of(profile, NOBODY))[-1] for _ in range(2)]
+    first, again = [(await runtime.extensions.async_of(profile, NO_USER))[-1] for _ in range(2)]
     assert first is again
     hass.states.async_set("todo.garden", "0", {"friendly_name": "Garden"})
     async_expose_entity(hass, ASSISTANT, "todo.garden", True)
     await hass.services.async_call(DOMAIN, "reload_context", blocking=True)
-    renewed = (await runtime.extensions.async_of(profile, NOBODY))[-1]
+    renewed = (await runtime.extensions.async_of(profile, NO_USER))[-1]
     assert (renewed.name, renewed is first) == ("Planner", False)
 
 
@@ -377,7 +374,7 @@ async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -
     )
     entry = await set_up(hass, more=[coach])
     runtime = entry.runtime_data
-    [extension] = await runtime.extensions.async_of(runtime.profiles["profile-1"], NOBODY)
+    [extension] = await runtime.extensions.async_of(runtime.profiles["profile-1"], NO_USER)
     assert (extension.name, extension.profile_id) == ("CoachByte", "profile-2")
     assert [item.name for item in extension.tools] == [
         "COACHBYTE_UPDATE_CONTROL",
@@ -385,7 +382,7 @@ async def test_a_profile_is_a_domain_of_its_own(hass: HomeAssistant, act: Run) -
         "COACHBYTE_UPDATE_UNDO",
     ]
     assert str(extension.tools[1].guide).startswith("COACHBYTE_GET_QUERY tells states")
-    assert await runtime.extensions.async_light_schema(runtime.profiles["profile-1"], NOBODY) == (
+    assert await runtime.extensions.async_light_schema(runtime.profiles["profile-1"], NO_USER) == (
         "CoachByte — Plan and track workouts for the user.\n"
         "- COACHBYTE_UPDATE_CONTROL: Control Home Assistant devices and services. Use this to turn on/off lights, adjust "
         'thermostats, lock doors, etc. EX: "Turn off the light in the kitchen."\n'
@@ -418,14 +415,14 @@ async def test_the_same_objects_while_nothing_changes(hass: HomeAssistant) -> No
     async_register_extension(hass, chefbyte(Kitchen()))
     runtime = entry.runtime_data
     profile = runtime.profiles["profile-1"]
-    first = await runtime.extensions.async_of(profile, NOBODY)
-    schema = await runtime.extensions.async_light_schema(profile, NOBODY)
-    again = await runtime.extensions.async_of(profile, NOBODY)
+    first = await runtime.extensions.async_of(profile, NO_USER)
+    schema = await runtime.extensions.async_light_schema(profile, NO_USER)
+    again = await runtime.extensions.async_of(profile, NO_USER)
     assert all(one is other for one, other in zip(first, again, strict=True))
-    assert await runtime.extensions.async_light_schema(profile, NOBODY) is schema
+    assert await runtime.extensions.async_light_schema(profile, NO_USER) is schema
     write(hass, tool())
     await act_reload(hass)
-    assert await runtime.extensions.async_light_schema(profile, NOBODY) != schema
+    assert await runtime.extensions.async_light_schema(profile, NO_USER) != schema
 
 
 @pytest.mark.usefixtures("home")
@@ -446,7 +443,7 @@ async def test_an_alias_keeps_permission_and_where_words_come_from(hass: HomeAss
     entry = await set_up(hass)
     runtime = entry.runtime_data
     profile = runtime.profiles["profile-1"]
-    [doors, *_] = await runtime.extensions.async_of(profile, NOBODY)
+    [doors, *_] = await runtime.extensions.async_of(profile, NO_USER)
     named = {item.name: item for item in doors.tools}
     guest = MockUser().add_to_hass(hass)
     guest.mock_policy({"entities": {"entity_ids": {"lock.front_door": {"read": True}}}})

@@ -53,7 +53,6 @@ tools:
 
 
 def write(folder: Path, name: str = "Garden", prompt: str | bytes = PROMPT, tools: str | bytes = TOOLS) -> Path:
-    """Write an extension; return its folder."""
     place = folder / name
     place.mkdir(parents=True)
     for file, content in (("prompt.md", prompt), ("tools.yaml", tools)):

@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent import async_register_extension
 from custom_components.home_agent.settings.profile import Profile
-from custom_components.home_agent.tools.extensions.extensions import NOBODY, Extensions
+from custom_components.home_agent.tools.extensions.extensions import NO_USER, Extensions
 from tests.extensions import LIGHT_SCHEMA, GetWorkoutToday, Kitchen, chefbyte, coachbyte
 from tests.house import set_up
 from tests.tools.custom.conftest import issues
@@ -27,8 +27,8 @@ async def test_the_light_schema_byte_for_byte(hass: HomeAssistant) -> None:
     entry = await set_up(hass)
     async_register_extension(hass, chefbyte(Kitchen()))  # whether before or after
     extensions = extensions_of(entry)
-    assert await extensions.async_light_schema(NO_SHIPPED, NOBODY) == LIGHT_SCHEMA
-    [chef, coach] = await extensions.async_of(NO_SHIPPED, NOBODY)
+    assert await extensions.async_light_schema(NO_SHIPPED, NO_USER) == LIGHT_SCHEMA
+    [chef, coach] = await extensions.async_of(NO_SHIPPED, NO_USER)
     assert chef.summary == "Manage kitchen inventory and meal planning for the user."
     assert [tool.name for tool in chef.tools] == ["CHEFBYTE_UPDATE_ITEM", "CHEFBYTE_GET_INVENTORY"]
     update = chef.tools[0]
@@ -44,13 +44,13 @@ async def test_it_stays_while_the_entry_is_loaded_anew_until_it_is_taken_back(ha
     async_register_extension(hass, coachbyte())
     await hass.config_entries.async_reload(entry.entry_id)
     await hass.async_block_till_done()
-    assert await extensions_of(entry).async_light_schema(NO_SHIPPED, NOBODY) == LIGHT_SCHEMA
+    assert await extensions_of(entry).async_light_schema(NO_SHIPPED, NO_USER) == LIGHT_SCHEMA
     take_back()
     take_back()
-    left = await extensions_of(entry).async_light_schema(NO_SHIPPED, NOBODY)
+    left = await extensions_of(entry).async_light_schema(NO_SHIPPED, NO_USER)
     assert left == LIGHT_SCHEMA.partition("\n\n")[2]
     async_register_extension(hass, chefbyte(Kitchen()))  # what is offered next is not taken for what was taken back
-    assert await extensions_of(entry).async_light_schema(NO_SHIPPED, NOBODY) == LIGHT_SCHEMA
+    assert await extensions_of(entry).async_light_schema(NO_SHIPPED, NO_USER) == LIGHT_SCHEMA
 
 
 TOOLS = chefbyte(Kitchen()).tools
@@ -112,7 +112,7 @@ async def test_what_is_wrong_with_one_refuses_that_one_alone(
     async_register_extension(hass, other)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert issues(hass)["extension_wrong"] == {"name": wrong.name, "reason": reason}
-    assert [one.name for one in await extensions_of(entry).async_of(NO_SHIPPED, NOBODY)] == [other.name]
+    assert [one.name for one in await extensions_of(entry).async_of(NO_SHIPPED, NO_USER)] == [other.name]
     take_back()
     await hass.async_block_till_done(wait_background_tasks=True)
     assert "extension_wrong" not in issues(hass)
@@ -129,7 +129,7 @@ async def test_a_profile_routes_to_those_it_names(hass: HomeAssistant) -> None:
 
     async def names(**settings: Any) -> list[str]:
         profile = replace(NO_SHIPPED, **settings)
-        return [extension.name for extension in await extensions_of(entry).async_of(profile, NOBODY)]
+        return [extension.name for extension in await extensions_of(entry).async_of(profile, NO_USER)]
 
     assert await names(extensions=("coachbyte",)) == ["CoachByte"]
     assert await names(extensions=()) == []

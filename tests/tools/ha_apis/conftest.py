@@ -1,6 +1,7 @@
 """A house with Home Assistant's own tools: Assist, scripts, and tools of a made-up integration."""
 
 from collections.abc import Callable, Sequence
+import json
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -13,6 +14,7 @@ import pytest
 
 from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import build_house
+from tests.llm_server import LLMServer
 from tests.prompt.conftest import make_turn
 
 __all__ = ["make_turn"]
@@ -92,9 +94,19 @@ def register(hass: HomeAssistant) -> Register:
 
 @pytest.fixture
 async def scripts(hass: HomeAssistant) -> None:
-    """Set the owner's scripts up, all but one exposed."""
     await build_house(hass)
     assert await async_setup_component(hass, "script", {"script": SCRIPTS})
     await hass.async_block_till_done()
     for name in SCRIPTS:
         async_expose_entity(hass, ASSISTANT, f"script.{name}", name != "hidden")
+
+
+def results(server: LLMServer) -> list[dict[str, Any]]:
+    """Return the results in the last request."""
+    said = [item["content"] for item in server.request.body["messages"] if item["role"] == "tool"]
+    return [json.loads(result.partition("\n")[0]) for result in said]  # a note may stand behind the last
+
+
+def state(hass: HomeAssistant, entity_id: str) -> str | None:
+    found = hass.states.get(entity_id)
+    return found.state if found else None

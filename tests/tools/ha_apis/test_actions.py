@@ -1,6 +1,5 @@
 """Home Assistant's administration API, where there is one: any action by name, on targets that are known beforehand."""
 
-import json
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -12,6 +11,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_mock_se
 from custom_components.home_agent.support.const import ASSISTANT
 from tests.house import build_house, say, set_up
 from tests.llm_server import LLMServer, text, tool_call
+from tests.tools.ha_apis.conftest import results, state
 
 CALL = "homeassistant__call_action"
 ADMIN_API = getattr(llm, "LLM_API_HOME_ASSISTANT", None)
@@ -26,19 +26,7 @@ async def demo_house(hass: HomeAssistant, house: None) -> None:
     await build_house(hass)
 
 
-def results(server: LLMServer) -> list[dict[str, Any]]:
-    """Return the results in the last request."""
-    return [json.loads(item["content"]) for item in server.request.body["messages"] if item["role"] == "tool"]
-
-
-def state(hass: HomeAssistant, entity_id: str) -> str | None:
-    """Return a state."""
-    found = hass.states.get(entity_id)
-    return found.state if found else None
-
-
 def put_into_office(hass: HomeAssistant, entity_id: str) -> None:
-    """Give the device of an entity an area."""
     office = ar.async_get(hass).async_get_or_create("Office")
     entry = er.async_get(hass).async_get(entity_id)
     assert entry is not None

@@ -1,7 +1,6 @@
 """Home Assistant's own tools in whole turns: the same policy, the same answers."""
 
 import asyncio
-import json
 import time
 from typing import Any
 
@@ -14,7 +13,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from tests.house import say, set_up
 from tests.llm_server import LLMServer, text, tool_call, tool_calls
-from tests.tools.ha_apis.conftest import Made, Register
+from tests.tools.ha_apis.conftest import Made, Register, results, state
 
 ASSIST = {"llm_apis": ["assist"], "native_tools": False}
 
@@ -25,29 +24,15 @@ async def house_with_scripts(scripts: None) -> None:
 
 
 def offered(server: LLMServer) -> list[str]:
-    """Return the names of the tools in the last request."""
     return [tool["function"]["name"] for tool in server.request.body.get("tools", [])]
-
-
-def results(server: LLMServer) -> list[dict[str, Any]]:
-    """Return the results in the last request."""
-    said = [item["content"] for item in server.request.body["messages"] if item["role"] == "tool"]
-    return [json.loads(result.partition("\n")[0]) for result in said]  # a note may stand behind the last
 
 
 async def try_tool(
     hass: HomeAssistant, server: LLMServer, name: str, args: dict[str, Any], **fields: Any
 ) -> dict[str, Any]:
-    """Have the model call a tool; return the envelope."""
     server.plan(tool_call(name, args), text("That is all I know."))
     await say(hass, "please", **fields)
     return results(server)[-1]
-
-
-def state(hass: HomeAssistant, entity_id: str) -> str | None:
-    """Return a state."""
-    found = hass.states.get(entity_id)
-    return found.state if found else None
 
 
 async def test_assist_and_scripts_are_offered_beside_ours(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -19,7 +19,6 @@ NAMES = {"calendar": ("Family", "Diary"), "todo_list": ("Shopping", "Wishes")}
 
 @pytest.fixture(autouse=True)
 async def lists(hass: HomeAssistant, house: None) -> None:
-    """Build a house with two calendars and two lists."""
     await build_house(hass)
     await add(
         hass,

@@ -29,7 +29,6 @@ type StartServer = Callable[..., McpServer]
 
 @pytest.fixture
 def start_server(socket_enabled: None, tmp_path: Path) -> Iterator[StartServer]:
-    """Return how to start a server."""
     servers: list[McpServer] = []
 
     def start(**settings: Any) -> McpServer:
@@ -57,27 +56,23 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpServe
 
 @pytest.fixture
 def library(socket_enabled: None, shared_server: McpServer) -> McpServer:
-    """A server with a key, which has seen no calls yet."""
     shared_server.forget()
     return shared_server
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try again soon."""
     monkeypatch.setattr(server_module, "FIRST_DELAY", 0.05)
     monkeypatch.setattr(server_module, "LONGEST_DELAY", 0.1)
 
 
 def subentry(url: str, number: int = 1, *, title: str = "Library", **data: Any) -> ConfigSubentryDataWithId:
-    """Return a server as it is stored."""
     return ConfigSubentryDataWithId(
         subentry_type="mcp_server", data={"url": url, **data}, title=title, unique_id=None, subentry_id=f"mcp-{number}"
     )
 
 
 def with_key(server: McpServer, number: int = 1, **data: Any) -> ConfigSubentryDataWithId:
-    """Return a server as it is stored, with the right key."""
     return subentry(server.url, number, auth="bearer", **{"token": TOKEN, **data})
 
 
@@ -94,17 +89,14 @@ async def set_up_servers(
 
 
 def is_connected(server: Server) -> bool:
-    """Return whether a server is connected."""
     return server.connected
 
 
 def server_of(entry: HomeAgentConfigEntry, number: int = 1) -> Server:
-    """Return a server of the house."""
     return entry.runtime_data.mcp_tools.servers[f"mcp-{number}"]
 
 
 async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
-    """Wait for something to come true."""
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.02)

@@ -18,24 +18,20 @@ async def send(hass: HomeAssistant, form: Result, **data: Any) -> Result:
 
 
 async def add(hass: HomeAssistant, entry: ConfigEntry) -> Result:
-    """Return the form of a new server."""
     return await hass.config_entries.subentries.async_init(
         (entry.entry_id, "mcp_server"), context={"source": SOURCE_USER}
     )
 
 
 async def change(hass: HomeAssistant, entry: ConfigEntry) -> Result:
-    """Return the form of the server that is there."""
     return await hass.config_entries.subentries.async_init(
         (entry.entry_id, "mcp_server"), context={"source": SOURCE_RECONFIGURE, "subentry_id": "mcp-1"}
     )
 
 
 def stored(entry: ConfigEntry) -> dict[str, Any]:
-    """Return the server that was added last."""
     return dict(entry.get_subentries_of_type("mcp_server")[-1].data)
 
 
 def access(server: McpServer, **more: Any) -> dict[str, Any]:
-    """Return what the form is told of a server with a key."""
     return {"name": "Library", "url": server.url, "auth": "bearer", "token": TOKEN, **more}

@@ -65,7 +65,6 @@ def _json(asked: dict[str, Any], **members: Any) -> web.Response:
 
 
 def said(text: str, *, failed: bool = False) -> dict[str, Any]:
-    """Return the result of a call."""
     return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 

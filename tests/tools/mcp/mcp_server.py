@@ -41,12 +41,10 @@ class McpServer:
 
     @property
     def url(self) -> str:
-        """The address that clients are given."""
         scheme = "https" if self._certificate else "http"
         return f"{scheme}://127.0.0.1:{self.port}/{'sse' if self._transport == 'sse' else 'mcp'}"
 
     def forget(self) -> None:
-        """Forget the calls and requests."""
         (self._folder / "calls").unlink(missing_ok=True)
         (self._folder / "requests").unlink(missing_ok=True)
 
@@ -58,12 +56,10 @@ class McpServer:
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        """The tool calls that arrived."""
         path = self._folder / "calls"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def start(self) -> None:
-        """Start, and wait until it listens."""
         arguments = ["-m", "tests.tools.mcp.mcp_server", str(self.port), self._transport, self._token or "-"]
         arguments += [str(self._folder), str(self._certificate or "-")]
         with (self._folder / "log").open("ab") as log:
@@ -78,7 +74,6 @@ class McpServer:
         raise AssertionError((self._folder / "log").read_text())
 
     def stop(self) -> None:
-        """Stop at once, as a computer does that loses power."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

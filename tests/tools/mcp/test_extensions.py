@@ -5,7 +5,7 @@ from typing import Any
 
 from homeassistant.core import HomeAssistant
 
-from custom_components.home_agent.tools.extensions.extensions import NOBODY
+from custom_components.home_agent.tools.extensions.extensions import NO_USER
 from tests.tools.custom.conftest import Run, issues
 
 from .conftest import StartServer, set_up_servers, subentry, tools_of, until
@@ -33,7 +33,7 @@ def write(hass: HomeAssistant, tools: str, name: str = "Books") -> None:
 
 async def names_of(entry: Any) -> list[str]:
     runtime = entry.runtime_data
-    found = await runtime.extensions.async_of(runtime.profiles["profile-1"], NOBODY)
+    found = await runtime.extensions.async_of(runtime.profiles["profile-1"], NO_USER)
     return [tool.name for extension in found for tool in extension.tools]
 
 

@@ -60,19 +60,16 @@ def page(server: McpServer, method: str = "find_book", *more: str, parameter: st
 
 
 def tools(hass: HomeAssistant) -> CustomTools:
-    """Return the owner's tools."""
     [entry] = hass.config_entries.async_entries("home_agent")
     found: CustomTools = entry.runtime_data.custom_tools
     return found
 
 
 def connections(hass: HomeAssistant) -> list[Server]:
-    """Return the connections that the tools share."""
     return [*tools(hass)._servers._servers.values()]
 
 
 async def at_home(host: str) -> list[dict[str, Any]]:
-    """Say that a name is at this computer."""
     return [{"hostname": host, "host": "127.0.0.1", "port": 0, "family": 2, "proto": 0, "flags": 0}]
 
 

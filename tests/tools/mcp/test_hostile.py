@@ -26,7 +26,6 @@ JSON = "application/json"
 
 @pytest.fixture
 async def hostile(socket_enabled: None) -> AsyncGenerator[Hostile]:
-    """A server that means harm."""
     server = Hostile()
     await server.start()
     yield server
@@ -200,7 +199,6 @@ async def test_many_tools_are_not_all_taken(hass: HomeAssistant, hostile: Hostil
 
 
 async def repeat_the_key(request: web.Request) -> web.StreamResponse:
-    """Say which key came with a call."""
     asked = json.loads(await request.read())
     text = {"type": "text", "text": f"You sent {request.headers['Authorization']}"}
     return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [text]}})

@@ -1,4 +1,4 @@
-"""What stands under `home_agent:` in configuration.yaml: tools and secrets, each checked by itself, with its line."""
+"""The section `home_agent:` in configuration.yaml: tools and secrets, each checked by itself, with its line."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,26 +21,25 @@ CONF_SECRETS = "secrets"
 
 @dataclass(frozen=True, slots=True)
 class AsWritten:
-    """The section with its line numbers, which Home Assistant takes off what it can look into."""
+    """The section with its line numbers, which Home Assistant would remove from mappings."""
 
     raw: object = None
 
 
 DATA_YAML: HassKey[AsWritten] = HassKey(f"{DOMAIN}_yaml")
-"""The section as it was read last."""
+"""The section as last read."""
 
 
-def _as_written(section: object) -> AsWritten:
-    return AsWritten(section)
-
-
-CONFIG_SCHEMA = probatio.Schema({probatio.Optional(DOMAIN): _as_written}, extra=probatio.ALLOW_EXTRA)
-"""Takes anything: what is wrong in the section is said in Repairs, and takes nothing else down."""
+CONFIG_SCHEMA = probatio.Schema(
+    {probatio.Optional(DOMAIN): lambda section: AsWritten(section)},  # noqa: PLW0108 - a class would be a schema
+    extra=probatio.ALLOW_EXTRA,
+)
+"""Accepts anything: errors in the section are issues in Repairs, and break nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePosition:
-    """Where something stands."""
+    """File and line."""
 
     file: str
     line: str
@@ -48,24 +47,24 @@ class FilePosition:
 
 @dataclass(frozen=True, slots=True)
 class ToolFault:
-    """Something that is wrong, with its place."""
+    """An error with its place."""
 
     error: CustomToolError | probatio.Invalid
     place: FilePosition
     name: str = ""
-    """The tool's, as far as it has one."""
+    """The tool's name, if it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlTool:
-    """One tool as it stands in the file."""
+    """One tool in the file."""
 
     data: object
     path: tuple[Hashable, ...]
 
     @property
     def name(self) -> str:
-        """Its name, as far as it has one."""
+        """Return the tool's name, "" if it has none."""
         return str(self.data.get("name", "")) if isinstance(self.data, Mapping) else ""
 
 
@@ -80,7 +79,7 @@ class YamlSection:
     findings: list[ToolFault] = field(default_factory=list)
 
     def place(self, path: tuple[Hashable, ...]) -> FilePosition:
-        """Return file and line of what a path leads to, or of the last thing on the way that is there."""
+        """Return file and line of a path, or of its last part that exists."""
         found: tuple[str, object] = ("configuration.yaml", "?")
         for node in _nodes({DOMAIN: self.raw}, (DOMAIN, *path)):
             if (file := getattr(node, "__config_file__", None)) is not None:
@@ -91,13 +90,13 @@ class YamlSection:
         )
 
     def find(self, error: CustomToolError | probatio.Invalid, path: tuple[Hashable, ...] = (), name: str = "") -> None:
-        """Add what is wrong; `path` leads to where the error's own path begins."""
+        """Add an error; `path` leads to the start of the error's own path."""
         first = error.errors[0] if isinstance(error, probatio.MultipleInvalid) else error
         self.findings.append(ToolFault(first, self.place((*path, *first.path)), name))
 
 
 def section_from(hass: HomeAssistant) -> YamlSection:
-    """Read the section as it is known now."""
+    """Return the current section."""
     raw = hass.data.get(DATA_YAML, AsWritten()).raw
     section = YamlSection(raw=raw, config_dir=hass.config.config_dir)
     if raw is None:
@@ -108,8 +107,15 @@ def section_from(hass: HomeAssistant) -> YamlSection:
     for key in raw:
         if key not in (CONF_CUSTOM_TOOLS, CONF_SECRETS):
             section.find(CustomToolError("custom_yaml_key", (key,), name=str(key)))
-    _read_secrets(section, raw.get(CONF_SECRETS))
-    tools = raw.get(CONF_CUSTOM_TOOLS)
+    secrets, tools = raw.get(CONF_SECRETS), raw.get(CONF_CUSTOM_TOOLS)
+    if secrets is not None and not isinstance(secrets, Mapping):
+        section.find(CustomToolError("custom_yaml_secrets", (CONF_SECRETS,)))
+    for name, value in secrets.items() if isinstance(secrets, Mapping) else ():
+        usable = isinstance(value, (str, int, float)) and not isinstance(value, bool) and len(str(value)) >= MIN_LENGTH
+        if not str(name).isidentifier() or not usable:
+            section.find(CustomToolError("custom_secret", (CONF_SECRETS, name), name=str(name), length=str(MIN_LENGTH)))
+        else:
+            section.secrets[str(name)] = str(value)
     if isinstance(tools, list):
         section.tools = [YamlTool(data=data, path=(CONF_CUSTOM_TOOLS, index)) for index, data in enumerate(tools)]
     elif tools is not None:
@@ -117,22 +123,8 @@ def section_from(hass: HomeAssistant) -> YamlSection:
     return section
 
 
-def _read_secrets(section: YamlSection, values: object) -> None:
-    if values is None:
-        return
-    if not isinstance(values, Mapping):
-        section.find(CustomToolError("custom_yaml_secrets", (CONF_SECRETS,)))
-        return
-    for name, value in values.items():
-        usable = isinstance(value, (str, int, float)) and not isinstance(value, bool) and len(str(value)) >= MIN_LENGTH
-        if not str(name).isidentifier() or not usable:
-            section.find(CustomToolError("custom_secret", (CONF_SECRETS, name), name=str(name), length=str(MIN_LENGTH)))
-        else:
-            section.secrets[str(name)] = str(value)
-
-
 def _nodes(node: object, path: Iterable[Hashable]) -> Iterator[object]:
-    """Yield what carries file and line along a path: the keys themselves, and what begins in another file or line."""
+    """Yield the nodes with file and line along a path: the keys, and values in another file."""
     for step in path:
         if isinstance(node, Mapping):
             key = next((key for key in node if key == step), None)
@@ -150,12 +142,12 @@ def _nodes(node: object, path: Iterable[Hashable]) -> Iterator[object]:
 
 
 async def async_read_again(hass: HomeAssistant) -> None:
-    """Read the file anew. Raises `HomeAssistantError` when it is not YAML."""
+    """Read the file again. Raises `HomeAssistantError` if it is not YAML."""
     keep(hass, await async_integration_yaml_config(hass, DOMAIN))
 
 
 @callback
 def keep(hass: HomeAssistant, config: ConfigType | None) -> None:
-    """Keep the section of a configuration that `CONFIG_SCHEMA` has seen."""
+    """Keep the section of a configuration validated by `CONFIG_SCHEMA`."""
     section = (config or {}).get(DOMAIN)
     hass.data[DATA_YAML] = section if isinstance(section, AsWritten) else AsWritten()

@@ -1,7 +1,7 @@
-"""A tool as its owner writes it, in YAML or in the form: one schema for both (C-32), checked as far as it is the same for all.
+"""A custom tool as written in YAML or in the form: one schema for both, and the parts that all kinds share.
 
-What a handler needs besides is checked by the schema of its kind (`CustomTool.schema`). What a tool makes of an answer, and how
-it proves who it is, is the same for the kinds that ask somebody; the simplest kind, a template, is here as well.
+Each kind has a schema of its handler (`CustomTool.schema`). Authentication and the result of an answer are shared by the kinds that
+ask a server; the simplest kind, a template, is here as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -43,7 +43,7 @@ CONF_EXAMPLES = "examples"
 MAX_EXAMPLES = 20
 MAX_EXAMPLE = 200  # characters
 SCRIPTS = frozenset({"script", "python", "shell", "command", "exec"})
-"""Handler types that would run a program (C-1)."""
+"""Handler types that would run a program, which are refused."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -84,35 +84,35 @@ AUTH_SCHEMAS = {
     ),
     "none": probatio.Schema({probatio.Required("type"): "none"}),
 }
-"""How a tool proves to a server who it is: the key `auth` of a handler (S1-203, S1-206)."""
+"""Authentication at a server: the key `auth` of a handler."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """What is the same for all tools of the owner's."""
+    """The fields of every custom tool."""
 
     name: str
     title: str
     description: str
     parameters: JsonObjectType
-    """The JSON schema that models are shown."""
+    """JSON schema for models."""
     examples: tuple[str, ...] = ()
-    """What users say who want it."""
+    """Sentences of users that need the tool."""
     read_only: bool | None
-    """What the owner says; None: the handler decides."""
+    """The owner's word; None: the handler decides."""
     destructive: bool | None
     type: str
     handler: Mapping[str, Any] = field(repr=False)
-    """As its handler's schema has validated it."""
+    """Validated by its handler's schema."""
 
     @cached_property
     def version(self) -> str:
-        """The same as long as its owner changes nothing of it."""
+        """Return a hash that changes with any field."""
         return sha256(repr((self, self.handler)).encode(errors="replace")).hexdigest()[:16]
 
     @property
     def names(self) -> frozenset[str]:
-        """The parameters: what templates may use."""
+        """Return the names of the parameters, which templates may use."""
         properties = self.parameters["properties"]
         assert isinstance(properties, dict)
         return frozenset(properties)
@@ -120,7 +120,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What tools are made with."""
+    """Shared objects to build tools with."""
 
     secrets: Secrets
     templates: Templates
@@ -129,13 +129,13 @@ class ToolContext:
 
 
 class CustomTool(HomeAgentTool):
-    """A tool of the owner's. Each kind is a subclass, made of a definition."""
+    """A custom tool; each kind is a subclass, built from a definition."""
 
     schema: ClassVar[probatio.Schema]
-    """Of the mapping `handler`, its `type` included."""
+    """Of the mapping `handler`, with its `type`."""
     judges_calls = True
     retired = False
-    """It was changed or removed; conversations that began before may still hold it."""
+    """It was changed or removed; older conversations may still hold it."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class CustomTool(HomeAgentTool):
         idempotent: bool = False,
         open_world: bool = False,
     ) -> None:
-        """Take what models are shown. It behaves as the owner says, else as its kind assumes. Raises `CustomToolError`."""
+        """Take the definition; the flags are the kind's defaults where the owner sets none. Raises `CustomToolError`."""
         read_only = reads if definition.read_only is None else definition.read_only
         destructive = destroys if definition.destructive is None else definition.destructive
         self.name = definition.name
@@ -167,7 +167,7 @@ class CustomTool(HomeAgentTool):
 
     @property
     def action(self) -> ActionClass:
-        """What it does when nothing else makes it more than that."""
+        """Return the action class by the annotations."""
         if self.annotations.destructive:
             return ActionClass.SENSITIVE
         return ActionClass.READ if self.annotations.read_only else ActionClass.WRITE
@@ -179,16 +179,16 @@ class CustomTool(HomeAgentTool):
         return {mask.text(name): mask.json(value) for name, value in values.items()}
 
     async def async_retire(self) -> None:
-        """Let go of what it holds: it was changed or removed."""
+        """Release resources: the tool was changed or removed."""
         self.retired = True
 
     def check_current(self) -> None:
-        """Raise `ToolRefusal` when the owner took the tool back."""
+        """Raise `ToolRefusal` if the tool was changed or removed."""
         if self.retired:
-            raise ToolRefusal(f"{self.name} was changed or removed. Do without it in this conversation.")
+            raise ToolRefusal(f"{self.name} was changed or removed. It is not available in this conversation.")
 
     def plan_for(self, values: Values, action: ActionClass | None = None, **fields: Any) -> Plan:
-        """Return the plan of a call whose templates looked at entities."""
+        """Return the plan of a call, with the entities that its templates read as targets."""
         action = action or self.action
         return Plan(
             action=action,
@@ -200,9 +200,9 @@ class CustomTool(HomeAgentTool):
     @staticmethod
     @contextmanager
     def led_astray(values: Values) -> Iterator[None]:
-        """Let a template of a plan fail when it was led to an entity: the run will fail in the same way.
+        """Suppress a refusal of a plan's template that read an entity: the run will fail in the same way.
 
-        What that entity is must not show before the policy has looked at it.
+        The refusal must not disclose the entity before the policy has checked it.
         """
         try:
             yield
@@ -212,16 +212,16 @@ class CustomTool(HomeAgentTool):
 
     @staticmethod
     def check_reached(values: Values, plan: Plan) -> None:
-        """Raise `ToolRefusal` when templates now look at entities that were not in the plan."""
+        """Raise `ToolRefusal` if templates read entities that are not in the plan."""
         if not values.entities.issubset(plan.targets):
-            raise ToolRefusal("What the tool's template looks at has just changed. Try again.")
+            raise ToolRefusal("The entities that the tool's template reads have just changed. Try again.")
 
 
 class _Arguments(probatio.Schema):
-    """Arguments by the owner's JSON schema: nothing that it does not name gets to a template."""
+    """Arguments by the owner's JSON schema; others never reach a template."""
 
     def __init__(self, schema: JsonObjectType) -> None:
-        """Keep the names there are."""
+        """Keep the known names, and the longest text for each pattern."""
         properties = schema["properties"]
         assert isinstance(properties, dict)
         self._known = properties
@@ -235,9 +235,9 @@ class _Arguments(probatio.Schema):
 
     @override
     def __call__(self, data: Any, **kwargs: Any) -> Any:
-        """Return the validated arguments; what stands empty for a parameter counts as left out."""
+        """Return the validated arguments; null counts as left out."""
         if not isinstance(data, Mapping):
-            raise probatio.Invalid("the arguments have to be an object")
+            raise probatio.Invalid("the arguments must be an object")
         if unknown := sorted(str(key) for key in data if key not in self._known):
             known = ", ".join(self._known) or "none"
             raise probatio.Invalid(f"unknown parameters: {', '.join(unknown)}; there are: {known}")
@@ -262,7 +262,7 @@ def _patterns(schema: object) -> Iterator[str]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield every text in an argument, names of keys among them."""
+    """Yield all texts in an argument, also keys."""
     left = [value]
     while left:
         match left.pop():
@@ -275,7 +275,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _as_number(value: Any, schema: Any) -> Any:
-    """Read `"5"` where the owner wants a number: small models write numbers as text."""
+    """Return `"5"` as a number if the schema wants one: small models write numbers as text."""
     wanted = schema.get("type") if isinstance(schema, Mapping) else None
     if wanted in ("integer", "number") and isinstance(value, str):
         try:
@@ -288,7 +288,7 @@ def _as_number(value: Any, schema: Any) -> Any:
 def definition_from_data(
     data: object, handlers: Mapping[str, type[CustomTool]], secrets: Collection[str]
 ) -> Definition:
-    """Return a tool as its owner wrote it. Raises `CustomToolError` or `probatio.Invalid`, with the path to what is wrong."""
+    """Return the definition of a tool. Raises `CustomToolError` or `probatio.Invalid`, with the path to the error."""
     valid = SCHEMA(data)
     if not _NAME.fullmatch(valid[CONF_NAME]):
         raise CustomToolError("custom_tool_name", (CONF_NAME,), name=valid[CONF_NAME])
@@ -319,7 +319,7 @@ def definition_from_data(
 
 
 def _parameters(schema: Mapping[str, Any], secrets: Collection[str]) -> JsonObjectType:
-    """Return a JSON schema that is an object's; `properties` alone are understood as well."""
+    """Return the JSON schema of an object; `properties` alone are accepted as well."""
     whole: JsonObjectType = {"type": "object", "properties": {}, **_plain(schema)}
     properties = whole["properties"]
     if whole["type"] != "object" or not isinstance(properties, dict):
@@ -341,7 +341,7 @@ def _parameters(schema: Mapping[str, Any], secrets: Collection[str]) -> JsonObje
 
 
 def _plain(value: Any) -> Any:
-    """Return YAML as JSON: its texts, lists and mappings carry line numbers, and JSON writers want plain ones."""
+    """Return YAML as plain JSON: its texts, lists and mappings carry line numbers."""
     match value:
         case Mapping():
             return {str(key): _plain(item) for key, item in value.items()}
@@ -353,7 +353,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_host(address: str, tool_context: ToolContext, at: tuple[str, ...]) -> URL:
-    """Return an address whose host the owner allows."""
+    """Return a URL. Raises `CustomToolError` if it is invalid, or its host is not allowed."""
     try:
         url = URL(address)
     except ValueError as err:
@@ -366,16 +366,16 @@ def check_host(address: str, tool_context: ToolContext, at: tuple[str, ...]) -> 
 
 
 def auth_schema(data: Any) -> Mapping[str, Any]:
-    """Check how a tool proves who it is, by the schema of its type."""
+    """Return validated authentication, by the schema of its type."""
     kind = data.get("type") if isinstance(data, Mapping) else None
     if kind not in AUTH_SCHEMAS:
-        raise probatio.Invalid(f"type has to be one of {', '.join(AUTH_SCHEMAS)}", path=["type"])
+        raise probatio.Invalid(f"type must be one of {', '.join(AUTH_SCHEMAS)}", path=["type"])
     valid: Mapping[str, Any] = AUTH_SCHEMAS[kind](data)
     return valid
 
 
 def auth_from(data: Mapping[str, Any], tool_context: ToolContext) -> Auth | None:
-    """Return how a tool proves who it is, by its key `auth`. Raises `CustomToolError`."""
+    """Return the authentication of a handler's key `auth`, None for type `none`. Raises `CustomToolError`."""
     match data["type"]:
         case "bearer":
             return bearer(_credential(data, "token", tool_context))
@@ -395,14 +395,14 @@ def auth_from(data: Mapping[str, Any], tool_context: ToolContext) -> Auth | None
 
 
 def _credential(data: Mapping[str, Any], key: str, tool_context: ToolContext) -> str:
-    """Return a credential; it may be a template with secrets, never with arguments."""
+    """Return a credential, which may be a template with secrets, but not with arguments."""
     text = tool_context.templates.compile(data[key], (), ("handler", "auth", key)).text(Values({}))
     if not text or not text.isprintable():
         raise CustomToolError("custom_tool_credential", ("handler", "auth", key))
     return text
 
 
-# What a tool makes of an answer: the owner's template, a path into it, or all of it.
+# The result of an answer: by the owner's template, by a path into it, or all of it.
 
 RESPONSE = "response"
 STATUS = "status"
@@ -410,15 +410,15 @@ OUTCOME = {
     probatio.Exclusive(RESPONSE, "outcome"): str,
     probatio.Exclusive("response_path", "outcome"): str,
 }
-"""Its keys in a handler."""
+"""Keys for the result in a handler."""
 _STEP = re.compile(r"""\.?([\w-]+|\*)|\[(-?\d+|\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 
 type Path = tuple[str | int, ...]
-"""The steps of a `response_path`; `*` is each item."""
+"""Steps of a `response_path`; `*` is each item."""
 
 
 def path_from_text(text: str, at: tuple[str | int, ...]) -> Path:
-    """Read `$.items[0].name`. Raises `CustomToolError`."""
+    """Return the steps of `$.items[0].name`. Raises `CustomToolError`."""
     steps: list[str | int] = []
     position = 1 if text.startswith("$") else 0
     while position < len(text):
@@ -436,7 +436,7 @@ def path_from_text(text: str, at: tuple[str | int, ...]) -> Path:
 
 
 def at_path(value: JsonValueType, path: Path) -> JsonValueType:
-    """Return what is at a path; null when there is nothing."""
+    """Return the value at a path, None if there is none."""
     for index, step in enumerate(path):
         if step == "*":
             items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
@@ -466,18 +466,18 @@ class ResultBuilder:
         status: int,
         mask: SecretMask,
     ) -> JsonValueType:
-        """Return the result, without secrets and not too long for a model. Raises `ToolError`."""
+        """Return the result, bounded and with secrets masked. Raises `ToolError`."""
         if self.template is None:
             return bounded(mask.json(at_path(answer, self.path)))
         values = Values({**args, RESPONSE: answer, STATUS: status})
         result = self.template.value(values)
-        # An answer may lead the template to an entity that was not asked for.
+        # An answer may make the template read an entity that is not in the plan.
         check_permission(hass, turn.user, Plan(action=ActionClass.READ, targets=tuple(sorted(values.entities))))
         return bounded(mask.json(result))
 
 
 def outcome_from(handler: Mapping[str, Any], tool_context: ToolContext, names: Collection[str]) -> ResultBuilder:
-    """Read the keys of `OUTCOME`. Raises `CustomToolError`."""
+    """Return the result builder of the keys of `OUTCOME`. Raises `CustomToolError`."""
     if RESPONSE in handler:
         at = ("handler", RESPONSE)
         return ResultBuilder(template=tool_context.templates.compile(handler[RESPONSE], {*names, RESPONSE, STATUS}, at))
@@ -485,7 +485,7 @@ def outcome_from(handler: Mapping[str, Any], tool_context: ToolContext, names: C
 
 
 class TemplateTool(CustomTool):
-    """Computes an answer."""
+    """Computes its result with a template."""
 
     schema = probatio.Schema({probatio.Required("type"): "template", probatio.Required("template"): str})
 
@@ -498,7 +498,7 @@ class TemplateTool(CustomTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the entities to which the arguments lead the template."""
+        """Return the entities that the template reads."""
         self.check_current()
         values = Values(args)
         with self.led_astray(values):
@@ -507,7 +507,7 @@ class TemplateTool(CustomTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Return what the template makes, without secrets."""
+        """Return the template's value, with secrets masked."""
         values = Values(args)
         result = self._template.value(values)
         self.check_reached(values, plan)

@@ -1,7 +1,6 @@
-"""How much the owner's templates and patterns may make, and how long, of what a model or a server says.
+"""Limits on the size and time of the owner's templates and patterns with values of a model or a server.
 
-Everything here runs on the event loop and cannot be interrupted, a pattern least of all: what would take too long is refused
-before it begins.
+They run on the event loop and cannot be interrupted, so what would take too long is refused before it starts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sized
@@ -22,23 +21,25 @@ import probatio
 from ...support.errors import ToolRefusal
 
 MAX_OUTPUT = 256 * 1024  # characters; Home Assistant's own limit for a template
-MAX_PART = 4 * 1024 * 1024  # characters of what a template makes on its way
-MAX_BITS = 4096  # of a whole number
+MAX_PART = 4 * 1024 * 1024  # characters of an intermediate value
+MAX_BITS = 4096  # of an integer
 MAX_STEPS = 20_000_000  # of a pattern: about a fifth of a second
-MAX_PATTERN = 1000  # characters; what is longer no owner wrote
+MAX_PATTERN = 1000  # characters of an owner's pattern
 MAX_FORMAT = 10_000
-MAX_NESTED = 20  # characters for a pattern whose steps double with each
+MAX_NESTED = 20  # characters for a pattern whose steps double with each character
 TOO_LARGE = "The values make the tool's template compute too much."
 
 _WIDTH = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\*|\d*\.\*|\d{6}|\d*\.\d{6})|\{[^{}]*(?:\{|:[^{}]*\d{6})")
-"""In a format: a width that comes as a value, or a large one."""
+"""In a format: a width from a value, or a large one."""
 _BY_NUMBER = ("batch", "center", "indent", "round", "slice")
-"""Filters whose arguments, the value apart, say how much they make."""
+"""Filters whose size depends on their arguments besides the value."""
+_BY_TEXT = ("indent", "wordwrap", "urlize")
+"""Filters whose size depends on their other texts."""
 _BY_PATTERN = (
     "match", "search", "regex_match", "regex_search", "regex_replace", "regex_findall", "regex_findall_index",
 )  # fmt: skip
 _METHODS = frozenset({"center", "expandtabs", "ljust", "rjust", "zfill"})
-"""Methods of texts whose arguments say how much they make."""
+"""Methods of texts whose size depends on their arguments."""
 _ESCAPED_OR_CLASS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _REPEAT = re.compile(r"[*+][?+]?|\{\d*,\d*\}[?+]?|(?<=\))\{\d+\}")
 _IN_GROUP = re.compile(r"\(([^()]*)\)([*+]|\{)?")
@@ -47,18 +48,18 @@ type Function = Callable[..., Any]
 
 
 def limit(environment: SandboxedEnvironment) -> None:
-    """Have the templates of an environment raise `ToolRefusal` before they make something huge.
+    """Make the templates of an environment raise `ToolRefusal` before they create something huge.
 
-    A number that a model chose must neither fill the memory nor take minutes.
+    A model's number must neither fill the memory nor take minutes.
     """
     environment.intercepted_binops = frozenset({"+", "*", "**", "%"})
     environment.binop_table |= {"+": _plus, "*": _times, "**": _power, "%": _remainder}
     environment.concat = _concat  # type: ignore[method-assign]
     environment.code_generator_class = _Generator
-    for name in (*_BY_NUMBER, "format"):
-        environment.filters[name] = _limited(environment.filters[name], formats=name == "format")
-    for name, check in _BY_TEXT.items():
-        environment.filters[name] = _checked(environment.filters[name], check)
+    for names, check in ((_BY_NUMBER, _check_counts), (("format",), _check_format), (_BY_TEXT, _check_texts)):
+        for name in names:
+            environment.filters[name] = _checked(environment.filters[name], check)
+    environment.filters["replace"] = _checked(environment.filters["replace"], _check_replace)
     environment.filters["join"] = _joining(environment.filters["join"])
     for table in (environment.filters, cast(dict[str, Any], environment.tests)):
         for name in _BY_PATTERN:
@@ -67,7 +68,7 @@ def limit(environment: SandboxedEnvironment) -> None:
     call = environment.call
 
     def limited_call(context: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(function, (BuiltinMethodType, FunctionType)):  # objects of Home Assistant's answer to any name
+        if isinstance(function, (BuiltinMethodType, FunctionType)):  # Home Assistant's objects have any attribute
             method = getattr(function, "__wrapped__", function)
             if isinstance(text := getattr(method, "__self__", None), str):
                 args = _checked_arguments(text, method.__name__, args, kwargs)
@@ -77,7 +78,7 @@ def limit(environment: SandboxedEnvironment) -> None:
 
 
 def _checked_arguments(text: str, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments of a method of a text. Raises `ToolRefusal` when they make too much of it."""
+    """Return the arguments of a text's method. Raises `ToolRefusal` if its result would be too large."""
     if method in _METHODS:
         _check_numbers(*args, *kwargs.values())
     elif method.startswith("format"):
@@ -85,22 +86,11 @@ def _checked_arguments(text: str, method: str, args: tuple[Any, ...], kwargs: Ma
     elif method == "replace":
         _check_replace(text, *args, **kwargs)
     elif method == "translate":
-        _check_size(len(text) * max((_length(value) for table in args for value in _values(table)), default=1))
+        values = [value for table in args if isinstance(table, Mapping) for value in table.values()]
+        _check_size(len(text) * max((len(value) if isinstance(value, Sized) else 1 for value in values), default=1))
     elif method == "join":
         return tuple(_joinable(text, values) for values in args)
     return args
-
-
-def _limited(function: Function, *, formats: bool) -> Function:
-    @wraps(function)  # with the marks that tell Jinja how to call it
-    def checked(value: Any, *args: Any, **kwargs: Any) -> Any:
-        if formats:
-            _check_format(value)
-        else:
-            _check_numbers(*args, *kwargs.values())
-        return function(value, *args, **kwargs)
-
-    return checked
 
 
 def _check_numbers(*values: object) -> None:
@@ -108,7 +98,12 @@ def _check_numbers(*values: object) -> None:
         raise ToolRefusal(TOO_LARGE)
 
 
-def _check_format(text: object) -> None:
+def _check_counts(_value: object, *args: object, **kwargs: object) -> None:
+    """Check a filter whose size depends on its arguments."""
+    _check_numbers(*args, *kwargs.values())
+
+
+def _check_format(text: object, *_args: object, **_kwargs: object) -> None:
     text = str(text)
     if (len(text) > MAX_FORMAT and ("%" in text or "{" in text)) or _WIDTH.search(text):
         raise ToolRefusal(TOO_LARGE)
@@ -146,14 +141,6 @@ def _check_size(size: int) -> None:
         raise ToolRefusal(TOO_LARGE)
 
 
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, Sized) else 1
-
-
-def _values(table: object) -> Iterable[object]:
-    return table.values() if isinstance(table, Mapping) else ()
-
-
 def _check_replace(text: object, old: object, new: object, count: int | None = -1) -> None:
     whole, wanted, instead = str(text), str(old), str(new)
     found = whole.count(wanted)
@@ -163,14 +150,14 @@ def _check_replace(text: object, old: object, new: object, count: int | None = -
 
 
 def _check_texts(text: object, *args: object, **kwargs: object) -> None:
-    """Check a filter that may put any of its texts behind each character."""
+    """Check a filter that may add any of its texts after each character."""
     _check_size(
         len(str(text)) * max((len(arg) for arg in (*args, *kwargs.values()) if isinstance(arg, str)), default=1)
     )
 
 
 def _concat(pieces: Iterable[str]) -> str:
-    """Return what a template, a macro or a block printed, as long as there is no end of it."""
+    """Return the joined output of a template, macro or block. Raises `ToolRefusal` if it is too large."""
     size, taken = 0, []
     for piece in pieces:
         size += len(piece)
@@ -180,7 +167,7 @@ def _concat(pieces: Iterable[str]) -> str:
 
 
 def _joinable(separator: object, values: Iterable[object]) -> list[str]:
-    """Return the texts that are to be joined. Raises `ToolRefusal` when they come to too much."""
+    """Return the texts to join. Raises `ToolRefusal` if the result would be too large."""
     size, between, texts = 0, len(str(separator)), []
     for value in values:
         texts.append(str(value))
@@ -200,8 +187,8 @@ def _joining(function: Function) -> Function:
 
 
 def _checked(function: Function, check: Callable[..., None]) -> Function:
-    """Return a filter or a test whose value and arguments are checked first."""
-    beside = 1 if hasattr(function, "jinja_pass_arg") else 0  # what Jinja passes before the value
+    """Return a filter or test that checks its value and arguments first."""
+    beside = 1 if hasattr(function, "jinja_pass_arg") else 0  # Jinja's own argument before the value
 
     @wraps(function)  # with the marks that tell Jinja how to call it
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -212,7 +199,7 @@ def _checked(function: Function, check: Callable[..., None]) -> Function:
 
 
 class _Generator(CodeGenerator):
-    """Compiles `~` as something that ends as well."""
+    """Compiles `~` with the limited `concat`."""
 
     @override
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
@@ -230,23 +217,26 @@ def _check_pattern(value: object, find: str = "", *args: object, **kwargs: objec
 
 
 def check_matched(value: object, pattern: str) -> None:
-    """Raise `ToolRefusal` when a text is too long to be compared with a pattern."""
+    """Raise `ToolRefusal` if a text is too long for a pattern."""
     if isinstance(value, str) and len(value) > (longest := longest_for(pattern)):
-        raise ToolRefusal(f"A text is too long for the pattern it is compared with: at most {longest} characters.")
+        raise ToolRefusal(f"A text is too long for its pattern: at most {longest} characters.")
 
 
 @lru_cache(maxsize=256)
 def longest_for(pattern: str) -> int:
-    """Return how long a text may be for a pattern: so long that trying every way to match it ends soon.
+    """Return the longest text for which trying all ways to match a pattern takes at most `MAX_STEPS`.
 
-    Each repeat may end anywhere, and where the pattern may begin anywhere, that counts as one, too. A repeated group that
-    can match the same text in several ways doubles the ways with each character.
+    Each repeat may end anywhere; a pattern that may start anywhere counts as one more. A repeated group that can match the
+    same text in several ways doubles the ways with each character.
     """
     if len(pattern) > MAX_PATTERN:
         return MAX_NESTED
     plain = _ESCAPED_OR_CLASS.sub("x", pattern)
-    if _is_nested(plain) and _is_ambiguous(pattern):
-        return MAX_NESTED
+    if _is_nested(plain):
+        try:
+            probatio.from_json_schema({"type": "string", "pattern": pattern})
+        except probatio.SchemaError:  # ambiguous
+            return MAX_NESTED
     repeats = len(_REPEAT.findall(plain)) + (not plain.startswith(("^", "\\A")))
     longest = MAX_PART
     while comb(longest + repeats, repeats) > MAX_STEPS * max(1, repeats):
@@ -255,27 +245,10 @@ def longest_for(pattern: str) -> int:
 
 
 def _is_nested(plain: str) -> bool:
-    """Return whether a group is repeated in which there is a choice."""
+    """Return whether a repeated group has a choice in it."""
     while group := _IN_GROUP.search(plain):
         inside, repeat = group.groups()
         if repeat and re.search(r"[*+?|{]", inside):
             return True
         plain = plain[: group.start()] + inside + plain[group.end(1) + 1 :]
     return False
-
-
-def _is_ambiguous(pattern: str) -> bool:
-    try:
-        probatio.from_json_schema({"type": "string", "pattern": pattern})
-    except probatio.SchemaError:
-        return True
-    return False
-
-
-_BY_TEXT: dict[str, Callable[..., None]] = {
-    "replace": _check_replace,
-    "indent": _check_texts,
-    "wordwrap": _check_texts,
-    "urlize": _check_texts,
-}
-"""Filters that make more of a text the longer their other texts are."""

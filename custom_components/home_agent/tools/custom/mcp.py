@@ -1,4 +1,4 @@
-"""Handler `mcp`: one tool of a server that speaks the Model Context Protocol (S1-201)."""
+"""Handler `mcp`: one tool of a server that speaks the Model Context Protocol."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Any, override
 from homeassistant.core import HomeAssistant
 from homeassistant.util.json import JsonValueType
 import probatio
-from yarl import URL
 
 from ...support.encoding import dump
 from ...support.errors import CustomToolError, McpAddressError, McpError, ToolRefusal
@@ -25,8 +24,8 @@ from .definition import OUTCOME, CustomTool, Definition, ToolContext, auth_from,
 from .rest import LIMITS
 from .templates import Tree, Values, as_json, compile_tree, render_tree
 
-MARGIN = 0.25  # seconds before the policy would give up: we can say more about what happened
-OK = 200  # what `status` is in a template of the answer, as for any other answer that is none of an error
+MARGIN = 0.25  # seconds before the policy's time-out, for a better message
+OK = 200  # `status` in a template of the answer
 _NO_WORD = re.compile(r"[\W_]+")
 _AT = ("handler", "server_url")
 
@@ -48,12 +47,15 @@ class McpCallTool(CustomTool):
     )
 
     def __init__(self, definition: Definition, tool_context: ToolContext) -> None:
-        """Compile where it is, what is sent and what is made of the answer."""
+        """Compile address, arguments and result. No part of the address comes from a template."""
         super().__init__(definition, tool_context, destroys=not definition.read_only, open_world=True)
         handler = definition.handler
-        url = _server_url(handler["server_url"].strip(), tool_context)
+        server_url = handler["server_url"].strip()
+        if http_url(server_url) is None or "{" in server_url:
+            raise CustomToolError("custom_tool_mcp_url", _AT)
+        url = check_host(server_url, tool_context, _AT)
         self._sent: Tree = None
-        """None: the arguments as they are."""
+        """None: the arguments unchanged."""
         if "arguments" in handler:
             at = ("handler", "arguments")
             self._sent = compile_tree(tool_context.templates, handler["arguments"], definition.names, at)
@@ -72,15 +74,15 @@ class McpCallTool(CustomTool):
 
     @override
     async def async_retire(self) -> None:
-        """Leave the server, unless another tool uses it."""
+        """Disconnect, unless another tool uses the server."""
         await super().async_retire()
         await self._tool_context.servers.async_release(self._address, self)
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return whether it only reads. What the owner says holds; otherwise the server is asked (C-26).
+        """Return whether the call only reads: by the owner's word, else by the server's.
 
-        Raises `ToolRefusal` when the server cannot be asked or has no such tool.
+        Raises `ToolRefusal` if the server cannot be asked or has no such tool.
         """
         self.check_current()
         values = Values(args)
@@ -89,8 +91,12 @@ class McpCallTool(CustomTool):
         try:
             async with asyncio.timeout(self._seconds(turn)):
                 remote = await self._async_remote()
-        except McpError as err:
-            raise self._unusable(err) from err
+        except McpAddressError as err:
+            raise ToolRefusal(
+                f"{self._host} leads to an address at home, which the administrator does not allow."
+            ) from err
+        except McpError as err:  # before the yes, without the server's own words
+            raise ToolRefusal(f"{self._host} cannot be used now ({type(err).__name__.removeprefix('Mcp')}).") from err
         except TimeoutError as err:
             raise ToolRefusal(f"{self._host} did not answer in time.") from err
         action = ActionClass.READ if self._server_decides and remote.read_only else self.action
@@ -100,7 +106,7 @@ class McpCallTool(CustomTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Call it; return the answer without any secret."""
+        """Call the tool; return the answer with secrets masked."""
         values = Values(args)
         arguments = self._arguments(values)
         self.check_reached(values, plan)
@@ -118,19 +124,19 @@ class McpCallTool(CustomTool):
             raise refusal_of(err, self._host, self._mask) from err
         except TimeoutError as err:
             raise ToolRefusal(
-                f"{self._host} did not answer within {seconds:g} seconds. It is not known whether it did what it was asked."
+                f"{self._host} did not answer within {seconds:g} seconds. Whether the call had an effect is unknown."
             ) from err
         mask = self._mask
         return self._outcome.of(hass, turn, args, content_from(said_by(answer, mask)), OK, mask)
 
     @property
     def _mask(self) -> SecretMask:
-        """What takes secrets and the key of now out of texts; a call may have renewed it."""
+        """Return the mask of secrets and the current key, which a call may have renewed."""
         auth = self._address.auth
         return self._tool_context.secrets.mask.also(*(auth.hidden if auth else ()))
 
     def _arguments(self, values: Values) -> Mapping[str, JsonValueType]:
-        """Return what is sent. Raises `ToolRefusal` when it is too long."""
+        """Return the arguments to send. Raises `ToolRefusal` if they are too long."""
         rendered = as_json(values.arguments) if self._sent is None else render_tree(self._sent, values)
         assert isinstance(rendered, dict)  # a mapping stays one
         if len(dump(rendered)) > MAX_RESULT:
@@ -138,12 +144,12 @@ class McpCallTool(CustomTool):
         return rendered
 
     def _server(self) -> Server:
-        """Return the connection. Raises `McpError`, or `ToolRefusal` where a call under way outlived the tool."""
+        """Return the connection. Raises `McpError`, or `ToolRefusal` if the tool was changed or removed meanwhile."""
         self.check_current()
         return self._tool_context.servers.async_get(self._address, self)
 
     async def _async_remote(self) -> RemoteTool:
-        """Return the tool as its server has it now. Raises `McpError`, or `ToolRefusal` when there is none."""
+        """Return the server's current tool. Raises `McpError`, or `ToolRefusal` if the server has no such tool."""
         server = self._server()
         await server.async_ready()
         if (remote := named(server.tools, self._handler["method"])) is None:
@@ -153,15 +159,9 @@ class McpCallTool(CustomTool):
     def _seconds(self, turn: Turn) -> float:
         return float(min(self._handler["timeout"], turn.profile.tool_timeout - MARGIN))
 
-    def _unusable(self, err: McpError) -> ToolRefusal:
-        """Return what a model is told before anything of the server's own words may reach it."""
-        if isinstance(err, McpAddressError):
-            return ToolRefusal(f"{self._host} leads to an address at home, which the administrator does not allow.")
-        return ToolRefusal(f"{self._host} cannot be used now ({type(err).__name__.removeprefix('Mcp')}).")
-
 
 def named(tools: Sequence[RemoteTool], method: str) -> RemoteTool | None:
-    """Return the tool of a name; one that differs only in signs and case when no other does: `a/b` is `a_b` as well."""
+    """Return the tool with a name, else the only one that differs in signs and case: `a/b` for `a_b`."""
     exact = [tool for tool in tools if tool.name == method]
     like = [tool for tool in tools if _words(tool.name) == _words(method)]
     return next(iter(exact), like[0] if len(like) == 1 else None)
@@ -169,10 +169,3 @@ def named(tools: Sequence[RemoteTool], method: str) -> RemoteTool | None:
 
 def _words(name: str) -> str:
     return _NO_WORD.sub("_", name).strip("_").casefold()
-
-
-def _server_url(text: str, tool_context: ToolContext) -> URL:
-    """Return the address of a server; no part of it comes from a template."""
-    if http_url(text) is None or "{" in text:
-        raise CustomToolError("custom_tool_mcp_url", _AT)
-    return check_host(text, tool_context, _AT)

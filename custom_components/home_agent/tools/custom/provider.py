@@ -1,4 +1,4 @@
-"""The owner's tools, from YAML and from the UI, in one registry: names are unique and YAML wins (C-32)."""
+"""The custom tools from YAML and from the UI in one registry: names are unique, and YAML wins."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ HANDLERS: Mapping[str, type[CustomTool]] = {
     "template": TemplateTool,
     "mcp": McpCallTool,
 }
-"""The kinds of tools that an owner can write. A new kind is a subclass of `CustomTool`, and a line here."""
+"""The kinds of custom tools. A new kind is a subclass of `CustomTool`, and a line here."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A tool and what it was made from."""
+    """A tool with its definition."""
 
     definition: Definition
     secrets: Mapping[str, str]
@@ -44,7 +44,7 @@ class _Known:
 
 
 class CustomTools:
-    """Offers the owner's tools."""
+    """Offers the custom tools."""
 
     def __init__(self, hass: HomeAssistant, entry: ConfigEntry) -> None:
         """Prepare; `async_load` reads the tools."""
@@ -56,12 +56,12 @@ class CustomTools:
         self._loading = asyncio.Lock()
         self.revision = 0
         self.has_examples = False
-        """Whether any tool has examples of what users say."""
+        """Whether any tool has example sentences."""
 
     async def async_load(self) -> None:
-        """Read all tools anew; what is wrong is said in Repairs, and everything else works.
+        """Read all tools again; errors become issues in Repairs, and the other tools work.
 
-        A tool that has not changed stays the same object; until all are read, those from before are offered.
+        Unchanged tools stay the same objects; until all are read, the previous ones are offered.
         """
         async with self._loading:
             section = section_from(self._hass)
@@ -90,7 +90,7 @@ class CustomTools:
                     await known.tool.async_retire()
 
     def check(self, data: Mapping[str, object]) -> None:
-        """Raise `CustomToolError` or `probatio.Invalid` when a tool of the UI could not be used."""
+        """Raise `CustomToolError` or `probatio.Invalid` if a tool of the UI is invalid."""
         section = section_from(self._hass)
         tool_context = self._tool_context(section)
         definition = definition_from_data(data, HANDLERS, tool_context.secrets.values)
@@ -99,7 +99,7 @@ class CustomTools:
         build(definition, tool_context)
 
     def made_from(self, data: Mapping[str, object]) -> CustomTool:
-        """Return a tool that no profile is offered by itself. Raises `CustomToolError` or `probatio.Invalid`."""
+        """Return a tool that is not offered by itself. Raises `CustomToolError` or `probatio.Invalid`."""
         tool_context = self._tool_context(section_from(self._hass))
         return build(definition_from_data(data, HANDLERS, tool_context.secrets.values), tool_context)
 
@@ -115,7 +115,7 @@ class CustomTools:
 
     @property
     def definitions(self) -> list[Definition]:
-        """Return what all tools were made from."""
+        """Return the definitions of all tools, sorted by name."""
         return [self._known[name].definition for name in self.names]
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[CustomTool]:
@@ -153,7 +153,7 @@ class CustomTools:
             issues.async_set(self._hass, key, tool_id, tool=subentry.title, reason=reason)
 
     def _add(self, data: object, tool_context: ToolContext, found: dict[str, _Known]) -> None:
-        """Add a tool to those that were found. Raises `CustomToolError` or `probatio.Invalid`."""
+        """Add a tool to `found`. Raises `CustomToolError` or `probatio.Invalid`."""
         definition = definition_from_data(data, HANDLERS, tool_context.secrets.values)
         name = definition.name
         if name in found:
@@ -165,17 +165,17 @@ class CustomTools:
 
 
 def build(definition: Definition, tool_context: ToolContext) -> CustomTool:
-    """Make a tool. Raises `CustomToolError`."""
+    """Return the tool of a definition. Raises `CustomToolError`."""
     try:
         return HANDLERS[definition.type](definition, tool_context)
     except CustomToolError:
         raise
-    except HomeAssistantError as err:  # a template that is rendered once, for a credential
+    except HomeAssistantError as err:  # of a credential's template, which is rendered now
         raise CustomToolError("custom_tool_template", ("handler",), detail=str(err)) from err
 
 
 async def async_reason(hass: HomeAssistant, error: CustomToolError | probatio.Invalid) -> str:
-    """Return why a tool cannot be used, in the home's language."""
+    """Return why a tool is invalid, in the home's language."""
     if isinstance(error, probatio.Invalid):
         first = error.errors[0] if isinstance(error, probatio.MultipleInvalid) else error
         where = ".".join(map(str, first.path)) or "-"

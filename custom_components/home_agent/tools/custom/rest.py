@@ -1,7 +1,8 @@
-"""Handler `rest`: a request to another computer (S1-50, S1-206)."""
+"""Handler `rest`: an HTTP request."""
 
 import codecs
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
@@ -38,17 +39,17 @@ from ..sanitize import content_from
 from .definition import OUTCOME, CustomTool, Definition, ToolContext, auth_from, auth_schema, check_host, outcome_from
 from .templates import Text, Tree, Values, compile_tree, render_tree
 
-DEFAULT_TIMEOUT = 30.0  # seconds (S1-42)
-MAX_EXCERPT = 300  # characters of an error page that a model is told
-MARGIN = 0.25  # seconds before the policy would give up: we can say more about what happened
+DEFAULT_TIMEOUT = 30.0  # seconds
+MAX_EXCERPT = 300  # characters of an error page for a model
+MARGIN = 0.25  # seconds before the policy's time-out, for a better message
 _READING = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
 _JSON, _FORM, _PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 _BLANKS = re.compile(r".*\b(csv|yaml|yml)|multipart/.*|text/tab-separated-values")
-"""Types in which a blank separates nothing."""
+"""Content types in which a blank separates nothing."""
 _TEMPLATES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _COOKIE = "cookie"
 _QUERY = "query"
-"""The key under which JSON carries a query in GraphQL, whose values belong into `variables`."""
+"""The key of a GraphQL query in JSON; its values belong into `variables`."""
 _SERVER = re.compile(r"(https?://[^/?#{}\s\\]+)(?:$|(?=[/?#]))", re.IGNORECASE)
 _OUTSIDE_MARKS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|([?#])", re.DOTALL)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -57,23 +58,23 @@ _SECRET = re.compile(r"pass|secret|token|api_?-?key|appid|key$|credential|author
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TEXT = re.compile(r"text/.*|application/(.*[+.])?(json|xml|yaml|javascript|x-www-form-urlencoded|x-ndjson|csv)")
 _NO_TEXTS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
-"""Encodings that no server writes its answers in; of names, whose time grows with the square of their length."""
-_UNKNOWN = "application/octet-stream"  # what aiohttp says when the server says nothing
+"""Encodings that servers do not use for texts; some take quadratic time."""
+_UNKNOWN = "application/octet-stream"  # aiohttp's default
 
 LIMITS = {
     probatio.Optional("timeout", default=DEFAULT_TIMEOUT): probatio.All(as_float, probatio.Range(min=1, max=300)),
     probatio.Optional("min_interval", default=0): probatio.All(as_float, probatio.Range(min=0, max=86400)),
     probatio.Optional("verify_ssl", default=True): bool,
 }
-"""Of every request to another computer."""
+"""Keys of every handler that asks a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTemplate:
-    """A request with templates in it.
+    """A request with templates.
 
-    Scheme, host, port, the shape of the path and the names of headers, parameters and keys are the owner's text. What a model
-    passes becomes values in them, each encoded for its place (encoding.py).
+    Scheme, host, port, the segments of the path and the names of headers, parameters and keys are the owner's text. A model's
+    arguments become values in them, each encoded for its place (encoding.py).
     """
 
     path: Text
@@ -83,10 +84,10 @@ class RequestTemplate:
     body: Tree
     content_type: str
     frame: HttpRequest
-    """Everything that is the same for each call; its address is scheme, host and port as the owner wrote them."""
+    """The constant parts; its URL has scheme, host and port only."""
 
     def request(self, values: Values) -> HttpRequest:
-        """Return the request of one call. Raises `ToolRefusal` for values that cannot be sent."""
+        """Return the request of one call. Raises `ToolRefusal` for values that must not be sent."""
         path = check_path(owners_text(self.path.text(values, for_path)))
         parameters = _rendered(self.query, values)
         assert isinstance(parameters, dict)  # a mapping stays one
@@ -94,7 +95,10 @@ class RequestTemplate:
         checked = _for_unknown(in_url) if _is_graphql(in_url) else plain
         quoted = in_url.text(values, lambda value: for_query(checked(value)))
         query = [owners_text(quoted), query_string(parameters)]
-        headers = {name: for_header(text.text(values, _for_header(name, text))) for name, text in self.headers.items()}
+        headers: dict[str, str] = {}
+        for name, text in self.headers.items():  # a cookie ends where the next one begins
+            encode = _for_unknown(text) if name.casefold() == _COOKIE else for_header
+            headers[name] = for_header(text.text(values, encode))
         body = self._body(values)
         if body is not None:
             headers.setdefault(hdrs.CONTENT_TYPE, self.content_type)
@@ -106,7 +110,7 @@ class RequestTemplate:
 
     @property
     def written_out(self) -> set[str]:
-        """Return what the owner wrote out where a name says that it is secret."""
+        """Return literal values whose name says that they are secret."""
         in_url = parse_qsl("" if self.query_in_url.template else self.query_in_url.source)
         named = {**self.query, **self.headers, "": self.body}
         return {
@@ -126,7 +130,7 @@ class RequestTemplate:
 
 
 def request_template_from(definition: Definition, tool_context: ToolContext) -> RequestTemplate:
-    """Compile what the owner wrote. Raises `CustomToolError`."""
+    """Return the compiled request of a handler. Raises `CustomToolError`."""
     handler = definition.handler
     server, path, query = _split(handler["url"], ("handler", "url"))
     origin = check_host(server, tool_context, ("handler", "url")).origin()
@@ -138,6 +142,10 @@ def request_template_from(definition: Definition, tool_context: ToolContext) -> 
 
     query_tree = compiled(handler.get(query_key) or {}, query_key)
     assert isinstance(query_tree, dict)
+    body = handler.get("body")
+    if isinstance(body, str) and _is_json(content_type):
+        with suppress(*JSON_DECODE_EXCEPTIONS):  # so that values in it stay values
+            body = json_loads(body)
     parts = RequestTemplate(
         path=tool_context.templates.compile(path, definition.names, ("handler", "url")),
         query_in_url=tool_context.templates.compile(query, definition.names, ("handler", "url")),
@@ -146,7 +154,7 @@ def request_template_from(definition: Definition, tool_context: ToolContext) -> 
             str(name): tool_context.templates.compile(str(value), definition.names, ("handler", "headers", name))
             for name, value in _headers(handler)
         },
-        body=compiled(_structured(handler.get("body"), content_type), "body"),
+        body=compiled(body, "body"),
         content_type=content_type,
         frame=HttpRequest(
             method=handler["method"],
@@ -164,7 +172,7 @@ def request_template_from(definition: Definition, tool_context: ToolContext) -> 
 
 
 def _split(url: str, at: tuple[str, ...]) -> tuple[str, str, str]:
-    """Return server, path and query of the owner's text; the server has to be written out."""
+    """Return server, path and query of the owner's text; the server must be literal."""
     if not (match := _SERVER.match(url.strip())) or "@" in match[1]:
         raise CustomToolError("custom_tool_url", at)
     rest = url.strip()[match.end() :]
@@ -178,7 +186,7 @@ def _split(url: str, at: tuple[str, ...]) -> tuple[str, str, str]:
 
 
 def _headers(handler: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield the headers that the owner sets himself, the content type apart."""
+    """Yield the owner's headers without the content type. Raises `CustomToolError`."""
     for name, value in handler["headers"].items():
         if not _HEADER.fullmatch(name) or name.casefold() in _OURS:
             raise CustomToolError("custom_tool_header", ("handler", "headers", name), name=name)
@@ -189,7 +197,7 @@ def _headers(handler: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _content_type(handler: Mapping[str, Any]) -> str:
-    """Return the type of the body: what the owner says, else what the body looks like."""
+    """Return the content type of the body: the owner's, else by the look of the body."""
     said: dict[tuple[str, ...], object] = {("handler", "content_type"): handler.get("content_type")}
     said |= {
         ("handler", "headers", name): value
@@ -203,15 +211,13 @@ def _content_type(handler: Mapping[str, Any]) -> str:
             raise CustomToolError("custom_tool_header", at, name=hdrs.CONTENT_TYPE)
         return str(content_type)
     body = handler.get("body")
-    return _JSON if not isinstance(body, str) or _looks_like_json(body) else "text/plain; charset=utf-8"
-
-
-def _looks_like_json(text: str) -> bool:
-    return text.lstrip().startswith(("{", "[")) and not text.lstrip().startswith(("{{", "{%", "{#"))
+    if isinstance(body, str) and (body.lstrip()[:2] in ("{{", "{%", "{#") or body.lstrip()[:1] not in ("{", "[")):
+        return "text/plain; charset=utf-8"
+    return _JSON
 
 
 def _media_type(content_type: str) -> str:
-    """Return a content type as servers compare it: without parameters, in small letters."""
+    """Return a content type without parameters, in lower case."""
     return re.split("[;,]", content_type, maxsplit=1)[0].strip().casefold()
 
 
@@ -219,41 +225,26 @@ def _is_json(content_type: str) -> bool:
     return _media_type(content_type).endswith("json")
 
 
-def _structured(body: object, content_type: str) -> object:
-    """Return JSON in a text as what it says, so that values get into it as values."""
-    if isinstance(body, str) and _is_json(content_type):
-        try:
-            return json_loads(body)
-        except JSON_DECODE_EXCEPTIONS:
-            return body
-    return body
-
-
 def _encoder(content_type: str, body: Text) -> Encode:
-    """Return what a value becomes in a text: encoded where the type says how, else refused when it could be more than a value."""
+    """Return the encoder of values in a body: by its content type; for an unknown one, unsafe values are refused."""
     media_type = _media_type(content_type)
     if media_type == _FORM:
         return for_query
     if "xml" in media_type or "html" in media_type:
         return for_xml
-    if media_type == _PLAIN or body.native:  # no marks of its own, or nothing of the owner's around the value
+    if media_type == _PLAIN or body.native:  # without structure, or nothing but the value
         return plain
     return _for_unknown(body, blanks=_BLANKS.fullmatch(media_type) is not None)
 
 
-def _for_header(name: str, text: Text) -> Encode:
-    """Return what a value becomes in a header; a cookie ends where the next one begins."""
-    return _for_unknown(text) if name.casefold() == _COOKIE else for_header
-
-
 def _for_unknown(text: Text, *, blanks: bool = False) -> Encode:
-    """Return what a value becomes where nothing encodes it; the owner's secrets are the owner's text."""
+    """Return the encoder for a place without an encoding, which refuses unsafe values, except the owner's secrets."""
     known, check = text.templates.secret_values, partial(for_unknown, blanks=blanks)
     return lambda value: plain(value) if value in known else check(value)
 
 
 def _rendered(tree: Tree, values: Values) -> JsonValueType:
-    """Return a value with its templates rendered; a query in GraphQL takes no value that could be a part of it."""
+    """Return a rendered value; in a GraphQL query unsafe values are refused."""
     rendered = render_tree(tree, values)
     if isinstance(tree, dict) and isinstance(rendered, dict) and _is_graphql(query := tree.get(_QUERY)):
         rendered[_QUERY] = query.text(values, _for_unknown(query))
@@ -261,12 +252,12 @@ def _rendered(tree: Tree, values: Values) -> JsonValueType:
 
 
 def _is_graphql(tree: Tree) -> TypeIs[Text]:
-    """Return whether a value is a query in GraphQL with templates in it."""
+    """Return whether a value is a GraphQL query with templates."""
     return isinstance(tree, Text) and tree.template is not None and "{" in _TEMPLATES.sub("", tree.source)
 
 
 def _literals(name: str, tree: Tree) -> Iterator[str]:
-    """Yield what the owner wrote out where a name says that it is secret."""
+    """Yield literal values whose name says that they are secret."""
     match tree:
         case dict():
             for key, item in tree.items():
@@ -280,7 +271,7 @@ def _literals(name: str, tree: Tree) -> Iterator[str]:
 
 
 class RestTool(CustomTool):
-    """Asks another computer."""
+    """Sends an HTTP request."""
 
     schema = probatio.Schema(
         {
@@ -304,7 +295,7 @@ class RestTool(CustomTool):
     )
 
     def __init__(self, definition: Definition, tool_context: ToolContext) -> None:
-        """Compile what is sent and what is made of the answer."""
+        """Compile request, authentication and result."""
         handler = definition.handler
         method = handler["method"]
         super().__init__(
@@ -322,7 +313,7 @@ class RestTool(CustomTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return which computer is asked, and whose states are sent along."""
+        """Return the host, and the entities whose states are sent."""
         self.check_current()
         values = Values(args)
         with self.led_astray(values):
@@ -331,7 +322,7 @@ class RestTool(CustomTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Send the request; return the answer without any secret."""
+        """Send the request; return the answer with secrets masked."""
         values = Values(args)
         request = self._request.request(values)
         self.check_reached(values, plan)
@@ -344,7 +335,7 @@ class RestTool(CustomTool):
         return self._outcome.of(hass, turn, args, content_of(request.host, response), response.status, mask)
 
     async def _async_send(self, request: HttpRequest) -> HttpResponse:
-        """Return the answer; a token that was refused is renewed once."""
+        """Return the answer; a refused token is renewed once."""
         http, auth = self._tool_context.http, self._auth
         if auth is None:
             return await http.async_send(request)
@@ -361,7 +352,7 @@ class RestTool(CustomTool):
 
 
 def _error(request: HttpRequest, response: HttpResponse) -> str:
-    """Return what an error is told as: its status, and the beginning of what the server says of it."""
+    """Return the text of an error: its status, and the start of the server's message."""
     said = f"{request.host} answered {response.reason}."
     try:
         content = content_of(request.host, response)
@@ -374,19 +365,21 @@ def _error(request: HttpRequest, response: HttpResponse) -> str:
 
 
 def content_of(host: str, response: HttpResponse) -> JsonValueType:
-    """Return an answer's JSON, or its text. Raises `ToolRefusal` for what is neither."""
+    """Return an answer's JSON, or its text, None if empty. Raises `ToolRefusal` for other content."""
     if not response.body.strip():
         return None
     text = _decoded(response)
     if text is None or not (_TEXT.fullmatch(response.content_type) or response.content_type == _UNKNOWN):
-        raise ToolRefusal(f"{host} answered with something that is not text ({_type_of(response)}).")
+        raise ToolRefusal(f"{host} sent an answer that is not text ({_type_of(response)}).")
     return content_from(text, is_json=response.content_type.endswith("json"))
 
 
 def _decoded(response: HttpResponse) -> str | None:
-    """Return the text of an answer, None when it is none."""
+    """Return the text of an answer, None if it is not text."""
     try:
-        text = response.body.decode(_charset(response.charset) or "utf-8-sig")
+        if response.charset is not None and codecs.lookup(response.charset).name in _NO_TEXTS:
+            return None
+        text = response.body.decode(response.charset or "utf-8-sig")
     except UnicodeDecodeError, LookupError:
         if response.charset is not None:
             return None
@@ -395,13 +388,6 @@ def _decoded(response: HttpResponse) -> str | None:
     return None if "\x00" in text else text.removeprefix("\ufeff")
 
 
-def _charset(name: str | None) -> str | None:
-    """Return the name of an encoding. Raises `LookupError` for one that is none of texts, or takes minutes to read."""
-    if name is not None and (known := codecs.lookup(name).name) in _NO_TEXTS:
-        raise LookupError(known)
-    return name
-
-
 def _type_of(response: HttpResponse) -> str:
-    """Return the content type as far as it is one: it is text from outside."""
+    """Return the content type, `?` if it is malformed: it is text from outside."""
     return response.content_type if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", response.content_type) else "?"

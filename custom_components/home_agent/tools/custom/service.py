@@ -1,10 +1,10 @@
-"""Handler `service`: an action of Home Assistant (S1-51).
+"""Handler `service`: a Home Assistant action.
 
-Which action it is stands in the owner's text; what a model passes becomes its data and its targets. Every entity in them
-has to be exposed and one that the user may control (lesson: `automation.trigger`, scripts and scenes reach far).
+The action is the owner's; a model's arguments become its data and targets. All entities in them must be exposed, and the user must
+be allowed to control them: `automation.trigger`, scripts and scenes reach far.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, override
 
@@ -19,26 +19,13 @@ from homeassistant.const import (
     ENTITY_MATCH_ALL,
     ENTITY_MATCH_NONE,
 )
-from homeassistant.core import (
-    HomeAssistant,
-    SupportsResponse,
-    split_entity_id,
-    valid_entity_id,
-)
+from homeassistant.core import HomeAssistant, SupportsResponse, split_entity_id, valid_entity_id
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.util.json import JsonValueType
 import probatio
 
-from ...home.actions import (
-    TARGET_KEYS,
-    Judgement,
-    is_open,
-    is_sensitive_service,
-    judge,
-    judge_named,
-    reached_members,
-)
+from ...home.actions import TARGET_KEYS, is_open, is_sensitive_service, judge, judge_named, reached_members
 from ...home.contents import SCRIPT, SCRIPT_SERVICES
 from ...home.exposure import is_exposed
 from ...home.targets import entity_ids_in, refuse_broad_ids, variables_name
@@ -53,13 +40,14 @@ from .templates import Values, as_json, compile_tree, render_tree
 
 PLACES = (ATTR_AREA_ID, ATTR_DEVICE_ID, ATTR_FLOOR_ID, ATTR_LABEL_ID)
 KEYS = frozenset({ATTR_ENTITY_ID, *PLACES})
-"""What names the targets of a service, in `target` and at the top of `data`."""
+"""Keys of targets, in `target` and at the top level of `data`."""
 
 PROGRAMS = frozenset({"shell_command", "python_script", "pyscript"})
-"""Domains whose services run a program (S1-52)."""
+"""Domains whose services run a program."""
 _EVERYTHING = frozenset({ENTITY_MATCH_ALL, ENTITY_MATCH_NONE, "*"})
 _ANY_DOMAIN = frozenset({"homeassistant"})
-"""Domains whose services take entities of every kind."""
+"""Domains whose services take entities of all domains."""
+ONE_BY_ONE = "Name the targets one by one."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,27 +55,31 @@ class Reached:
     """The entities of a call."""
 
     called: tuple[str, ...] = ()
-    """On which the service is called."""
+    """Targets of the service."""
     behind: tuple[str, ...] = ()
     """Members of groups among them."""
     named: tuple[str, ...] = ()
-    """Named anywhere else in the data."""
+    """Entities elsewhere in the data."""
 
 
 def reached(
     hass: HomeAssistant, user: User | None, domain: str, wanted: Mapping[str, Any], data: Mapping[str, Any]
 ) -> Reached:
-    """Return what a call reaches, all of it by name. `wanted` are the target keys, `data` is the rest.
+    """Return the entity ids that a call reaches. `wanted` are the target keys, `data` is the rest.
 
-    Areas, floors, devices and labels are resolved here and now, so that what is checked is what is called.
+    Areas, floors, devices and labels are resolved now, so that the checked entities are the called ones.
 
-    Raises `ToolError` for what is not there or not exposed; single entities are left to the policy, which gives the same
-    answer.
+    Raises `ToolError` for unknown ids and for places without exposed entities; the policy checks single entities, with the
+    same answer.
     """
     _check_inside(data)
     if domain == "script" and ENTITY_MATCH_ALL in variables_name(hass, data):
-        raise ToolRefusal("Targets have to be named one by one.")
-    called = dict.fromkeys(_entity_ids(wanted.get(ATTR_ENTITY_ID)))
+        raise ToolRefusal(ONE_BY_ONE)
+    called: dict[str, None] = {}
+    for text in _texts(wanted.get(ATTR_ENTITY_ID)):
+        if not valid_entity_id(entity_id := text.casefold()):
+            raise ToolError("entity_not_found", target=text)
+        called[entity_id] = None
     places = {key: _texts(wanted[key]) for key in PLACES if wanted.get(key) is not None}
     if places:
         called |= dict.fromkeys(_inside(hass, user, domain, places))
@@ -98,13 +90,6 @@ def reached(
     )
 
 
-def _entity_ids(value: object) -> Iterator[str]:
-    for text in _texts(value):
-        if not valid_entity_id(entity_id := text.casefold()):
-            raise ToolError("entity_not_found", target=text)
-        yield entity_id
-
-
 def _texts(value: object) -> list[str]:
     """Return the ids in a text with commas or a list. Raises `ToolRefusal` for `all`."""
     parts = value.split(",") if isinstance(value, str) else [] if value is None else value
@@ -112,12 +97,12 @@ def _texts(value: object) -> list[str]:
         raise ToolRefusal("A target is not text.")
     found = [part.strip() for part in parts if part.strip()]
     if any(text.casefold() in _EVERYTHING for text in found):
-        raise ToolRefusal("Targets have to be named one by one.")
+        raise ToolRefusal(ONE_BY_ONE)
     return found
 
 
 def _inside(hass: HomeAssistant, user: User | None, domain: str, places: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the entities in areas, floors, devices and labels that are exposed and fit the service."""
+    """Return the exposed entities in areas, floors, devices and labels that the service can control."""
     selected = async_extract_referenced_entity_ids(hass, TargetSelection(dict(places)), expand_group=False)
     found = [
         entity_id
@@ -133,10 +118,10 @@ def _inside(hass: HomeAssistant, user: User | None, domain: str, places: Mapping
 
 
 def _check_inside(value: object, key: str = "") -> None:
-    """Raise `ToolRefusal` when data has targets inside that are not entities one by one."""
+    """Raise `ToolRefusal` if data has other targets inside than single entities."""
     match value:
         case str() if key in TARGET_KEYS and value.strip().casefold() in _EVERYTHING:
-            raise ToolRefusal("Targets have to be named one by one.")
+            raise ToolRefusal(ONE_BY_ONE)
         case Mapping():
             for name, item in value.items():
                 if str(name).casefold() in PLACES:
@@ -162,7 +147,7 @@ class ServiceTool(CustomTool):
     )
 
     def __init__(self, definition: Definition, tool_context: ToolContext) -> None:
-        """Compile what it is called with."""
+        """Compile data, target and result."""
         handler = definition.handler
         self._domain, _, self._service = handler["service"].partition(".")
         if self._domain in PROGRAMS:
@@ -181,7 +166,7 @@ class ServiceTool(CustomTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the call on its final targets. Raises `ToolError` when there are none, or some that must not be."""
+        """Return the call on its final targets. Raises `ToolError` for missing or forbidden targets."""
         self.check_current()
         returns_response = self._returns_response(hass)
         if self._domain == SCRIPT:
@@ -194,7 +179,7 @@ class ServiceTool(CustomTool):
         data = {key: value for key, value in data.items() if key not in KEYS}
         found = reached(hass, turn.user, self._domain, wanted, data)
         if self._names_targets and not found.called:
-            raise ToolRefusal("No target was named.")
+            raise ToolRefusal("No target is named.")
         call = ServiceCall(
             domain=self._domain,
             service=self._service,
@@ -203,13 +188,18 @@ class ServiceTool(CustomTool):
             returns_response=returns_response,
         )
         judged, named = judge(hass, call), judge_named(hass, found.named)
-        by_entities, by_name = self._reasons(judged, named), self._reasons_by_name(call)
+        # What unlocks or opens always needs a yes, even if the owner says that the tool is harmless.
+        by_entities = [why for why in (*judged.reasons, *named.reasons) if why != DESTRUCTIVE or not self._spared]
+        is_sensitive = is_sensitive_service(call.domain, call.service) and not self._spared
+        by_name = (DESTRUCTIVE,) if self.annotations.destructive or is_sensitive else ()
         reasons = tuple(dict.fromkeys((*by_entities, *by_name)))
-        called = found.called or self._itself()
+        is_script = self._domain == SCRIPT and self._service not in SCRIPT_SERVICES
+        script = (f"{SCRIPT}.{self._service}",) if is_script else ()  # called by its own name
+        called = found.called or script
         return Plan(
             action=ActionClass.SENSITIVE if reasons else self.action,
             targets=tuple(
-                dict.fromkeys((*found.called, *found.behind, *found.named, *self._itself(), *sorted(values.entities)))
+                dict.fromkeys((*found.called, *found.behind, *found.named, *script, *sorted(values.entities)))
             ),
             effects=(call,),
             reason=next(iter(reasons), None),
@@ -221,24 +211,9 @@ class ServiceTool(CustomTool):
             outside=returns_response,
         )
 
-    def _reasons(self, *judged: Judgement) -> tuple[str, ...]:
-        """Return why the call needs the user's yes. What unlocks or opens always does, even when the tool is said to be harmless."""
-        found = dict.fromkeys(reason for item in judged for reason in item.reasons)
-        return tuple(reason for reason in found if reason != DESTRUCTIVE or not self._spared)
-
-    def _reasons_by_name(self, call: ServiceCall) -> tuple[str, ...]:
-        """Return why every call of it needs the user's yes, whatever it is called on."""
-        by_name = is_sensitive_service(call.domain, call.service) and not self._spared
-        return (DESTRUCTIVE,) if self.annotations.destructive or by_name else ()
-
-    def _itself(self) -> tuple[str, ...]:
-        """Return the script that is called by its own name."""
-        is_script = self._domain == SCRIPT and self._service not in SCRIPT_SERVICES
-        return (f"script.{self._service}",) if is_script else ()
-
     def _returns_response(self, hass: HomeAssistant) -> bool:
         if not hass.services.has_service(self._domain, self._service):
-            raise ToolRefusal(f"{self._domain}.{self._service} does not exist at the moment.")
+            raise ToolRefusal(f"{self._domain}.{self._service} does not exist now.")
         match hass.services.supports_response(self._domain, self._service):
             case SupportsResponse.ONLY:
                 return True
@@ -250,7 +225,7 @@ class ServiceTool(CustomTool):
     async def run(
         self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn
     ) -> JsonValueType | PendingResult:
-        """Make the call; return the new states, or the response."""
+        """Call the action; return the new states, or the response."""
         [call] = cast(Sequence[ServiceCall], plan.effects)
         mask = self._tool_context.secrets.mask
         try:

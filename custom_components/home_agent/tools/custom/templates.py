@@ -1,8 +1,8 @@
 """The owner's templates, rendered with a model's arguments as data.
 
-A value is never a template. What a template prints is encoded for its place (encoding.py); where it is nothing but one
-expression and stands alone, the value keeps its type. Secrets win over arguments of the same name (C-31).
-A template makes nothing huge of the arguments, and learns of nothing that is not exposed.
+A value is never a template. Printed values are encoded for their place (encoding.py); a template with one expression alone keeps
+the value's type. Secrets win over arguments of the same name. Templates are limited in size (limits.py), and read only exposed
+entities, besides those that the owner wrote into them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -38,34 +38,34 @@ from ...turn.turn import current_turn
 from .limits import MAX_OUTPUT, limit
 
 SECRETS = "secrets"
-MAX_WHOLE = 2**63  # beyond it no whole number is sent; it becomes one of about this size
+MAX_WHOLE = 2**63  # larger integers become floats
 _MARKS = ("{{", "{%", "{#")
 
 
 @dataclass(slots=True)
 class Values:
-    """What one call renders its templates with, and what the templates looked at."""
+    """Arguments of one call, and the entities that its templates read."""
 
     arguments: Mapping[str, object]
     entities: set[str] = field(default_factory=set)
-    """Entities that a template was led to; those that the owner wrote into it are not among them."""
+    """Entities that arguments made a template read, without those that the owner wrote into it."""
     of_others: bool = False
-    """A template looked at an entity of which people outside the home may have written something."""
+    """A template read an entity with text of people outside the home."""
 
 
 class Templates:
-    """Compiles and renders templates, which know the owner's secrets."""
+    """Compiles and renders templates with the owner's secrets."""
 
     def __init__(self, hass: HomeAssistant, secrets: Secrets) -> None:
-        """Take what every template knows."""
+        """Set up the environment of all templates."""
         self._hass = hass
         self._secrets = secrets
         self._environment = TemplateEnvironment(hass, limited=False, strict=False, log_fn=None)
-        self._environment.undefined = ChainableUndefined  # an argument that was left out is no reason for a warning
+        self._environment.undefined = ChainableUndefined  # no warnings for arguments that are left out
         self._environment.finalize = self._finalize
         self._encode: Callable[[object], object] = plain
         self._source = ""
-        """Of the template that is rendered now."""
+        """Of the template that is being rendered."""
         limit(self._environment)
         guard(hass, self._environment, self._is_written)
         states = self._environment.globals["states"]
@@ -73,11 +73,11 @@ class Templates:
 
     @property
     def secret_values(self) -> Collection[object]:
-        """The owner's secrets as they are printed."""
+        """Return the owner's secrets."""
         return self._secrets.values.values()
 
     def compile(self, source: str, names: Collection[str], at: tuple[str | int, ...]) -> Text:
-        """Return a template that may use `names`. Raises `CustomToolError`, whose path is `at`."""
+        """Return a template that may use `names`. Raises `CustomToolError` with the path `at`."""
         if not any(mark in source for mark in _MARKS):
             return Text(self, source, None, native=False)
         try:
@@ -86,23 +86,22 @@ class Templates:
         except TemplateSyntaxError as err:
             raise CustomToolError("custom_tool_template", at, detail=err.message or "") from None
         known = {*names, *self._secrets.values, SECRETS}
-        unknown = (meta.find_undeclared_variables(parsed) - self._environment.globals.keys()) | self._misspelt(parsed)
+        unknown = meta.find_undeclared_variables(parsed) - self._environment.globals.keys()
+        taken: list[nodes.Getattr | nodes.Getitem] = [*parsed.find_all(nodes.Getattr), *parsed.find_all(nodes.Getitem)]
+        for node in taken:
+            if isinstance(node.node, nodes.Name) and node.node.name == SECRETS:
+                key = node.arg if isinstance(node, nodes.Getitem) else None
+                name = (
+                    node.attr if isinstance(node, nodes.Getattr) else key.value if isinstance(key, nodes.Const) else ""
+                )
+                if name and str(name) not in self._secrets.values:
+                    unknown.add(f"{SECRETS}.{name}")
         if unknown - known:
             raise CustomToolError("custom_tool_unknown_name", at, name=min(unknown - known))
         return Text(self, source, template, native=_is_one_expression(parsed))
 
-    def _misspelt(self, parsed: nodes.Template) -> set[str]:
-        """Return what a template takes from `secrets` that is not there."""
-        taken: list[nodes.Getattr | nodes.Getitem] = [*parsed.find_all(nodes.Getattr), *parsed.find_all(nodes.Getitem)]
-        wanted = {
-            str(name)
-            for node in taken
-            if isinstance(node.node, nodes.Name) and node.node.name == SECRETS and (name := _name_in(node))
-        }
-        return {f"{SECRETS}.{name}" for name in wanted - self._secrets.values.keys()}
-
     def render(self, text: Text, values: Values, encode: Callable[[object], object]) -> str:
-        """Return what a template prints. Raises `ToolRefusal`, without any secret."""
+        """Return a template's output. Raises `ToolRefusal`, with secrets masked."""
         assert text.template is not None
         variables = {**values.arguments, **self._secrets.values, SECRETS: self._secrets.values}
         before, self._encode, self._source = self._encode, encode, text.source
@@ -111,24 +110,24 @@ class Templates:
                 rendered = text.template.render(variables)
         except ToolRefusal:
             raise
-        except Exception as err:  # noqa: BLE001 - a template can raise anything
+        except Exception as err:  # noqa: BLE001 - the owner's template, and functions in it, can raise any error
             raise ToolRefusal(self._secrets.mask.text(f"The tool's template failed: {err}")) from None
         finally:
             self._encode = before
         if len(rendered) > MAX_OUTPUT:
-            raise ToolRefusal("The tool's template made too long a text.")
+            raise ToolRefusal("The output of the tool's template is too long.")
         return rendered.strip()
 
     def _is_written(self, text: str) -> bool:
         return _names(self._source, text)
 
-    @pass_context  # without it Jinja would encode constants at compile time, for the place that was last
+    @pass_context  # without it Jinja would encode constants at compile time, for the last place
     def _finalize(self, _context: Context, value: object) -> object:
         return self._encode(None if isinstance(value, Undefined) else value)
 
     @contextmanager
     def _watched(self, text: Text, values: Values) -> Iterator[None]:
-        """Note which entities a template looks at without the owner having named them."""
+        """Keep the entities that a template reads. Raises `ToolRefusal` for some that the owner did not write into it."""
         info = RenderInfo(Template(text.source, self._hass))
         token = render_info_cv.set(info)
         try:
@@ -145,13 +144,13 @@ class Templates:
             if led_to := {domain for domain in info.domains if not _names(text.source, domain)}:
                 raise ToolRefusal(f"The tool's template may not list all of {', '.join(sorted(led_to))}.")
             led_to = {entity_id for entity_id in info.entities if not _names(text.source, entity_id)}
-            said = str(values.arguments).casefold()  # what nobody named must not be named by a refusal
+            said = str(values.arguments).casefold()  # a refusal must not name other entities than the arguments do
             unnamed = {
                 entity_id for entity_id in led_to if entity_id not in said and not is_exposed(self._hass, entity_id)
             }
             values.entities |= led_to - unnamed
             if unnamed:
-                raise ToolRefusal("The tool's template looks at something that is not there for you.")
+                raise ToolRefusal("The tool's template reads an entity that is not available.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +160,16 @@ class Text:
     templates: Templates
     source: str
     template: JinjaTemplate | None
-    """The compiled template; None: plain text."""
+    """The compiled template; None for plain text."""
     native: bool
-    """It is one expression and nothing else."""
+    """It is a single expression."""
 
     def text(self, values: Values, encode: Encode = plain) -> str:
-        """Return it as text."""
+        """Return the output as text."""
         return self.templates.render(self, values, encode) if self.template else self.source
 
     def value(self, values: Values) -> JsonValueType:
-        """Return it as JSON: the value itself when it is one expression, None when that is not there."""
+        """Return the output as JSON; a single expression keeps its type, None if it is undefined."""
         if not self.template or not self.native:
             return self.text(values)
         printed: list[object] = []
@@ -184,11 +183,11 @@ class Text:
 
 
 type Tree = Text | dict[str, Tree] | list[Tree] | int | float | bool | None
-"""A value with templates in it, however deep."""
+"""A value with templates at any depth."""
 
 
 def compile_tree(templates: Templates, value: object, names: Collection[str], at: tuple[str | int, ...]) -> Tree:
-    """Compile every text in a value; names of keys are the owner's alone. Raises `CustomToolError`."""
+    """Compile all texts in a value, but no keys. Raises `CustomToolError`."""
     match value:
         case None | bool() | int() | float():
             return value
@@ -205,7 +204,7 @@ def compile_tree(templates: Templates, value: object, names: Collection[str], at
 
 
 def render_tree(tree: Tree, values: Values) -> JsonValueType:
-    """Return a value with its templates rendered; keys whose value is not there are left out."""
+    """Return a value with its templates rendered; keys with undefined values are left out."""
     match tree:
         case Text():
             return tree.value(values)
@@ -218,7 +217,7 @@ def render_tree(tree: Tree, values: Values) -> JsonValueType:
 
 
 def as_json(value: object, depth: int = 20) -> JsonValueType:
-    """Return what a template made as JSON. Raises `ToolRefusal` when it is nested without end."""
+    """Return a template's value as JSON. Raises `ToolRefusal` if it is nested too deeply."""
     if not depth:
         raise ToolRefusal("A value of the tool's template is nested too deeply.")
     match value:
@@ -227,7 +226,7 @@ def as_json(value: object, depth: int = 20) -> JsonValueType:
         case None | bool():
             return value
         case str():
-            return str(value)  # without a class of its own around it
+            return str(value)  # a plain one, without a subclass
         case int() | float():
             if isinstance(value, int) and abs(value) < MAX_WHOLE:
                 return int(value)
@@ -256,45 +255,36 @@ def _is_one_expression(parsed: nodes.Template) -> bool:
     return len(printed) == 1 and isinstance(printed[0], nodes.Expr) and not isinstance(printed[0], nodes.TemplateData)
 
 
-def _name_in(node: nodes.Getattr | nodes.Getitem) -> object:
-    if isinstance(node, nodes.Getattr):
-        return node.attr
-    return node.arg.value if isinstance(node.arg, nodes.Const) else None
-
-
 def _names(source: str, name: str) -> bool:
     """Return whether the owner wrote an entity or a domain into a template."""
     return re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", source) is not None
 
 
-# What templates learn of the arguments.
+# Guarded functions of templates.
 
 _ABOUT_ONE = (
     "area_id", "area_name", "config_entry_id", "device_attr", "device_id", "device_name", "entity_name", "floor_id",
     "floor_name", "is_device_attr", "is_hidden_entity", "labels",
 )  # fmt: skip
 _LISTING = ("area_entities", "device_entities", "floor_entities", "integration_entities", "label_entities")
-"""Functions that look into registries, which know what is not exposed as well."""
+"""Functions that read registries, which hold entities that are not exposed, too."""
 
 type TemplateFunction = Callable[..., Any]
 type IsWritten = Callable[[str], bool]
-"""Whether the owner wrote a text into the template that is rendered now."""
+"""Returns whether the owner wrote a text into the template that is being rendered."""
 
 
 class ToldStates:
-    """The states, as templates know them; whoever walks through all of them meets only what may be told.
-
-    What the owner wrote is the owner's.
-    """
+    """The `states` of templates: iteration yields only exposed entities, and those that the owner wrote into the template."""
 
     def __init__(self, hass: HomeAssistant, states: Any, is_written: IsWritten) -> None:
-        """Take Home Assistant's own."""
+        """Wrap Home Assistant's own object."""
         self._hass = hass
         self._states = states
         self._is_written = is_written
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the states that are told."""
+        """Yield the visible states."""
         turn = current_turn.get(None)
         user = turn.user if turn is not None else None
         for state in self._states:
@@ -302,7 +292,7 @@ class ToldStates:
                 yield state
 
     def __len__(self) -> int:
-        """Return how many they are."""
+        """Return the number of visible states."""
         return sum(1 for _ in self)
 
     def __getitem__(self, name: str) -> Any:
@@ -312,15 +302,14 @@ class ToldStates:
     __getattr__ = __getitem__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what a state is."""
+        """Return the value of a state."""
         return self._states(*args, **kwargs)
 
 
 def guard(hass: HomeAssistant, environment: TemplateEnvironment, is_written: IsWritten) -> None:
-    """Guard the functions that look into registries, wherever a template can call them.
+    """Guard functions that read registries, wherever a template can call them.
 
-    What the owner wrote is the owner's. Where an argument leads such a function, entities that it is about count as looked
-    at, and of those that it lists only the exposed ones are there.
+    Entities in their arguments count as read; unless the owner wrote the arguments, they list exposed entities only.
     """
 
     def noting(function: TemplateFunction) -> TemplateFunction:

@@ -1,8 +1,7 @@
 """An extension: a domain with its prompt and its tools, and the Light Schema that is derived from several.
 
-A tool of an extension stands for another tool, ours or anybody's, under a name of the domain's. Nothing but the name, what is said
-of it and, where its author fixed some, its arguments are its own: plan, permission, confirmation, verification and undo are those of
-the tool beneath, and the owner's lists hold by either name.
+A tool of an extension is an alias of another tool, under a name of the domain. It has its own name, texts and fixed arguments; plan,
+permission, confirmation, verification and undo are those of the tool beneath, and the owner's lists hold by either name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,12 +23,12 @@ from ..sanitize import MAX_NAME, cleaned
 MAX_EXTENSION_NAME = 40  # characters
 MAX_PROMPT = 16_000
 MAX_SUMMARY = 200
-"""Characters of each line that the Light Schema shows: a router reads all of them for every request."""
+"""Characters of each line of the Light Schema, which a router reads for each message."""
 MAX_NOTES = 2000
 MAX_TOOLS = 30
 """Of one extension."""
 _WORDS = frozenset({"ALL", "NONE"})
-"""Words with a meaning where extensions are chosen."""
+"""Words with a meaning in lists of extensions."""
 VERBS = ("GET", "UPDATE", "ACTION")
 
 _EXTENSION_NAME = re.compile(r"[^\W_](?:[\w .&'-]*[\w.])?")
@@ -38,24 +37,24 @@ OUTSIDE = "{tool} is for {domains} alone. Nothing was done."
 
 
 def line_of(text: str) -> str:
-    """Return a text as one line without control characters: whatever stands in it, it begins no new one."""
+    """Return a text as one line without control characters."""
     return cleaned(" ".join(text.split()), MAX_PROMPT)
 
 
 def summary_of(prompt: str) -> str:
-    """Return the first line of a prompt that is not empty."""
+    """Return the first line of a prompt that is not empty, "" without one."""
     return next((line for text in prompt.splitlines() if (line := line_of(text))), "")
 
 
 def domain_of(name: str) -> str:
-    """Return what the tools of an extension are named after: `CHEFBYTE` of `ChefByte`; "" where no letter or digit is left."""
+    """Return the prefix of an extension's tools: `CHEFBYTE` for `ChefByte`; "" without letters and digits."""
     return slugify(name, separator="").upper() if any(sign.isalnum() for sign in name) else ""
 
 
 def check_names(name: str, prompt: str, tools: Iterable[str], *, most: int | None = MAX_TOOLS) -> None:
-    """Raise `ExtensionError` for a name that is none, a prompt without a summary, names of tools that are not the domain's.
+    """Raise `ExtensionError` for an invalid name, a prompt without a summary, or invalid names of tools.
 
-    And for more than `most` tools, unless somebody chooses them elsewhere.
+    Also for more than `most` tools; None: no limit.
     """
     domain = domain_of(name)
     fits = len(name) <= MAX_EXTENSION_NAME and _EXTENSION_NAME.fullmatch(name) is not None
@@ -82,7 +81,7 @@ def check_names(name: str, prompt: str, tools: Iterable[str], *, most: int | Non
 
 
 def check_lines(tool: str, summary: str, example: str, notes: str) -> None:
-    """Raise `ExtensionError` for a tool of which a line is missing, or longer than a router can read each time."""
+    """Raise `ExtensionError` for a tool whose summary or example is missing, or whose texts are too long."""
     if not line_of(summary):
         raise ExtensionError("extension_tool_summary", tool=tool)
     if not line_of(example):
@@ -93,22 +92,22 @@ def check_lines(tool: str, summary: str, example: str, notes: str) -> None:
 
 
 class _Fixed(probatio.Schema):
-    """The arguments of a tool, some of which the model does not choose."""
+    """Arguments of a tool, some of them fixed."""
 
     def __init__(self, schema: probatio.Schema, fixed: Mapping[str, Any]) -> None:
-        """Take the schema of all arguments."""
+        """Take the schema of all arguments, and the fixed ones."""
         super().__init__({}, extra=probatio.ALLOW_EXTRA)
         self._whole = schema
         self._fixed = fixed
 
     @override
     def __call__(self, data: Any, **kwargs: Any) -> Any:
-        """Return the validated arguments; what is fixed holds whatever the model says of it."""
+        """Return the validated arguments; fixed ones replace the model's."""
         return self._whole({**data, **self._fixed} if isinstance(data, Mapping) else data, **kwargs)
 
 
 class ExtensionTool(HomeAgentTool):
-    """Another tool under a name of the domain's."""
+    """An alias of another tool."""
 
     def __init__(
         self,
@@ -122,9 +121,9 @@ class ExtensionTool(HomeAgentTool):
         domains: Iterable[str] = (),
         guide: str | None = None,
     ) -> None:
-        """Stand for `tool`; `arguments` are fixed, and no call reaches entities of other than these `domains` where there are any.
+        """Wrap `tool` with fixed `arguments`; with `domains`, calls reach entities of these domains only.
 
-        Raises `ExtensionError` when the tool takes none of the name of an argument.
+        Raises `ExtensionError` if the tool has no such argument.
         """
         fixed = dict(arguments or {})
         self.tool = tool
@@ -152,7 +151,7 @@ class ExtensionTool(HomeAgentTool):
     @property
     @override
     def always_asks(self) -> bool:
-        """Whether every call of the tool beneath needs a yes."""
+        """Return whether each call of the tool beneath needs a yes."""
         return self.tool.always_asks
 
     @override
@@ -169,7 +168,7 @@ class ExtensionTool(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return the plan of the tool beneath. Raises `ToolRefusal` where it reaches what the extension is not about."""
+        """Return the plan of the tool beneath. Raises `ToolRefusal` if it reaches other domains."""
         plan = await self.tool.plan(hass, args, turn)
         if self.domains:
             called = (entity_id for effect in plan.effects for entity_id in effect.entity_ids)
@@ -185,7 +184,7 @@ class ExtensionTool(HomeAgentTool):
 
 
 def _without(schema: JsonObjectType, fixed: Mapping[str, Any], name: str) -> JsonObjectType:
-    """Return a schema without the arguments that the model does not choose."""
+    """Return a schema without the fixed arguments."""
     if not fixed:
         return schema
     properties, required = schema.get("properties"), schema.get("required")
@@ -204,31 +203,27 @@ class Extension:
     """A domain that requests are sent to."""
 
     name: str
-    """What the Light Schema calls it, and a router."""
+    """In the Light Schema and for a router."""
     prompt: str
-    """The first line that is not empty says in a sentence what it is for; the rest is for its own agent."""
+    """The first line that is not empty is its summary; the rest is for its own agent."""
     tools: tuple[ExtensionTool, ...]
     """In the order of the Light Schema."""
     profile_id: str = ""
-    """Subentry id of the profile that answers it, with its own model and instructions; "": the one that routes."""
+    """Subentry id of the profile that answers, with its own model and instructions; "": the routing one."""
 
     @property
     def summary(self) -> str:
-        """Return the line that the Light Schema shows."""
+        """Return its line in the Light Schema."""
         return summary_of(self.prompt)
 
 
 def light_schema(extensions: Iterable[Extension]) -> str:
-    """Return the Light Schema: for each extension its name, summary and tools, with a blank line between them.
-
-    A tool of which nobody gave an example is shown without one.
-    """
-    return "\n\n".join(
-        "\n".join((f"{extension.name} — {extension.summary}", *map(_tool_line, extension.tools)))
-        for extension in extensions
-    )
-
-
-def _tool_line(tool: ExtensionTool) -> str:
-    example = f' EX: "{tool.example.replace('"', "'")}"' if tool.example else ""
-    return f"- {tool.name}: {tool.summary}{example}"
+    """Return the Light Schema: name, summary and tools of each extension, with a blank line between them."""
+    blocks: list[str] = []
+    for extension in extensions:
+        lines = [f"{extension.name} — {extension.summary}"]
+        for tool in extension.tools:
+            example = f' EX: "{tool.example.replace('"', "'")}"' if tool.example else ""
+            lines.append(f"- {tool.name}: {tool.summary}{example}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)

@@ -1,7 +1,7 @@
-"""All extensions of the home: which there are, which a profile may route to, which are refused and why.
+"""All extensions of the home: the known ones, those that a profile may route to, and the refused ones with the reason.
 
-They come from folders of the owner's, from profiles that are a domain, from other integrations, and some ship with this one. The
-first that has a name keeps it, in this order. What is wrong with one refuses that one alone.
+They come from the owner's folders, from profiles that are a domain, from other integrations, and from this one. The first with a
+name keeps it, in this order. An error in one refuses that one only.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
@@ -38,21 +38,12 @@ from ..mcp.provider import McpTools
 from ..memory import MEMORY_TOOLS
 from ..registry import Tools
 from ..sanitize import MAX_NAME
-from .extension import (
-    MAX_SUMMARY,
-    Extension,
-    ExtensionTool,
-    check_lines,
-    check_names,
-    domain_of,
-    light_schema,
-    line_of,
-)
+from .extension import MAX_SUMMARY, Extension, ExtensionTool, check_lines, check_names, domain_of, light_schema, line_of
 from .folder import FOLDER, SHIPPED, FolderTool, WrittenExtension, read_extensions
 
 
 class ExtensionSource(StrEnum):
-    """Where an extension comes from."""
+    """Origin of an extension."""
 
     FOLDER = "folder"
     PROFILE = "profile"
@@ -60,7 +51,7 @@ class ExtensionSource(StrEnum):
     SHIPPED = "shipped"
 
 
-# What other integrations call.
+# For other integrations.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +59,12 @@ class RegisteredExtension:
     """An extension of another integration."""
 
     name: str
-    """Letters, digits and blanks; the names of its tools begin with it, in capitals: `CHEFBYTE_GET_INVENTORY` of `ChefByte`."""
+    """Letters, digits and blanks; its tools have it as a prefix in capitals: `CHEFBYTE_GET_INVENTORY` for `ChefByte`."""
     prompt: str
-    """The first line says in one sentence what it is for; the rest is for the agent that answers."""
+    """The first line is its summary; the rest is for the agent that answers."""
     tools: Sequence[llm.Tool]
-    """Line 1 of each description is its summary, line 2 what somebody could say to be helped by it, the rest are notes. Its
-    annotations are believed: what they call destructive needs a yes, what is open to the world brings text from outside."""
+    """Line 1 of each description is its summary, line 2 an example sentence of a user, the rest are notes. The annotations
+    are believed: `destructive` needs a yes, `open_world` brings text from outside."""
 
 
 @dataclass(slots=True)
@@ -91,10 +82,10 @@ _REGISTERED: HassKey[_Registered] = HassKey(f"{DOMAIN}_extensions")
 
 @callback
 def async_register_extension(hass: HomeAssistant, extension: RegisteredExtension) -> CALLBACK_TYPE:
-    """Offer an extension to the agents of the home; returns what takes it back.
+    """Offer an extension to the agents of the home; return a function that removes it.
 
-    May be called at any time, whether Home Agent is set up or not; it stays while Home Agent is loaded anew. What is wrong with it
-    is said in Repairs and by `home_agent.list_extensions`, not raised.
+    May be called at any time, also before Home Agent is set up; it survives a reload. Errors in it are not raised, but shown in
+    Repairs and by `home_agent.list_extensions`.
     """
     registered = hass.data.setdefault(_REGISTERED, _Registered())
     registered.extensions.append(extension)
@@ -111,7 +102,7 @@ def async_register_extension(hass: HomeAssistant, extension: RegisteredExtension
 
 @dataclass(slots=True, kw_only=True)
 class _NoApi(llm.API):
-    """Stands where a tool of Home Assistant has the API that it is of."""
+    """The API of registered tools."""
 
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
@@ -120,14 +111,14 @@ class _NoApi(llm.API):
         )
 
 
-NOBODY = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
+NO_USER = llm.LLMContext(platform=DOMAIN, context=None, language=None, assistant=ASSISTANT, device_id=None)
 
 
 async def _async_registered(hass: HomeAssistant, registered: RegisteredExtension) -> Extension:
-    """Return an extension of another integration in our form. Raises `ExtensionError`, and whatever its own code raises."""
+    """Return an extension of another integration in our form. Raises `ExtensionError`, and errors of its own code."""
     check_names(registered.name, registered.prompt, [tool.name for tool in registered.tools])
     api = _NoApi(hass=hass, id=f"{DOMAIN}_{domain_of(registered.name)}", name=registered.name)
-    instance = await api.async_get_api_instance(NOBODY)
+    instance = await api.async_get_api_instance(NO_USER)
     tools: list[ExtensionTool] = []
     for tool in registered.tools:
         summary, example, notes = lines_of(tool.description or cleandoc(type(tool).__doc__ or ""))
@@ -139,7 +130,7 @@ async def _async_registered(hass: HomeAssistant, registered: RegisteredExtension
 
 
 def lines_of(description: str) -> tuple[str, str, str]:
-    """Return line 1, line 2 and the rest of a description: summary, example, notes."""
+    """Return summary, example and notes: line 1, line 2 and the rest of a description."""
     summary, example, notes = [*description.strip().split("\n", 2), "", ""][:3]
     return line_of(summary), line_of(example), notes.strip()
 
@@ -148,7 +139,7 @@ def lines_of(description: str) -> tuple[str, str, str]:
 
 
 def _alias_of_profile(tool: HomeAgentTool, alias: str) -> ExtensionTool:
-    """Return a tool of a profile under its name in the domain: what nobody wrote for a router is taken from what there is."""
+    """Return an alias of a profile's tool; its texts for a router are made from the tool's own."""
     summary, example, notes = lines_of(tool.description or "")
     if tool.example:
         example, notes = tool.example, "\n".join(filter(None, (example, notes)))
@@ -163,7 +154,7 @@ def _alias_of_profile(tool: HomeAgentTool, alias: str) -> ExtensionTool:
 
 
 def alias_of(domain: str, tool: HomeAgentTool, used: Collection[str] = ()) -> str:
-    """Return the name of a tool in a domain: what it reads is got, what always asks is an action, else something is updated."""
+    """Return the name of a tool in a domain, with the verb GET if it reads, ACTION if it always asks, else UPDATE."""
     verb = "GET" if tool.annotations.read_only else "ACTION" if tool.always_asks else "UPDATE"
     words = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in tool.name.removeprefix("ha_"))
     whole = f"{domain}_{verb}_{'_'.join(words.upper().split()) or 'TOOL'}"[:MAX_NAME].rstrip("_")
@@ -173,22 +164,22 @@ def alias_of(domain: str, tool: HomeAgentTool, used: Collection[str] = ()) -> st
     return name
 
 
-# What an alias can stand for.
+# The tools beneath aliases.
 
 
 CONDITIONAL = frozenset({DELEGATE, EXTERNAL, DOCUMENTATION, TEACH, *(tool.name for tool in MEMORY_TOOLS)})
-"""Tools of ours that are not there for every agent at any time."""
+"""Our tools that some agents do not have at some times."""
 
 
 LENT_SECONDS = 60
-"""How long tools of an LLM API are taken for what they were while the home is the same: to ask for all of them takes a tenth of a
-second in a large home, and a turn asks more than once. What they do is planned and checked anew with each call."""
+"""How long tools of an LLM API are kept while the home is unchanged: in a large home it takes a tenth of a second to get them, and a
+turn needs them more than once. Each call is planned and checked anew."""
 MOST_LENT = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _Lent:
-    """Tools of an LLM API as somebody was given them."""
+    """Cached tools of an LLM API."""
 
     api: llm.API
     snapshot: HomeSnapshot
@@ -198,50 +189,47 @@ class _Lent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Originals:
-    """The tools that an extension can give another name."""
+    """The tools that can have an alias."""
 
     hass: HomeAssistant
     home: Home
     tools: Tools
-    """Ours and the owner's, whatever a profile chose."""
+    """Ours and the owner's."""
     apis: ApiTools
     mcp: McpTools
     _lent: dict[tuple[str | None, ...], _Lent] = field(default_factory=dict)
     """By API, user, device and language."""
 
     def forget(self) -> None:
-        """Ask for tools of LLM APIs anew."""
+        """Drop the cached tools of LLM APIs."""
         self._lent.clear()
 
     async def async_find(
         self, written: FolderTool, profile: Profile, llm_context: llm.LLMContext
     ) -> HomeAgentTool | None:
-        """Return the tool that is meant; None while it cannot be had. Raises `ExtensionError` when there is none."""
-        if written.llm_api:
-            return await self._async_of_api(written, llm_context)
+        """Return the tool beneath an alias; None if it is unavailable. Raises `ExtensionError` if it does not exist."""
         if written.mcp_server:
             return await self._async_of_server(written, llm_context)
-        found = _named(await self.tools.async_tools(profile, llm_context), written.alias)
-        if found is None and written.alias not in CONDITIONAL:
-            raise ExtensionError("extension_alias", tool=written.name, alias=line_of(written.alias))
-        return found
-
-    async def _async_of_api(self, written: FolderTool, llm_context: llm.LLMContext) -> HomeAgentTool | None:
-        if (api := self.apis.known().get(written.llm_api)) is None:
-            if self.hass.state is not CoreState.running:  # whoever has it may not be set up yet
-                return None
+        if not written.llm_api:
+            tools: Sequence[HomeAgentTool] = await self.tools.async_tools(profile, llm_context)
+            may_be_missing = written.alias in CONDITIONAL
+        elif api := self.apis.known().get(written.llm_api):
+            tools = await self._async_lent(api, llm_context)
+            intent_type = written.alias.rpartition("__")[2]
+            handlers = intent.async_get(self.hass)
+            may_be_missing = not tools or any(handler.intent_type == intent_type for handler in handlers)
+        elif self.hass.state is not CoreState.running:  # its integration may not be set up yet
+            return None
+        else:
             raise ExtensionError("extension_llm_api", tool=written.name, api=line_of(written.llm_api))
-        tools = await self._async_lent(api, llm_context)
-        found = _named(tools, written.alias)
-        what = written.alias.rpartition("__")[2]
-        sometimes = any(handler.intent_type == what for handler in intent.async_get(self.hass))
-        if found is None and tools and not sometimes:
+        found = next((tool for tool in tools if tool.name == written.alias), None)
+        if found is None and not may_be_missing:
             raise ExtensionError("extension_alias", tool=written.name, alias=line_of(written.alias))
         return found
 
     async def _async_lent(self, api: llm.API, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
-        """Return the tools of an API, as they were a moment ago where nothing has changed."""
-        if needs_admin(api):  # who is one may change
+        """Return the tools of an API, cached while nothing has changed."""
+        if needs_admin(api):  # a user may stop being one
             return await self.apis.async_of((api.id,), llm_context)
         user_id = llm_context.context.user_id if llm_context.context else None
         key = (api.id, user_id, llm_context.device_id, llm_context.language)
@@ -272,16 +260,9 @@ class Originals:
         return found
 
 
-def _named(tools: Iterable[HomeAgentTool], name: str) -> HomeAgentTool | None:
-    return next((tool for tool in tools if tool.name == name), None)
-
-
-# All of them.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """An extension that is not offered to anybody, and why."""
+    """An invalid extension, which is not offered, with its error."""
 
     name: str
     source: ExtensionSource
@@ -289,16 +270,16 @@ class Refused:
 
     @property
     def id(self) -> str:
-        """Return what it is known by, whatever its name holds."""
+        """Return an id for its issue."""
         return f"{self.source}_{sha256(self.name.encode(errors='replace')).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownExtension:
-    """An extension and where it comes from."""
+    """An extension with its origin."""
 
     extension: Extension
-    """Without tools while the home has nothing that it is about, or they cannot be had."""
+    """Without tools while its domains are not exposed, or the tools are unavailable."""
     source: ExtensionSource
 
 
@@ -317,7 +298,7 @@ class Extensions:
         offers: Callable[[Profile, HomeAgentTool], bool],
         off: Collection[str] = (),
     ) -> None:
-        """Take the profiles with their tools, what can have another name, what the owner lets a profile have and switched off."""
+        """Take the profiles with their tools, the tools for aliases, the owner's choice of tools, and extensions that are off."""
         self._hass = hass
         self._profiles = profiles
         self._tools = tools
@@ -332,20 +313,19 @@ class Extensions:
         self._own: dict[tuple[ExtensionSource, str, str], CustomTool] = {}
         """Tools that folders define themselves, by source, extension and name."""
         self._made: dict[tuple[str, str, str], tuple[object, ExtensionTool]] = {}
-        """By source, extension and name: a tool of an extension, and what it was made of."""
+        """By source, extension and name: the tool beneath, and its alias."""
         self._others: dict[int, tuple[RegisteredExtension, Extension | ExtensionError]] = {}
         self._extensions: dict[str, Extension] = {}
-        """By domain: as it was last; the same object while its tools are."""
+        """By domain, the same object while its tools are the same."""
         self._wide: dict[str, tuple[Profile, Profile]] = {}
         self._schemas: dict[str, tuple[tuple[Extension, ...], str]] = {}
-        """By profile: the Light Schema and what it was derived from."""
+        """By profile: the Light Schema and its extensions."""
         self._told: frozenset[str] | None = None
 
     async def async_load(self) -> None:
-        """Read the folders anew; what is wrong with an extension is said in Repairs, and refuses that one alone.
+        """Read the folders again; an invalid extension is refused alone, with an issue in Repairs.
 
-        While Home Assistant starts, that is left for later: to know all tools takes files and integrations that a start need
-        not wait for.
+        While Home Assistant starts, the check is left for later, so that the start does not wait for files and integrations.
         """
         folder = Path(self._hass.config.path(*FOLDER))
         written: list[tuple[ExtensionSource, WrittenExtension]] = []
@@ -359,29 +339,29 @@ class Extensions:
             await tool.async_retire()
         self._written, self._unreadable = [], unreadable
         for source, item in written:
-            try:
-                own = [await self._async_define(tool) for tool in item.tools if tool.definition]
-            except ExtensionError as err:
-                unreadable.append(Refused(name=item.name, source=source, error=err))
+            own: dict[tuple[ExtensionSource, str, str], CustomTool] = {}
+            for defined in item.tools:
+                if not defined.definition:
+                    continue
+                try:
+                    made = self._custom_tools.made_from(defined.definition)
+                except (CustomToolError, probatio.Invalid) as err:
+                    reason = await async_reason(self._hass, err)
+                    error = ExtensionError("extension_tool_wrong", tool=defined.name, reason=reason)
+                    unreadable.append(Refused(name=item.name, source=source, error=error))
+                    break
+                own[source, item.name, made.name] = made
             else:
                 self._written.append((source, item))
-                self._own |= {(source, item.name, tool.name): tool for tool in own}
+                self._own |= own
         self._made.clear()
         self._originals.forget()
         if self._hass.state is CoreState.running:
             await self.async_check()
 
-    async def _async_define(self, tool: FolderTool) -> CustomTool:
-        """Return a tool that a folder defines itself. Raises `ExtensionError`."""
-        try:
-            return self._custom_tools.made_from(tool.definition)
-        except (CustomToolError, probatio.Invalid) as err:
-            reason = await async_reason(self._hass, err)
-            raise ExtensionError("extension_tool_wrong", tool=tool.name, reason=reason) from err
-
     @callback
     def async_start(self, entry: ConfigEntry) -> None:
-        """Look again when other integrations register something, and once all of them are set up."""
+        """Check again when other integrations register extensions, and once Home Assistant has started."""
 
         @callback
         def look_again(_hass: HomeAssistant | None = None) -> None:
@@ -393,7 +373,7 @@ class Extensions:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all extensions, those switched off and the refused ones included, sorted."""
+        """Return the names of all extensions, also of disabled and refused ones, sorted."""
         found = {profile.extension_name for profile in self._profiles.values()} - {""}
         found |= {registered.name for registered in self._registered.extensions}
         found |= {item.name for _, item in self._written} | {refused.name for refused in self._unreadable}
@@ -401,24 +381,24 @@ class Extensions:
 
     @property
     def tool_names(self) -> set[str]:
-        """Return the names of all tools of folders and integrations: no server may have one."""
+        """Return the names of all tools of folders and integrations, which servers must not use."""
         written = {tool.name for _, item in self._written for tool in item.tools}
         return written | {tool.name for registered in self._registered.extensions for tool in registered.tools}
 
     async def async_check(self) -> list[Refused]:
-        """Return what is refused now, and say it in Repairs."""
-        _, refused = await self._async_all(Profile(), NOBODY)
+        """Return the refused extensions, and update their issues."""
+        _, refused = await self._async_all(Profile(), NO_USER)
         return refused
 
     async def async_known(self, profile: Profile, llm_context: llm.LLMContext) -> list[KnownExtension]:
-        """Return all extensions that could be offered to a profile, sorted by name, whatever it chose and the home has."""
+        """Return all valid extensions, sorted by name, without regard to the profile's choice."""
         found, _ = await self._async_all(profile, llm_context)
         return [found[domain] for domain in sorted(found)]
 
     async def async_of(self, profile: Profile, llm_context: llm.LLMContext) -> tuple[Extension, ...]:
-        """Return the extensions that a profile may route to, sorted by name: the order is part of the router's prompt.
+        """Return the extensions that a profile may route to, sorted by name for the router's prompt.
 
-        Those that are about something the home does not have are left out, and tools that cannot be had now.
+        Extensions without exposed entities of their domains, and unavailable tools, are left out.
         """
         wanted = None if ALL in profile.extensions else set(map(domain_of, profile.extensions))
         offered: list[Extension] = []
@@ -433,7 +413,7 @@ class Extensions:
         return tuple(offered)
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[ExtensionTool]:
-        """Return what agents of domains may call for a profile, itself among them where it is a domain."""
+        """Return all tools of the profile's extensions, and of itself if it is a domain."""
         own = [
             known.extension
             for known in await self.async_known(profile, llm_context)
@@ -442,7 +422,7 @@ class Extensions:
         return [tool for extension in (*await self.async_of(profile, llm_context), *own) for tool in extension.tools]
 
     async def async_light_schema(self, profile: Profile, llm_context: llm.LLMContext) -> str:
-        """Return the Light Schema of what a profile may route to; "" where there is nothing."""
+        """Return the Light Schema of the profile's extensions; "" without any."""
         extensions = await self.async_of(profile, llm_context)
         known = self._schemas.get(profile.subentry_id)
         if known is None or known[0] != extensions:
@@ -452,26 +432,35 @@ class Extensions:
     async def _async_all(
         self, profile: Profile, llm_context: llm.LLMContext
     ) -> tuple[dict[str, KnownExtension], list[Refused]]:
-        """Return all extensions by domain, and those that are refused; what is new among these is said in Repairs."""
+        """Return all extensions by domain, and the refused ones; update their issues."""
         found: dict[str, KnownExtension] = {}
         refused = list(self._unreadable)
         async for name, source, made in self._async_each(profile, llm_context):
             domain = domain_of(name)
             if not isinstance(made, ExtensionError) and (first := found.get(domain)) is not None:
-                if source is ExtensionSource.SHIPPED:  # the owner has one in its place
+                if source is ExtensionSource.SHIPPED:  # the owner's replaces it
                     continue
                 made = ExtensionError("extension_twice", name=first.extension.name)
             if isinstance(made, ExtensionError):
                 refused.append(Refused(name=name, source=source, error=made))
             else:
-                found[domain] = KnownExtension(extension=self._same(source, made), source=source)
-        await self._async_tell(refused)
+                key = f"{source}_{domain}"
+                if self._extensions.get(key) != made:
+                    self._extensions[key] = made
+                found[domain] = KnownExtension(extension=self._extensions[key], source=source)
+        by_id = {item.id: item for item in refused}
+        if (ids := frozenset(by_id)) != self._told:
+            self._told = ids
+            issues.async_clear(self._hass, issues.EXTENSION_WRONG, but_of=ids)
+            for item in by_id.values():
+                reason = await async_error_text(self._hass, self._hass.config.language, item.error)
+                issues.async_set(self._hass, issues.EXTENSION_WRONG, item.id, name=item.name, reason=reason)
         return found, refused
 
     async def _async_each(
         self, profile: Profile, llm_context: llm.LLMContext
     ) -> AsyncIterator[tuple[str, ExtensionSource, Extension | ExtensionError]]:
-        """Yield all extensions with their names and sources, those first whose names count; what is wrong with one instead of it."""
+        """Yield name, source and extension, or its error, in order of precedence."""
         made: Extension | ExtensionError
         kinds = {entity_id.partition(".")[0] for entity_id in (await self._home.async_get()).entities}
         for source, written in list(self._written):
@@ -490,24 +479,6 @@ class Extensions:
             if source is ExtensionSource.SHIPPED:
                 yield written.name, source, await self._async_written(source, written, kinds, profile, llm_context)
 
-    def _same(self, source: ExtensionSource, made: Extension) -> Extension:
-        """Return an extension as the object that it was, while nothing of it is different."""
-        key = f"{source}_{domain_of(made.name)}"
-        if self._extensions.get(key) != made:
-            self._extensions[key] = made
-        return self._extensions[key]
-
-    async def _async_tell(self, refused: Iterable[Refused]) -> None:
-        """Say in Repairs what is refused, and take back what is not any more."""
-        by_id = {item.id: item for item in refused}
-        if (ids := frozenset(by_id)) == self._told:
-            return
-        self._told = ids
-        issues.async_clear(self._hass, issues.EXTENSION_WRONG, but_of=ids)
-        for item in by_id.values():
-            reason = await async_error_text(self._hass, self._hass.config.language, item.error)
-            issues.async_set(self._hass, issues.EXTENSION_WRONG, item.id, name=item.name, reason=reason)
-
     async def _async_written(
         self,
         source: ExtensionSource,
@@ -516,9 +487,9 @@ class Extensions:
         profile: Profile,
         llm_context: llm.LLMContext,
     ) -> Extension | ExtensionError:
-        """Return the extension of a folder with those of its tools that can be had now, or what is wrong with it.
+        """Return the extension of a folder with its available tools, or its error.
 
-        `kinds` are those of the exposed entities. What the home has nothing of is not looked for: some tools are there only then.
+        Tools for other domains than the exposed `kinds` are left out: they may not exist.
         """
         tools: list[ExtensionTool] = []
         is_about = not written.needs or any(kind in kinds for kind in written.needs)
@@ -526,28 +497,21 @@ class Extensions:
             if tool.domains and not any(kind in kinds for kind in tool.domains):
                 continue
             original: HomeAgentTool | None = self._own.get((source, written.name, tool.name))
-            try:
-                if tool.alias:
-                    original = await self._async_original(tool, profile, llm_context)
-                if original is not None:
+            if tool.alias:
+                try:
+                    original = await self._originals.async_find(tool, self._widened(profile), llm_context)
+                except ExtensionError as err:
+                    if not tool.optional:
+                        return err
+            if original is not None:
+                try:
                     tools.append(self._alias(source, written.name, tool, original))
-            except ExtensionError as err:
-                return err
+                except ExtensionError as err:
+                    return err
         return Extension(name=written.name, prompt=written.prompt, tools=tuple(tools))
 
-    async def _async_original(
-        self, tool: FolderTool, profile: Profile, llm_context: llm.LLMContext
-    ) -> HomeAgentTool | None:
-        """Return the tool beneath an alias; None while it cannot be had. Raises `ExtensionError` when one that has to be there is not."""
-        try:
-            return await self._originals.async_find(tool, self._widened(profile), llm_context)
-        except ExtensionError:
-            if tool.optional:
-                return None
-            raise
-
     def _alias(self, source: ExtensionSource, name: str, tool: FolderTool, original: HomeAgentTool) -> ExtensionTool:
-        """Return the tool of an extension; the same object while the one beneath is. Raises `ExtensionError`."""
+        """Return the alias of a tool; the same object while the tool is. Raises `ExtensionError`."""
         key = (source, name, tool.name)
         known = self._made.get(key)
         if known is None or known[0] is not original:
@@ -564,7 +528,7 @@ class Extensions:
         return known[1]
 
     def _widened(self, profile: Profile) -> Profile:
-        """Return a profile that has our tools and the owner's, whichever it chose for itself."""
+        """Return a profile with all of our tools and the owner's."""
         known = self._wide.get(profile.subentry_id)
         if known is None or known[0] is not profile:
             wide = replace(
@@ -574,27 +538,27 @@ class Extensions:
         return known[1]
 
     async def _async_registered(self, registered: RegisteredExtension) -> Extension | ExtensionError:
-        """Return an extension of another integration in our form, or what is wrong with it."""
+        """Return an extension of another integration in our form, or its error."""
         if (known := self._others.get(id(registered))) is None:
             made: Extension | ExtensionError
             try:
                 made = await _async_registered(self._hass, registered)
             except ExtensionError as err:
                 made = err
-            except Exception as err:  # noqa: BLE001 - code of others, which ends no turn of anybody
+            except Exception as err:  # noqa: BLE001 - code of another integration, which must not end a turn
                 LOGGER.error("The extension %s could not be read: %s", registered.name, where_of(err))
                 made = ExtensionError("extension_broken", name=registered.name, detail=type(err).__name__)
             there = {id(other) for other in self._registered.extensions}
             self._others = {key: one for key, one in self._others.items() if key in there}
-            known = self._others[id(registered)] = registered, made  # held, so that no other one gets its id
+            known = self._others[id(registered)] = registered, made  # kept, so that no other object gets its id
         return known[1]
 
     def _of_profile(self, profile: Profile, tools: Iterable[HomeAgentTool]) -> Extension:
-        """Return the extension that a profile is. Raises `ExtensionError`."""
+        """Return the extension of a profile. Raises `ExtensionError`."""
         if profile.delegation_level == BLOCKED:
             raise ExtensionError("extension_blocked", name=profile.name)
         domain, made = domain_of(profile.extension_name), dict[str, ExtensionTool]()
-        for tool in sorted(tools, key=lambda tool: tool.annotations.open_world):  # who is here chooses its name first
+        for tool in sorted(tools, key=lambda tool: tool.annotations.open_world):  # tools of servers get free names last
             alias = alias_of(domain, tool, made)
             key = (ExtensionSource.PROFILE, profile.subentry_id, alias)
             known = self._made.get(key)

@@ -1,7 +1,7 @@
-"""An extension as its author writes it: a folder with `prompt.md` and `tools.yaml`.
+"""Extensions from folders with `prompt.md` and `tools.yaml`.
 
-Everything here is slow: call it in the executor. Nothing outside of the folder is read, no link is followed, and what does not
-keep to the form is refused as a whole.
+These functions are slow: call them in the executor. They read nothing outside the folder and follow no links; an invalid extension
+is refused as a whole.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
@@ -21,7 +21,7 @@ from ...support.errors import ExtensionError
 from .extension import MAX_PROMPT, check_lines, check_names, line_of
 
 FOLDER = ("home_agent", "extensions")
-"""The owner's, in Home Assistant's configuration."""
+"""The owner's folder in Home Assistant's configuration."""
 SHIPPED = Path(__file__).parents[2] / "extensions"
 PROMPT, TOOLS = "prompt.md", "tools.yaml"
 MAX_BYTES = 64_000
@@ -29,11 +29,11 @@ MAX_BYTES = 64_000
 MAX_EXTENSIONS = 50
 """Of one folder."""
 MAX_DEPTH = 20  # of lists and mappings
-MAX_NAMED = 200  # characters of the name of a tool elsewhere
+MAX_NAMED = 200  # characters of the name of another tool
 MAX_DOMAINS = 30
 
 _DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_DETAIL = 300  # characters of what a parser says
+_DETAIL = 300  # characters of a parser's message
 
 
 def _domain(value: object) -> str:
@@ -81,19 +81,19 @@ class FolderTool:
     example: str
     notes: str
     domains: tuple[str, ...]
-    """Kinds of entities that no call of it leaves; empty: any."""
+    """Domains of entities that its calls may reach; empty: any."""
     alias: str = ""
-    """The tool that it stands for; "": it is one of its own."""
+    """Name of the tool beneath; "" for a tool of its own."""
     llm_api: str = ""
-    """The LLM API of Home Assistant that the other tool is of."""
+    """Id of the LLM API with the tool beneath."""
     mcp_server: str = ""
-    """Title or subentry id of the server that the other tool is of."""
+    """Title or subentry id of the server with the tool beneath."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Of the other tool, those that no model chooses."""
+    """Fixed arguments of the tool beneath."""
     optional: bool = False
-    """Whether it is left out where there is no such tool; otherwise that refuses the extension."""
+    """Whether it is left out if the tool beneath does not exist, instead of refusing the extension."""
     definition: Mapping[str, Any] = field(default_factory=dict)
-    """Of a tool of its own, as a custom tool is written."""
+    """Definition of its own tool, in the form of a custom tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,40 +104,34 @@ class WrittenExtension:
     prompt: str
     tools: tuple[FolderTool, ...]
     needs: tuple[str, ...] = ()
-    """Kinds of entities; it is offered where one of them is exposed. Empty: always."""
+    """Domains of entities, of which one must be exposed; empty: it is always offered."""
 
 
 def read_extensions(folder: Path) -> tuple[list[WrittenExtension], list[tuple[str, ExtensionError]]]:
-    """Return the extensions of a folder by name, and the names of those that cannot be used, each with its error."""
+    """Return the extensions of a folder, sorted by name, and the names of invalid ones, each with its error."""
     found: list[WrittenExtension] = []
     wrong: list[tuple[str, ExtensionError]] = []
-    for number, (name, is_link) in enumerate(_folders(folder)):
-        try:
-            _check_place(name, number, is_link)
-            found.append(read_extension(folder, name))
-        except ExtensionError as err:
-            wrong.append((line_of(name.encode("utf-8", "replace").decode()), err))
-    return found, wrong
-
-
-def _check_place(name: str, number: int, is_link: bool) -> None:
-    if number >= MAX_EXTENSIONS:
-        raise ExtensionError("extension_too_many", most=str(MAX_EXTENSIONS))
-    if is_link:
-        raise ExtensionError("extension_link", file=line_of(name.encode("utf-8", "replace").decode()))
-
-
-def _folders(folder: Path) -> list[tuple[str, bool]]:
-    """Return the names of the folders in a folder, and whether each is a link; hidden ones are none."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(
+            folders = sorted(
                 (entry.name, entry.is_symlink())
                 for entry in entries
                 if not entry.name.startswith(".") and (entry.is_symlink() or entry.is_dir(follow_symlinks=False))
             )
-    except OSError:  # there is none
-        return []
+    except OSError:  # such as no folder
+        return found, wrong
+    for number, (name, is_link) in enumerate(folders):
+        printable = line_of(name.encode("utf-8", "replace").decode())
+        if number >= MAX_EXTENSIONS:
+            wrong.append((printable, ExtensionError("extension_too_many", most=str(MAX_EXTENSIONS))))
+        elif is_link:
+            wrong.append((printable, ExtensionError("extension_link", file=printable)))
+        else:
+            try:
+                found.append(read_extension(folder, name))
+            except ExtensionError as err:
+                wrong.append((printable, err))
+    return found, wrong
 
 
 def read_extension(folder: Path, name: str) -> WrittenExtension:
@@ -153,7 +147,7 @@ def read_extension(folder: Path, name: str) -> WrittenExtension:
 def _text(folder: Path, name: str, file: str) -> str:
     try:
         content = content_of(folder, f"{name}/{file}", MAX_BYTES)
-    except (OSError, ValueError) as err:  # not there, a link, or no plain file
+    except (OSError, ValueError) as err:  # missing, a link, or no plain file
         raise ExtensionError("extension_file", file=file, detail=type(err).__name__) from err
     if len(content) > MAX_BYTES:
         raise ExtensionError("extension_large", file=file, limit=str(MAX_BYTES))
@@ -166,9 +160,12 @@ def _text(folder: Path, name: str, file: str) -> str:
     return text
 
 
-@lru_cache(maxsize=MAX_EXTENSIONS)  # parsing takes its time, and a reload of the entry finds most of them as they were
+@lru_cache(maxsize=MAX_EXTENSIONS)  # parsing is slow, and a reload of the entry finds most files unchanged
 def written_from_yaml(text: str) -> WrittenExtension:
-    """Return what a `tools.yaml` says, without name and prompt; the same object for the same text. Raises `ExtensionError`."""
+    """Return the extension of a `tools.yaml`, without name and prompt; the same object for the same text.
+
+    Raises `ExtensionError`.
+    """
     try:
         valid = _SCHEMA(_parsed(text))
     except probatio.Invalid as err:
@@ -205,7 +202,7 @@ def _tool(where: str, data: Mapping[str, Any]) -> FolderTool:
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Reads what JSON can say as well."""
+    """Loads YAML with JSON's values only."""
 
     yaml_implicit_resolvers: dict[str, Any] = {  # noqa: RUF012 - overrides one of the same form
         first: [(tag, form) for tag, form in forms if tag != "tag:yaml.org,2002:timestamp"]
@@ -226,7 +223,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 
 
 def _parsed(text: str) -> Any:
-    """Return YAML as JSON values. Raises `ExtensionError` for anything else: tags, references, dates, what is nested too deeply."""
+    """Return YAML as JSON values. Raises `ExtensionError` for tags, references, and values nested too deeply."""
     try:
         _check_events(text)
         data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
@@ -234,7 +231,7 @@ def _parsed(text: str) -> Any:
         mark, problem = getattr(err, "problem_mark", None), getattr(err, "problem", None) or type(err).__name__
         line = str(mark.line + 1) if mark is not None else "?"
         raise ExtensionError("extension_yaml", line=line, detail=line_of(str(problem))[:_DETAIL]) from err
-    except ValueError as err:  # a number that is none
+    except ValueError as err:  # an invalid number
         raise ExtensionError("extension_yaml", line="?", detail=type(err).__name__) from err
     for value in _values(data):
         if isinstance(value, float) and not isfinite(value):
@@ -245,7 +242,7 @@ def _parsed(text: str) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Raise `yaml.YAMLError` for what would have to be followed, made or nested: a few lines can mean gigabytes."""
+    """Raise `yaml.YAMLError` for references, tags and deep nesting: a few lines can expand to gigabytes."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         problem = ""
@@ -263,7 +260,7 @@ def _check_events(text: str) -> None:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """Yield a value and everything in it, keys included."""
+    """Yield a value and all values in it, also keys."""
     left: list[Any] = [value]
     while left:
         item = left.pop()

@@ -55,13 +55,13 @@ MAX_NAMED = 10  # tools that are named in the log as left out
 
 
 class McpTool(HomeAgentTool):
-    """Calls its server, under our policy: text from outside comes back, and what does more than read needs a yes."""
+    """Calls its server under our policy: results are text from outside, and calls that do not only read need a yes."""
 
     parameters = probatio.Schema({}, extra=probatio.ALLOW_EXTRA)
-    """Everything: the server's own schema has its say in `plan`, and the server itself."""
+    """Any arguments: `plan` checks their names by the server's schema, the server the rest."""
 
     def __init__(self, server: Server, remote: RemoteTool, name: str, schema: JsonObjectType) -> None:
-        """Take a tool and the name that models call it by."""
+        """Take a tool, and its name and schema for models."""
         self.name = name
         self.title = cleaned(remote.title or remote.name, 100)
         self.description = cleaned(remote.description or "", MAX_DESCRIPTION) or None
@@ -74,9 +74,9 @@ class McpTool(HomeAgentTool):
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
-        """Return what it is; what happens is known to the server alone."""
+        """Return a plan without calls, which only the server knows."""
         if self.remote not in self._server.usable():
-            raise ToolRefusal(f"{self.name} was changed or removed. Do without it in this conversation.")
+            raise ToolRefusal(f"{self.name} was changed or removed. It is not available in this conversation.")
         if wrong := wrong_arguments(self.wire_parameters, args):
             raise ToolRefusal(f"Wrong arguments: {wrong}.")
         reads = self.remote.read_only
@@ -90,24 +90,24 @@ class McpTool(HomeAgentTool):
 
     @override
     async def run(self, hass: HomeAssistant, args: dict[str, Any], plan: Plan, turn: Turn) -> JsonValueType:
-        """Call it and return what it says. Raises `ToolRefusal`."""
+        """Call the tool and return its result. Raises `ToolRefusal`."""
         try:
             answer = await self._server.async_call(self.remote.name, args, repeatable=self.remote.read_only)
         except McpError as err:
             raise refusal_of(err, self._server.config.title, self._server.mask) from err
-        mask = self._server.mask  # of now: the key may have been renewed meanwhile
+        mask = self._server.mask  # again, as the key may have been renewed
         return bounded(cleaned_json(mask.text(said_by(answer, mask))))
 
 
 def said_by(answer: McpResult, mask: SecretMask) -> str:
-    """Return the text of an answer. Raises `ToolRefusal` when the server says that the call failed."""
+    """Return the text of an answer. Raises `ToolRefusal` if the server says that the call failed."""
     if answer.failed:
         raise ToolRefusal(cleaned(mask.text(answer.text)) or "The tool failed, and its server does not say why.")
     return answer.text
 
 
 def refusal_of(err: McpError, server: str, mask: SecretMask) -> ToolRefusal:
-    """Return what a model is told of an error."""
+    """Return the refusal for an error of a server."""
     if isinstance(err, McpProtocolError) and err.said:
         return ToolRefusal(f"{server} refused the call: {cleaned(mask.text(err.said))}")
     return ToolRefusal(f"{server} cannot be used now ({type(err).__name__.removeprefix('Mcp')}).")
@@ -117,13 +117,13 @@ class McpTools:
     """Offers the tools of all servers."""
 
     def __init__(self, hass: HomeAssistant, entry: ConfigEntry, taken: Callable[[], Collection[str]]) -> None:
-        """Take which names are others'."""
+        """Take a function that returns the names of other tools."""
         self._entry = entry
         self._http = Http(hass, EgressPolicy(allow_private_hosts=True))
         self._taken = taken
         self._tools: dict[tuple[str, str], McpTool] = {}
         self._made_from: object = None
-        """What the servers listed then, and which names were others'."""
+        """The servers' lists and the other tools' names of `_tools`."""
         self.revision = 0
         self.servers = {
             subentry.subentry_id: Server(hass, config_from(subentry, self._http), self._changed)
@@ -140,12 +140,12 @@ class McpTools:
             server.async_start(self._entry)
 
     async def async_close(self) -> None:
-        """Leave the servers, then close what got their tokens: a connection that is being made would open it again."""
+        """Disconnect the servers, then the client of their tokens, which a new connection would open again."""
         await asyncio.gather(*(server.async_stop() for server in self.servers.values()))
         await self._http.async_close()
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[McpTool]:
-        """Return the tools of those servers of a profile that answer."""
+        """Return the tools of the profile's connected servers."""
         if not profile.mcp_servers:
             return ()
         listed = tuple((server.config.subentry_id, server.usable()) for server in self.servers.values())
@@ -159,7 +159,7 @@ class McpTools:
         ]
 
     def _made(self, taken: Collection[str]) -> Iterator[tuple[tuple[str, str], McpTool]]:
-        """Yield all tools; one that has not changed is the same object."""
+        """Yield all tools by server and name; unchanged ones are the same objects."""
         listed = [(server, tool) for server in self.servers.values() for tool in server.usable()]
         names = [remote_name_from(tool.name) for _, tool in listed]
         wanted = Counter(names)
@@ -194,7 +194,7 @@ class McpTools:
 
 
 def config_from(subentry: ConfigSubentry, http: Http) -> ServerConfig:
-    """Return a server as it is stored."""
+    """Return the configuration of a server's subentry."""
     data = subentry.data
     return ServerConfig(
         subentry_id=subentry.subentry_id,
@@ -205,7 +205,7 @@ def config_from(subentry: ConfigSubentry, http: Http) -> ServerConfig:
 
 
 def address_from(data: Mapping[str, Any], http: Http, title: str = "") -> Address:
-    """Return where a server is and how it is asked: exactly where its owner said, which no list of hosts narrows."""
+    """Return the address of a server; the list of allowed hosts does not apply to it."""
     return Address(
         url=data[CONF_URL],
         transport=data.get(CONF_TRANSPORT, AUTO),

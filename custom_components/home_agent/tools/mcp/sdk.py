@@ -1,6 +1,6 @@
-"""The official SDK in the version that Home Assistant itself uses, whose two generations differ in names and errors (D-6).
+"""The official MCP SDK in Home Assistant's own version; its two generations differ in names and errors.
 
-Nothing else imports it: what leaves here are our own values and errors.
+Only this module imports it, and returns our own values and errors.
 """
 
 import asyncio
@@ -33,44 +33,44 @@ from ...support.errors import (
 )
 from .wire import AUTO, CONNECT_TIMEOUT, SSE, STREAMABLE_HTTP, Address, Watch, WatchedTransport
 
-READ_TIMEOUT = 330  # seconds of silence: longer than any tool may take, and than servers leave between signs of life
+READ_TIMEOUT = 330  # seconds of silence: longer than a tool may take, and than servers' keep-alives
 MAX_PAGES = 10
 MAX_TOOLS = 200
 USUAL_PATHS = {STREAMABLE_HTTP: "/mcp", SSE: "/sse"}
 
 _MODULES = ("mcp.types", "mcp.client.session", "mcp.client.streamable_http", "mcp.client.sse", "jsonschema")
-"""The last one is loaded by the others in the middle of a call, and reads files."""
+"""The last one is otherwise imported during a call, and reads files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteTool:
-    """A tool as its server describes it; nothing of it is checked yet."""
+    """A tool in its server's words, not checked yet."""
 
     name: str
     title: str | None
     description: str | None
     schema: object
     read_only: bool
-    """The server says so, and nothing to the contrary."""
+    """Annotated as read-only, and not as destructive."""
 
     @property
     def version(self) -> str:
-        """The same as long as nothing of it changes."""
+        """Return a hash that changes with any field."""
         return sha256(repr(self).encode(errors="replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """What a call came to."""
+    """Result of a call."""
 
     text: str
-    """Everything that can be read of it; nothing of it is checked yet."""
+    """Its readable content, not checked yet."""
     failed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
-    """Its modules."""
+    """Modules of the SDK."""
 
     types: Any
     session: Any
@@ -79,7 +79,7 @@ class Sdk:
 
     @property
     def httpx(self) -> Any:
-        """The HTTP library of this generation."""
+        """Return the HTTP library of this generation."""
         return getattr(self.streamable, "httpx2", None) or self.streamable.httpx
 
 
@@ -87,7 +87,7 @@ _SDK: HassKey[Sdk] = HassKey(f"{DOMAIN}_mcp_sdk")
 
 
 async def async_load(hass: HomeAssistant) -> Sdk:
-    """Return the SDK, installed if need be. Raises `McpSdkError`."""
+    """Return the SDK; install it if needed. Raises `McpSdkError`."""
     if (loaded := hass.data.get(_SDK)) is not None:
         return loaded
     try:
@@ -110,7 +110,7 @@ class McpSession:
         self._watch = watch
 
     async def async_initialize(self) -> None:
-        """Make the first exchange. Raises `McpError`."""
+        """Initialize the session. Raises `McpError`."""
         await self._async_ask(self._session.initialize())
 
     async def async_list_tools(self) -> list[RemoteTool]:
@@ -128,7 +128,7 @@ class McpSession:
         return tools[:MAX_TOOLS]
 
     async def async_check(self) -> None:
-        """Return when the server answers; that it does not know the question is an answer. Raises `McpError`."""
+        """Return when the server answers a ping, also with an unknown method. Raises `McpError`."""
         try:
             await self._async_ask(self._session.send_ping())
         except McpProtocolError as err:
@@ -136,28 +136,28 @@ class McpSession:
                 raise
 
     async def async_call(self, name: str, arguments: Mapping[str, Any]) -> McpResult:
-        """Return what a tool answers. Raises `McpError`.
+        """Return a tool's result. Raises `McpError`.
 
-        Not through the SDK's own method: it would check the result by the server's schema, whose references lead anywhere.
+        The SDK's own method would validate the result by the server's schema, whose references may lead anywhere.
         """
         types = self._types
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         request = types.CallToolRequest(params=params)
-        if hasattr(types.ClientRequest, "model_validate"):  # until 1.x, a model around all requests
+        if hasattr(types.ClientRequest, "model_validate"):  # up to 1.x, a model around all requests
             request = types.ClientRequest(request)
         result = await self._async_ask(self._session.send_request(request, types.CallToolResult))
         structured = _either(result, "structured_content", "structuredContent")
         return McpResult(text_of(result.content, structured), bool(_either(result, "is_error", "isError")))
 
     async def _async_ask[T](self, request: Awaitable[T]) -> T:
-        """Wait for an answer, but not beyond the end of the connection."""
+        """Return the answer to a request. Raises `McpError`, also when the connection ends."""
         asked = asyncio.ensure_future(request)
         lost = asyncio.ensure_future(self._watch.lost.wait())
         try:
             done, _ = await asyncio.wait({asked, lost}, return_when=asyncio.FIRST_COMPLETED)
             if asked in done:
                 return asked.result()
-        except Exception as err:
+        except Exception as err:  # any error of the SDK, raised as ours
             raise error_of(err, self._watch) from err
         finally:
             asked.cancel()
@@ -171,13 +171,16 @@ class McpSession:
 async def async_connect(
     hass: HomeAssistant, address: Address, on_change: Callable[[], None] = lambda: None, watch: Watch | None = None
 ) -> AsyncGenerator[McpSession]:
-    """Connect; has to be left by the task that entered. `on_change` is called when the server says that its tools changed.
+    """Connect; must be left by the task that entered. `on_change` is called when the server says that its tools changed.
 
-    Raises `McpError`, also in place of any error that the connection broke off with meanwhile.
+    Raises `McpError`, also if the connection breaks off meanwhile.
     """
     sdk = await async_load(hass)
     watch = watch or Watch()
-    tries = _tries(address)
+    kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]
+    tries = [(kind, address.url) for kind in kinds]
+    if (base := URL(address.url)).path == "/":  # a bare host may serve at the usual path
+        tries += [(kind, str(base.with_path(USUAL_PATHS[kind]))) for kind in kinds]
     for kind, url in tries:
         async with AsyncExitStack() as stack:
             try:
@@ -185,7 +188,7 @@ async def async_connect(
                     session = await stack.enter_async_context(
                         _opened(sdk, kind, replace(address, url=url), on_change, watch)
                     )
-            except Exception as err:
+            except Exception as err:  # any error of the SDK, raised as ours
                 error = error_of(err, watch)
                 if (kind, url) == tries[-1] or not isinstance(error, McpProtocolError):
                     raise error from err
@@ -196,7 +199,7 @@ async def async_connect(
 
 
 async def async_list_tools(hass: HomeAssistant, address: Address) -> list[RemoteTool]:
-    """Connect, list the tools and leave. Raises `McpError`."""
+    """Connect, return the tools and disconnect. Raises `McpError`."""
     try:
         async with async_connect(hass, address) as session, asyncio.timeout(CONNECT_TIMEOUT):
             return await session.async_list_tools()
@@ -204,20 +207,11 @@ async def async_list_tools(hass: HomeAssistant, address: Address) -> list[Remote
         raise McpTimeoutError(detail="timeout") from err
 
 
-def _tries(address: Address) -> list[tuple[str, str]]:
-    """Return transports and addresses in the order in which they are tried; a bare host may serve at the usual path, too."""
-    kinds = [address.transport] if address.transport != AUTO else [STREAMABLE_HTTP, SSE]
-    tries = [(kind, address.url) for kind in kinds]
-    if (url := URL(address.url)).path == "/":
-        tries += [(kind, str(url.with_path(USUAL_PATHS[kind]))) for kind in kinds]
-    return tries
-
-
 @asynccontextmanager
 async def _opened(
     sdk: Sdk, kind: str, address: Address, on_change: Callable[[], None], watch: Watch
 ) -> AsyncGenerator[McpSession]:
-    """Open a connection of one kind. Whatever it ends with is told as one of our errors."""
+    """Open a connection with one transport. Its errors are raised as ours."""
 
     async def heard(message: Any) -> None:
         if isinstance(getattr(message, "root", message), sdk.types.ToolListChangedNotification):
@@ -252,16 +246,16 @@ async def _opened(
                 raise
     except McpError:
         raise
-    except Exception as err:
+    except Exception as err:  # any error of the SDK, raised as ours
         if yielded is not None and isinstance(yielded, Exception):
-            raise yielded from None  # out of the groups that the SDK puts around everything
+            raise yielded from None  # without the SDK's exception groups
         raise error_of(err, watch) from err
     finally:
         watch.lost.set()
 
 
 def error_of(err: BaseException, watch: Watch) -> McpError:
-    """Return our error for any that the SDK raised; what was seen on the wire tells more than its words."""
+    """Return our error for one of the SDK, by what was seen on the wire."""
     while isinstance(err, BaseExceptionGroup):
         err = err.exceptions[0]
     if isinstance(err, McpError):
@@ -282,7 +276,7 @@ def error_of(err: BaseException, watch: Watch) -> McpError:
 
 
 def text_of(content: Iterable[Any], structured: object) -> str:
-    """Return what a result says: its texts, and a word for what is none."""
+    """Return the text of a result, with a note for each other content."""
     parts = [part for block in content if (part := _part(block))]
     if not parts and structured is not None:
         parts = [dump(structured).decode()]

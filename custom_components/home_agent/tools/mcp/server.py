@@ -1,4 +1,4 @@
-"""One server: connected in the background, for as long as the entry is loaded."""
+"""MCP servers, connected in the background while the entry is loaded."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -20,43 +20,43 @@ from .sdk import McpResult, McpSession, RemoteTool, async_connect
 from .wire import CONNECT_TIMEOUT, Address, Watch
 
 AT_ONCE = 2  # calls to one server
-CHECK = 30.0  # seconds until a quiet server is asked whether it is still there
-REFRESH = 10  # checks until the tools are listed again: most servers do not say when they change
+CHECK = 30.0  # seconds until a quiet server is pinged
+REFRESH = 10  # pings until the tools are listed again: most servers do not report changes
 FIRST_DELAY = 5.0  # seconds until the next attempt, doubled with each
 LONGEST_DELAY = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """What is stored of a server."""
+    """Stored configuration of a server."""
 
     subentry_id: str
     title: str
     address: Address
     allowed: frozenset[str] = frozenset()
-    """Tools that may be called although they are not said to only read."""
+    """Tools that may be called although they do not only read."""
 
 
 class Server:
-    """Keeps a connection, and the list of tools that came with it."""
+    """Keeps a connection, and the server's list of tools."""
 
     def __init__(self, hass: HomeAssistant, config: ServerConfig, on_change: Callable[[], None] = lambda: None) -> None:
-        """Prepare; `async_start` connects. `on_change` is called when other tools can be called than before."""
+        """Prepare; `async_start` connects. `on_change` is called when the usable tools may have changed."""
         self.config = config
         self._on_change = on_change
         self.tools: tuple[RemoteTool, ...] = ()
-        """As they were last listed."""
+        """As last listed."""
         self._hass = hass
         self._session: McpSession | None = None
         self._watch = Watch()
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
-        """Somebody waits for the next attempt."""
+        """A call waits for the next attempt to connect."""
         self._attempt = hass.loop.create_future()
-        """Done when the attempt of now has come to an end, whichever; none has begun."""
+        """Done when the current attempt has succeeded or failed."""
         self._attempt.set_result(None)
         self._next = hass.loop.create_future()
-        """The same of the one after it."""
+        """The same for the next one."""
         self._error: McpError | None = None
         self._running: asyncio.Task[None] | None = None
         self._left = False
@@ -65,25 +65,25 @@ class Server:
 
     @property
     def connected(self) -> bool:
-        """Whether its tools can be called now."""
+        """Return whether its tools can be called."""
         return self._session is not None
 
     @property
     def mask(self) -> SecretMask:
-        """What takes its key out of texts."""
+        """Return the mask of its key."""
         auth = self.config.address.auth
         return SecretMask(auth.hidden if auth else ())
 
     @callback
     def async_start(self, entry: ConfigEntry) -> None:
-        """Connect, and again whenever the connection is lost, until the entry is unloaded. Nobody waits for it."""
+        """Connect in the background, again after each lost connection, until the entry is unloaded."""
         if self._running is None:
             name = f"home_agent mcp {self.config.subentry_id}"
             self._running = entry.async_create_background_task(self._hass, self._async_run(), name)
 
     async def async_stop(self) -> None:
-        """Leave the server, for good."""
-        self._left = True  # the library can lose a cancellation that comes while it ends a connection itself
+        """Disconnect for good."""
+        self._left = True  # the library can lose a cancellation while it closes a connection
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait([self._running], timeout=CONNECT_TIMEOUT)
@@ -92,9 +92,9 @@ class Server:
         issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
 
     async def async_ready(self) -> None:
-        """Wait until its tools can be called; one that rests after a failure is tried at once.
+        """Wait until its tools can be called; a server in its pause after a failure is tried at once.
 
-        Raises `McpError` with what that attempt ends with.
+        Raises the `McpError` of that attempt.
         """
         if self._session is not None:
             return
@@ -107,14 +107,14 @@ class Server:
             raise self._error or McpUnreachableError(detail="not connected")
 
     def usable(self) -> list[RemoteTool]:
-        """Return the tools that may be called: those said to only read, and those the owner names."""
+        """Return the tools that may be called: read-only ones, and those that the owner allows."""
         return [tool for tool in self.tools if tool.read_only or tool.name in self.config.allowed]
 
     async def async_call(self, name: str, arguments: Mapping[str, Any], *, repeatable: bool) -> McpResult:
-        """Call a tool; see `McpSession.async_call`. Raises `McpError`.
+        """Return a tool's result. Raises `McpError`.
 
-        One that is `repeatable` is called once more when the connection turns out to be lost: a server that was started
-        anew does not know its old sessions. Whether any other call was heard is not known.
+        A `repeatable` call is repeated once if the connection was lost: a restarted server does not know its old sessions.
+        Other calls may have had an effect.
         """
         async with self._free:
             watch = self._watch
@@ -132,7 +132,7 @@ class Server:
         try:
             return await self._session.async_call(name, arguments)
         except McpError:
-            if watch.status or watch.failure or watch.foreign:  # not about the call, but about the connection
+            if watch.status or watch.failure or watch.foreign:  # an error of the connection, not of the call
                 self._session = None
                 self._on_change()
                 watch.lost.set()
@@ -146,14 +146,18 @@ class Server:
             try:
                 async with async_connect(self._hass, self.config.address, self._changed.set, self._watch) as session:
                     await self._async_stay(session)
-            except Exception as err:
+            except Exception as err:  # any error of the library: the next attempt may succeed
                 task = asyncio.current_task()
-                if task is not None and task.cancelling():  # a request under way may have put an error in its place
+                if task is not None and task.cancelling():  # a pending request may have replaced the cancellation
                     raise asyncio.CancelledError from err
                 if not isinstance(err, McpError):
                     LOGGER.debug("The MCP server %s made the library fail", self.config.title, exc_info=err)
                     err = McpUnreachableError(detail=type(err).__name__)
-                await self._async_failed(err)
+                self._session, self._error = None, err
+                if self._breaker.failed(type(err).__name__):
+                    reason = await async_error_text(self._hass, self._hass.config.language, err)
+                    key, server_id = issues.MCP_SERVER_FAILING, self.config.subentry_id
+                    issues.async_set(self._hass, key, server_id, server=self.config.title, reason=reason)
             finally:
                 self._session = None
                 self._on_change()
@@ -165,14 +169,23 @@ class Server:
                     await self._wanted.wait()
 
     async def _async_stay(self, session: McpSession) -> None:
-        """List the tools, whenever they may have changed, until the connection is lost. Raises `McpError`."""
+        """List the tools, again when they may have changed, until the connection is lost. Raises `McpError`."""
         while True:
             self._changed.clear()
             async with _in_time():
                 self.tools = tuple(await session.async_list_tools())
-            self._async_worked(session)
+            if self._breaker.succeeded():
+                issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
+            self._session = session
+            self._on_change()
+            self._async_decided()
             for _ in range(REFRESH):
-                await self._async_until_change()
+                waiting = [asyncio.ensure_future(event.wait()) for event in (self._changed, self._watch.lost)]
+                try:
+                    await asyncio.wait(waiting, timeout=CHECK, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for task in waiting:
+                        task.cancel()
                 if self._watch.lost.is_set():
                     raise McpUnreachableError(detail="connection lost")
                 if self._changed.is_set():
@@ -180,38 +193,15 @@ class Server:
                 async with _in_time():
                     await session.async_check()
 
-    async def _async_until_change(self) -> None:
-        waiting = [asyncio.ensure_future(event.wait()) for event in (self._changed, self._watch.lost)]
-        try:
-            await asyncio.wait(waiting, timeout=CHECK, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
-
-    @callback
-    def _async_worked(self, session: McpSession) -> None:
-        if self._breaker.succeeded():
-            issues.async_set(self._hass, issues.MCP_SERVER_FAILING, self.config.subentry_id, False)
-        self._session = session
-        self._on_change()
-        self._async_decided()
-
     @callback
     def _async_decided(self) -> None:
         if not self._attempt.done():
             self._attempt.set_result(None)
 
-    async def _async_failed(self, error: McpError) -> None:
-        self._session, self._error = None, error
-        if self._breaker.failed(type(error).__name__):
-            reason = await async_error_text(self._hass, self._hass.config.language, error)
-            key, server_id = issues.MCP_SERVER_FAILING, self.config.subentry_id
-            issues.async_set(self._hass, key, server_id, server=self.config.title, reason=reason)
-
 
 @asynccontextmanager
 async def _in_time() -> AsyncGenerator[None]:
-    """Give a server its time to answer; raises `McpUnreachableError` after that."""
+    """Raise `McpUnreachableError` if a server does not answer in time."""
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT):
             yield
@@ -220,10 +210,10 @@ async def _in_time() -> AsyncGenerator[None]:
 
 
 class SharedServers:
-    """Servers that tools of the owner's own name: each is connected once, from the first call until no tool uses it."""
+    """Servers of custom tools: each is connected once, from the first call until no tool uses it."""
 
     def __init__(self, hass: HomeAssistant, entry: ConfigEntry) -> None:
-        """Connections end with the entry."""
+        """Start without connections; all end with the entry."""
         self._hass = hass
         self._entry = entry
         self._servers: dict[Address, Server] = {}
@@ -232,8 +222,8 @@ class SharedServers:
 
     @callback
     def async_get(self, address: Address, user: object) -> Server:
-        """Return the connection to an address, opened in the background. Raises `McpUnreachableError` after the end."""
-        if self._closed:  # a call that was under way would open one that nobody closes
+        """Return the connection to an address, opened in the background. Raises `McpUnreachableError` once closed."""
+        if self._closed:  # a pending call would open one that is never closed
             raise McpUnreachableError(detail="unloaded")
         if (server := self._servers.get(address)) is None:
             url = URL(address.url)
@@ -245,7 +235,7 @@ class SharedServers:
         return server
 
     async def async_release(self, address: Address, user: object) -> None:
-        """Let go of an address; the last user closes the connection."""
+        """Release an address; the last user closes the connection."""
         users = self._users.get(address, set())
         users.discard(user)
         if not users and (server := self._servers.pop(address, None)) is not None:
@@ -253,7 +243,7 @@ class SharedServers:
             await server.async_stop()
 
     async def async_close(self) -> None:
-        """Close all connections; none is opened after that."""
+        """Close all connections, and open no more."""
         self._closed = True
         servers = [*self._servers.values()]
         self._servers.clear()

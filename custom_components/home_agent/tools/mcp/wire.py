@@ -1,4 +1,4 @@
-"""What is seen of a server below the SDK: where requests go, how they end, how much comes back.
+"""The HTTP transport below the SDK: guards addresses and sizes, and records failures.
 
 The SDK's own errors tell little and differ between its generations.
 """
@@ -27,14 +27,14 @@ MAX_BYTES = 4 * 1024 * 1024
 WINDOW = 60.0  # seconds
 
 EVENTS, JSON = "text/event-stream", "application/json"
-"""How such a server answers."""
+"""Content types of answers."""
 PLAIN = "identity"
-"""How answers have to come: what is unpacked by the library would be far more than was counted here."""
+"""Encoding of answers: the library would unpack others to far more bytes than are counted here."""
 
 STREAMABLE_HTTP, SSE, AUTO = "streamable_http", "sse", "auto"
-"""The transports of MCP; `AUTO`: whichever works."""
-CONNECT_TIMEOUT = 10  # seconds to connect, and for the first exchange
-GOODBYE = 2  # seconds to end a session; a server that is being left is not waited for longer
+"""The transports of MCP; `AUTO`: the first that works."""
+CONNECT_TIMEOUT = 10  # seconds to connect, and to initialize
+GOODBYE = 2  # seconds to end a session
 
 
 @dataclass(slots=True)
@@ -44,31 +44,31 @@ class Watch:
     status: int = 0
     """The last status that was an error."""
     failure: str = ""
-    """The class of what kept a request from being answered."""
+    """Class of the error that prevented an answer."""
     certificate_refused: bool = False
     address_refused: bool = False
-    """The server's name led where the owner does not allow it."""
+    """The server's name leads to an address that the owner does not allow."""
     without_key: bool = False
-    """No token could be had."""
+    """The token server gave no token."""
     answered: bool = False
-    """Something came back."""
+    """Some answer came."""
     foreign: bool = False
-    """What came back to a question is nothing that such a server says."""
+    """An answer was not JSON-RPC."""
     listens: bool = False
-    """A stream of events was opened first: whatever is posted is answered there."""
+    """A stream of events was opened first: answers to posts come there."""
     connected: str = ""
     """The transport that worked."""
     lost: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reset(self) -> None:
-        """Forget everything, for another attempt."""
+        """Start again, for another attempt."""
         self.status, self.failure = 0, ""
         self.certificate_refused = self.address_refused = self.without_key = self.answered = self.foreign = False
         self.listens = False
         self.lost = asyncio.Event()
 
     def failed(self, err: BaseException) -> None:
-        """Note why a request was not answered."""
+        """Record why a request was not answered."""
         self.failure = type(err).__name__
         cause: BaseException | None = err
         while cause is not None:
@@ -78,23 +78,23 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a server is and how it is asked."""
+    """Address of a server, with transport and authentication."""
 
     url: str
     transport: str = AUTO
     verify_ssl: bool = True
     auth: Auth | None = field(default=None, repr=False)
     resolver: GuardedResolver | None = field(default=None, repr=False)
-    """Says to which addresses its name may lead; None: to any."""
+    """Limits the addresses that its name may lead to; None: any."""
     name: str = field(default="", compare=False)
-    """For the owner, when its token server fails."""
+    """Name in the issue if its token server fails."""
 
 
 class WatchedTransport:
-    """A transport of the HTTP library, by its shape: the SDK brings one of two libraries, and they differ in name alone."""
+    """A transport with the interface of both HTTP libraries that the SDK may use."""
 
     def __init__(self, httpx: Any, address: Address, watch: Watch) -> None:
-        """Take the server, which is the only one that is asked: a token goes nowhere else."""
+        """Take the only server to ask, so that its token goes nowhere else."""
         self._httpx = httpx
         self._address = address
         self._watch = watch
@@ -105,25 +105,25 @@ class WatchedTransport:
             verify_ssl=address.verify_ssl,
             tool=address.name,
         )
-        """How its token server is asked."""
+        """Settings of requests to its token server."""
         context = client_context() if address.verify_ssl else client_context_no_verify()
         self._inner = httpx.AsyncHTTPTransport(verify=context)
 
     async def __aenter__(self) -> Self:
-        """Open it."""
+        """Open the inner transport."""
         await self._inner.__aenter__()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        """Close it."""
+        """Close the inner transport."""
         await self._inner.__aexit__(*exc_info)
 
     async def aclose(self) -> None:
-        """Close it."""
+        """Close the inner transport."""
         await self._inner.aclose()
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Send a request."""
+        """Send a request; record failures, and bound the answer."""
         request.headers[hdrs.ACCEPT_ENCODING] = PLAIN
         if URL(str(request.url)).origin() != self._asked.url.origin():
             raise self._refusal("redirected", request)
@@ -136,9 +136,9 @@ class WatchedTransport:
         except ToolRefusal as err:
             self._watch.without_key = True
             raise self._refusal("key", request) from err
-        except OSError as err:  # of the name service
+        except OSError as err:  # of DNS
             raise self._refusal(type(err).__name__, request) from err
-        except Exception as err:
+        except Exception as err:  # recorded and raised again
             self._watch.failed(err)
             raise
         if response.headers.get(hdrs.CONTENT_ENCODING, PLAIN).strip().casefold() not in ("", PLAIN):
@@ -152,27 +152,23 @@ class WatchedTransport:
         self._watch.listens |= events and request.method == "GET"
         elsewhere = self._watch.connected == SSE or (not self._watch.connected and self._watch.listens)
         if not elsewhere and request.method == "POST" and response.status_code == HTTPStatus.OK:
-            if kind not in (EVENTS, JSON):  # the library would wait for what never comes
+            if kind not in (EVENTS, JSON):  # the library would wait without end
                 self._watch.foreign = True
                 self._watch.lost.set()
-            elif kind == JSON:
-                response = await self._async_whole(response)
+            elif kind == JSON:  # read here, as the library would ignore other JSON than JSON-RPC, and wait
+                whole = b"".join([chunk async for chunk in self._bounded(response.stream, stays_open=False)])
+                if b'"jsonrpc"' not in whole:
+                    self._watch.foreign = True
+                    self._watch.lost.set()
+                await response.aclose()
+                response = self._httpx.Response(response.status_code, headers=response.headers, content=whole)
         body = response.stream
         chunks = self._bounded(body, stays_open=events and request.method == "GET")
         response.stream = stream_of(self._httpx.AsyncByteStream, chunks, body.aclose)
         return response
 
-    async def _async_whole(self, response: Any) -> Any:
-        """Return an answer that came whole, read; the library would pass over one that is not JSON-RPC, and wait."""
-        chunks = [chunk async for chunk in self._bounded(response.stream, stays_open=False)]
-        if b'"jsonrpc"' not in (whole := b"".join(chunks)):
-            self._watch.foreign = True
-            self._watch.lost.set()
-        await response.aclose()
-        return self._httpx.Response(response.status_code, headers=response.headers, content=whole)
-
     async def _async_send(self, request: Any) -> Any:
-        """Send a request with the key of now; one that was refused is renewed once."""
+        """Send a request with the current key; a refused key is renewed once."""
         auth = self._address.auth
         if auth is None:
             return await self._async_route(request)
@@ -186,10 +182,10 @@ class WatchedTransport:
         return response
 
     async def _async_route(self, request: Any) -> Any:
-        """Send a request to an address where its name may lead. Raises `AddressRefused`."""
+        """Send a request to an allowed address of its host. Raises `AddressRefused`."""
         host, resolver = request.url.host, self._address.resolver
         found = [] if resolver is None or _is_address(host) else await resolver.resolve(host)
-        requests = [  # certificate and header `Host` stay those of the name
+        requests = [  # with certificate and `Host` header of the name
             self._httpx.Request(
                 request.method,
                 request.url.copy_with(host=result["host"]),
@@ -208,7 +204,7 @@ class WatchedTransport:
         return await self._inner.handle_async_request(last)
 
     async def _bounded(self, body: AsyncIterable[bytes], *, stays_open: bool) -> AsyncIterator[bytes]:
-        """Yield a body, which ends with an error of the HTTP library when too much comes."""
+        """Yield a body. Raises an error of the HTTP library if it is too long."""
         try:
             seconds = WINDOW if stays_open else math.inf
             async with aclosing(bounded(body, MAX_BYTES, seconds, renewed=stays_open)) as chunks:
@@ -222,7 +218,7 @@ class WatchedTransport:
             self._watch.lost.set()
 
     def _refusal(self, failure: str, request: Any) -> Exception:
-        """Return an error of the HTTP library, for that is what the SDK expects; what it was is in the watch."""
+        """Record a failure, and return the HTTP library's error that the SDK expects."""
         self._watch.failure = failure
         error: Exception = self._httpx.RequestError(failure, request=request)
         return error
