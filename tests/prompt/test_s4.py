@@ -94,11 +94,6 @@ async def the_options(world: World) -> None:
         max_length=1500, max_messages=10, include_system_messages=False, max_tokens=500
     )
     profile = Profile()
-    assert (profile.prompt_history_length, profile.prompt_history_messages, profile.prompt_history_tokens) == (
-        1500,
-        10,
-        500,
-    )
     assert (profile.prompt_history_system, profile.timezone) == (False, "")
     assert (await async_zone(world.hass, "")).key == world.hass.config.time_zone
     world.hass.config.time_zone = "No/Where"

@@ -125,6 +125,7 @@ PAGES = (
     "retrieval",
     "memory",
     "tools",
+    "routing",
     "safety",
     "confirmation",
     "network",
@@ -437,27 +438,16 @@ class HomeAgentOptionsFlow(HomeCheck):
         )
 
     async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what the model may do in one turn."""
-        shared = fields_of(
-            "delegate_to",
-            "delegation_level",
-            "extensions",
-            "routing",
-            "routing_high",
-            "routing_low",
-            "routing_action",
-            "routing_gap",
-            "smalltalk_without_tools",
-            "routing_persona",
-            "routing_skips",
-            "routing_timeout",
-        )
+        """Ask which tools there are, and whom agents may delegate to."""
+        fields = fields_of("native_tools") | section_fields(FormSection.TOOLS)
         return await self._async_defaults_form(
-            "tools",
-            fields_of("native_tools") | section_fields(FormSection.TOOLS) | shared,
-            user_input,
-            {CONF_EXTENSIONS_OFF: extension_choice},
+            "tools", fields | fields_of("delegate_to", "delegation_level"), user_input
         )
+
+    async def async_step_routing(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask what a message goes through before the model."""
+        off: Fields = {CONF_EXTENSIONS_OFF: extension_choice}
+        return await self._async_defaults_form("routing", section_fields(FormSection.ROUTING), user_input, off)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask what is shared, what needs a yes, what does not, and what never happens."""

@@ -70,10 +70,7 @@ from ..support.const import (
     SUBENTRY_PROFILE,
 )
 from ..support.localize import async_own_text, async_text
-from ..tools.control import HaControl
 from ..tools.external import DEFAULT_DESCRIPTION
-from ..tools.memory import MEMORY_TOOLS
-from ..tools.query import HaQuery
 from .forms import (
     LONG_TEXT,
     SWITCH,
@@ -149,41 +146,39 @@ def _delegates(hass: HomeAssistant) -> SelectSelector:
     return dropdown(subentries_of(hass, SUBENTRY_PROFILE) | others, multiple=True)
 
 
+def _runtimes(hass: HomeAssistant) -> list[RuntimeData]:
+    return [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
+
+
+def _named(names: Iterable[str], translation_key: str | None = None) -> SelectSelector:
+    """Return a choice of names to which others may be added: what is gone stays chosen."""
+    return dropdown({name: name for name in names}, translation_key, multiple=True, typed=True)
+
+
 def _custom_tools(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of custom tools: all of them, or by name; one that is gone may stay named."""
-    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
-    names = [name for runtime in runtimes for name in runtime.custom_tools.names]
-    return dropdown({name: name for name in (ALL, *names)}, "custom_tools", multiple=True, typed=True)
-
-
-def _extension_names(hass: HomeAssistant) -> list[str]:
-    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
-    return [name for runtime in runtimes for name in runtime.extensions.names]
+    return _named((ALL, *(name for runtime in _runtimes(hass) for name in runtime.custom_tools.names)), "custom_tools")
 
 
 def extension_choice(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of extensions; one that is gone may stay named."""
-    return dropdown({name: name for name in _extension_names(hass)}, multiple=True, typed=True)
+    """Return the choice of extensions."""
+    return _named(name for runtime in _runtimes(hass) for name in runtime.extensions.names)
 
 
 def _extensions(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of extensions for an agent: all of them, or by name; one that is gone may stay named."""
-    return dropdown({name: name for name in (ALL, *_extension_names(hass))}, "extensions", multiple=True, typed=True)
+    return _named((ALL, *(name for runtime in _runtimes(hass) for name in runtime.extensions.names)), "extensions")
+
+
+def _tools(hass: HomeAssistant) -> list[str]:
+    """Return the names of all tools that any agent may be offered."""
+    return [name for runtime in _runtimes(hass) for name in runtime.tools.names]
 
 
 def _tool_names(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of tools by name, of which those of ours are known; `all` stands for itself."""
-    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
-    tools = [HaControl.name, HaQuery.name, *(tool.name for tool in MEMORY_TOOLS)]
-    tools += [name for runtime in runtimes for name in runtime.custom_tools.names]
-    return dropdown({name: name for name in (ALL, *tools)}, "allowed_tools", multiple=True, typed=True)
+    return _named((ALL, *_tools(hass)), "allowed_tools")
 
 
 def _documents(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of documents; one that is not there yet may be typed."""
-    runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
-    names = [name for runtime in runtimes for name in runtime.documents.names]
-    return dropdown({name: name for name in names}, multiple=True, typed=True)
+    return _named(name for runtime in _runtimes(hass) for name in runtime.documents.names)
 
 
 def entity_choice(hass: HomeAssistant) -> EntitySelector:
@@ -202,8 +197,7 @@ def name_choice(hass: HomeAssistant) -> SelectSelector:
     titles = async_get_cached_translations(hass, hass.config.language, "title")
     names = {domain: titles.get(f"component.{domain}.title", domain) for domain in hass.services.async_services()}
     listed = {domain: f"{title} ({domain})" for domain, title in sorted(names.items(), key=lambda item: item[1])}
-    tools = (HaControl.name, HaQuery.name, *(tool.name for tool in MEMORY_TOOLS))
-    return dropdown(listed | {tool: tool for tool in tools}, multiple=True, typed=True)
+    return dropdown(listed | {tool: tool for tool in _tools(hass)}, multiple=True, typed=True)
 
 
 def patterns_of(key: str) -> str:

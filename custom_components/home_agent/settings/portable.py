@@ -23,7 +23,7 @@ from ..support.const import (
     SUBENTRY_MCP_SERVER,
     SUBENTRY_PROFILE,
 )
-from .profile import BUILT_IN, SETTINGS, Part, Setting, in_parts, profile_ids
+from .profile import BUILT_IN, REMOVED, SETTINGS, Part, Setting, in_parts, profile_ids
 
 type Problem = tuple[str, dict[str, str]]
 """The sentence of something that is wrong, and its placeholders."""
@@ -145,6 +145,8 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
     else:
         problems.append(("import_text", {"setting": CONF_NAME}))
     for key, value, part in _listed(read, problems):
+        if key in REMOVED:
+            continue
         if key not in SETTINGS:
             problems.append(("import_unknown", {"setting": key}))
         elif (belongs := SETTINGS[key].part) is not part:

@@ -61,6 +61,7 @@ class FormSection(StrEnum):
     HISTORY = "history"
     TOOLS = "tools"
     AGENTS = "agents"
+    ROUTING = "routing"
     COMMANDS = "commands"
     """Of an agent alone: there are no defaults for these."""
     SAFETY = "safety"
@@ -119,176 +120,149 @@ def _choice(section: FormSection, *options: str) -> Any:
 class Profile:
     """One agent. Field names are the keys of a `profile` subentry and of the defaults in the entry's options.
 
-    In the order in which forms show them.
+    Forms show them in this order. What each one means to a person is in the translations.
     """
 
     subentry_id: str = ""
     name: str = ""
 
     llm: str = _setting(LLM_DEFAULT, FormSection.BASICS, "endpoint")
-    """Subentry id of an endpoint, `default` (the first one) or `none` (the home answers by itself)."""
+    """Subentry id of an endpoint, `default` (the first one) or `none` (Home Agent answers without a model)."""
     llm_model: str = _setting("", FormSection.BASICS, "text")
-    """Another model of the same server than the endpoint names; empty: that one."""
+    """Another model of the same server; empty: the endpoint's."""
     language: str = _setting("", FormSection.BASICS, "language")
-    """Language tag of all answers; empty: the one in which somebody asks."""
+    """Language tag of all answers; empty: the language of the question."""
     prompt_additions: str = _setting("", FormSection.BASICS, "template")
-    """Template appended to the prompt."""
     native_tools: bool = _switch(True, FormSection.BASICS, Part.TOOLS)
-    """Let the model control and query the home."""
     local_first: bool = _switch(True, FormSection.BASICS)
-    """Let Home Assistant's own sentences answer before the model is asked: of plain commands it makes fewer mistakes."""
 
     use_default_prompt: bool = _switch(True, FormSection.PROMPT)
     custom_prompt: str = _setting("", FormSection.PROMPT, "template")
-    """Template that replaces the default prompt when `use_default_prompt` is off."""
+    """Replaces the default prompt when `use_default_prompt` is off."""
     prompts: Mapping[str, str] = field(
         default_factory=dict,
         hash=False,
         metadata={"setting": Setting(section=FormSection.PROMPT, kind="prompts", part=Part.PROCESSING)},
     )
-    """Texts by name, which both templates take in as `{{ prompts.NAME }}`. Merged name by name with those of the defaults."""
+    """Texts that both templates include as `{{ prompts.NAME }}`. Merged with the defaults, name by name."""
     use_prompt_context_service: bool = _switch(True, FormSection.PROMPT)
-    """Fill in the placeholders of both templates (prompt/template.py); off: they are plain templates."""
-    prompt_history_length: int = _number(1500, FormSection.PROMPT, 100, 20_000)
-    """Characters of the history in a prompt; so the next two are its limits in messages and tokens."""
-    prompt_history_messages: int = _number(10, FormSection.PROMPT, 1, 50)
-    prompt_history_tokens: int = _number(500, FormSection.PROMPT, 50, 10_000)
+    """Fill in placeholders (prompt/template.py); off: both are plain templates."""
     prompt_history_system: bool = _switch(False, FormSection.PROMPT)
-    """Whether a history in a prompt also says which tools were called."""
+    """Whether the history in a prompt lists tool calls."""
     system_documents: tuple[str, ...] = _setting((), FormSection.PROMPT, "documents")
-    """Names of documents that stand in the system prompt (search/user_documents.py), in this order."""
+    """Names of documents in the system prompt (search/user_documents.py), in this order."""
     timezone: str = _setting("", FormSection.PROMPT, "text")
-    """Zone of days and times in prompts; empty: the home's."""
+    """Empty: Home Assistant's."""
 
     context_mode: str = _choice(FormSection.CONTEXT, "auto", "direct", "retrieved", "both", "off")
-    """`direct`: everything is told; `retrieved`: what a request is about; `both`: a list and what a request is about;
-    `auto`: direct while everything fits, else retrieved; `off`."""
+    """A `ContextMode`, or `auto`: direct if everything fits, else retrieved."""
     context_format: str = _choice(FormSection.CONTEXT, "json", "natural_language", "hybrid")
     context_entities: tuple[ContextEntity, ...] = _setting((), FormSection.CONTEXT, "context_entities")
     """Empty: every exposed entity."""
     context_max_entities: int = _number(20, FormSection.CONTEXT, 1, 200)
-    """How many entities are told at most because a request seems to be about them."""
+    """Most entities that are looked up for one request."""
     context_update_interval: int = _number(0, FormSection.CONTEXT, 0, 3600, "s")
-    """Seconds for which states that were already told are not told again, even when they changed."""
+    """Seconds for which a state that was sent is not sent again, even if it changed."""
     tell_events: bool = _switch(True, FormSection.CONTEXT)
-    """Tell calendars, lists and logbook when somebody asks for events."""
     documents_for: str = _choice(FormSection.CONTEXT, "everyone", "household", "admins", "nobody")
-    """Who is told of the owner's documents: also whoever is not known (a voice device); users who may read the whole home."""
+    """`everyone` includes unknown users (a voice device); `household`: users who may read the whole home."""
     memory: str = _choice(FormSection.CONTEXT, "on", "home", "off")
-    """`home`: only what is the home's is told and added, nobody's own; `off`: nothing is remembered, nor told of what is; for
-    guests. The home has a switch for all."""
+    """`home`: the memories of the home only, none of a user."""
     remembers: bool = field(init=False, default=True)
-    """Whether that is not off: what everything asks that reads or writes memories or names."""
+    """Whether `memory` is on; checked before memories or names are read or written."""
     mask_personal_data: str = _choice(FormSection.CONTEXT, "auto", "always", "never")
-    """`auto`: on the way to endpoints outside the home; `always`; `never`."""
+    """`auto`: for endpoints outside the home."""
 
     exposed_areas: tuple[str, ...] = _setting((), FormSection.EXPOSURE, "areas")
-    """With the next two, the part of the exposed home that it knows (`Narrowing`); all three empty: all of it."""
+    """With the next two, a `Narrowing`; all three empty: everything that is exposed."""
     exposed_labels: tuple[str, ...] = _setting((), FormSection.EXPOSURE, "labels")
     exposed_entities: tuple[str, ...] = _setting((), FormSection.EXPOSURE, "names")
-    """Entity ids and domains; wildcards count."""
 
     history_enabled: bool = _switch(True, FormSection.HISTORY)
     history_max_messages: int = _number(10, FormSection.HISTORY, 1, 50)
     history_max_tokens: int = _number(4000, FormSection.HISTORY, 100, 100_000)
     history_max_age_hours: int = _number(24, FormSection.HISTORY, 1, 168, "h")
-    """Older messages of an earlier session are not sent again."""
+    """Of messages from an earlier session."""
     history_persist: bool = _switch(True, FormSection.HISTORY)
-    """Whether conversations are kept on the disk; otherwise until Home Assistant restarts."""
     continue_conversation: str = _choice(FormSection.HISTORY, "off", "user", "device")
-    """Whose last conversation a new one goes on with: `user`, `device`, or `off`."""
+    """Whose last conversation a new one continues."""
     continue_minutes: int = _number(60, FormSection.HISTORY, 1, 10_080, "min")
-    """How long after its last word it may be gone on with."""
     history_summary: bool = _switch(False, FormSection.HISTORY)
-    """Whether a model sums up the rounds that are not sent any more."""
 
     custom_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "custom_tools")
-    """Names of the owner's own tools; `all`: all of them. Empty: none."""
     llm_apis: tuple[str, ...] = _setting((), FormSection.TOOLS, "llm_apis")
-    """Ids of Home Assistant's own tool collections (Assist, servers of its MCP integration) that are used besides ours."""
+    """Ids of LLM APIs in Home Assistant's registry (Assist, its MCP integration)."""
     mcp_servers: tuple[str, ...] = _setting((), FormSection.TOOLS, "mcp_servers")
-    """Subentry ids of the servers whose tools are used (Model Context Protocol)."""
+    """Subentry ids."""
     allowed_tools: tuple[str, ...] = _setting((ALL,), FormSection.TOOLS, "tool_names")
-    """Of all the tools that the other settings bring, the names of those that it has; wildcards count, `all`: all of them."""
+    """Limits what the other settings offer, by name or wildcard."""
     documentation_tool: bool = _switch(False, FormSection.TOOLS)
-    """Let the model read documents for users when it is asked about what they explain."""
     external_llm: str = _setting(LLM_NONE, FormSection.TOOLS, "second_model")
     """Subentry id of the endpoint behind `query_external_llm`; `none`: it is not offered."""
     external_llm_description: str = _setting("", FormSection.TOOLS, "lines")
-    """What the model is told about when to ask it; empty: the default text."""
+    """When to ask it, for the model; empty: the default text."""
     max_calls_per_turn: int = _number(5, FormSection.TOOLS, 1, 50)
     max_iterations: int = _number(0, FormSection.TOOLS, 0, 52)
-    """How often the model is asked in one turn at most; 0: as often as the tool calls need."""
+    """Most model requests in one turn; 0: as many as the tool calls need."""
     tool_timeout: int = _number(30, FormSection.TOOLS, 1, 300, "s")
-    """Seconds for one tool call."""
     offer_tools: bool = _switch(False, FormSection.TOOLS)
-    """Let other programs use our own tools of this agent, through Home Assistant's MCP server."""
+    """Whether Home Assistant's MCP server is given this agent's own tools."""
 
     profile_id: str = _setting("", FormSection.AGENTS, "text", Part.OWN)
-    """What others call it: a slug, unique among the profiles. Stored empty, it follows from the name (`profile_ids`); a profile
-    of the loaded entry always has one."""
+    """A slug, unique among the profiles. Stored empty, it follows from the name (`profile_ids`); never empty once loaded."""
     description: str = _setting("", FormSection.AGENTS, "lines", Part.OWN)
-    """What it is for: other agents that may delegate to it are told, and `/help` says it of its commands."""
     icon: str = _setting("", FormSection.AGENTS, "icon", Part.OWN)
-    """What its entity is shown with; empty: Home Assistant's own for such entities."""
     delegate_to: tuple[str, ...] = _setting((), FormSection.AGENTS, "delegates", Part.TOOLS)
-    """Whom it may hand requests to: subentry ids of profiles, entity ids of agents that the owner allows. Empty: nobody."""
+    """Subentry ids of profiles, and entity ids of allowed agents of other integrations."""
     delegation_level: str = _choice(FormSection.AGENTS, "confirm", "blocked", "unrestricted")
-    """What others need to hand it a request: `confirm`, the user's yes each time; `blocked`, nobody may; `unrestricted`, nothing."""
+    """What another agent needs to delegate to this one: a confirmation each time; not possible; nothing."""
     extension_name: str = _setting("", FormSection.AGENTS, "text", Part.OWN)
-    """The domain that it is, for agents that route requests (tools/extensions/); `description` says what for. Empty: none."""
-    extensions: tuple[str, ...] = _setting((ALL,), FormSection.AGENTS, "extensions", Part.TOOLS)
-    """Names of the extensions that it may route requests to; `all`: all of them. Empty: none."""
-    routing: str = _choice(FormSection.AGENTS, "off", "semantic", "router", "semantic_then_router")
-    """What a message goes through before the model (C-16). `semantic`: it is compared with the routes, and one that it surely means
-    runs without a model, else the model is offered the tools of the best two (local/routes.py); `router`: it is split among
-    the extensions, each answers its part, and one answer is made of that; `semantic_then_router`: the second where the first
-    is not sure; `off`."""
-    routing_high: int = _number(75, FormSection.AGENTS, 0, 100, "%")
-    """Similarity from which on a route may run without a model; so the next three (C-17), bounds included."""
-    routing_low: int = _number(40, FormSection.AGENTS, 0, 100, "%")
-    """Similarity below which nothing that there is was meant."""
-    routing_action: int = _number(70, FormSection.AGENTS, 0, 100, "%")
-    """Least similarity to what is said of the route, not only to what describes it."""
-    routing_gap: int = _number(15, FormSection.AGENTS, 0, 100, "%")
-    """Least distance to the next best route."""
-    smalltalk_without_tools: bool = _switch(False, FormSection.AGENTS)
-    """Whether the model is offered no tools for what resembles nothing (C-15)."""
-    routing_persona: bool = _switch(False, FormSection.AGENTS)
+    """The domain that this agent is for agents that route (tools/extensions/); empty: none."""
+
+    routing: str = _choice(FormSection.ROUTING, "off", "semantic", "router", "semantic_then_router")
+    """`semantic`: compare with the routes (local/routes.py); `router`: split among the extensions (agent/router.py)."""
+    extensions: tuple[str, ...] = _setting((ALL,), FormSection.ROUTING, "extensions", Part.TOOLS)
+    routing_high: int = _number(75, FormSection.ROUTING, 0, 100, "%")
+    """From this similarity on, a route may run without a model. Bounds of all four are inclusive."""
+    routing_low: int = _number(40, FormSection.ROUTING, 0, 100, "%")
+    """Below this similarity, no route is meant."""
+    routing_action: int = _number(70, FormSection.ROUTING, 0, 100, "%")
+    """Least similarity to a name or an example, not only to a description."""
+    routing_gap: int = _number(15, FormSection.ROUTING, 0, 100, "%")
+    """Least lead over the second best route."""
+    smalltalk_without_tools: bool = _switch(False, FormSection.ROUTING)
+    routing_persona: bool = _switch(False, FormSection.ROUTING)
     """Whether the model words the answer of a route that ran without it."""
-    routing_skips: bool = _switch(False, FormSection.AGENTS)
-    """Whether the words of the only extension that a message concerns are the answer, as they are."""
-    routing_timeout: int = _number(60, FormSection.AGENTS, 1, 600, "s")
-    """Seconds for the router, and for each of the extensions."""
+    routing_skips: bool = _switch(False, FormSection.ROUTING)
+    """Whether the answer of a single extension is used as it is."""
+    routing_timeout: int = _number(60, FormSection.ROUTING, 1, 600, "s")
+    """For the router, and for each extension."""
+
     slash_commands: tuple[str, ...] = _setting((), FormSection.COMMANDS, "commands")
-    """What a text may begin with to reach this agent from any other (agent/commands.py), without the slash."""
+    """Without the slash (agent/commands.py)."""
     command_asks: bool = _switch(False, FormSection.COMMANDS)
-    """Whether a request that comes by a command needs a yes before the agent hears it."""
 
     always_ask: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
-    """Entity ids, domains, services and tool names that need a yes; wildcards count. The home has such lists as well."""
+    """In the next lists as well: entity ids, domains, services and tools, with wildcards. The home has such lists, too."""
     never_ask: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
-    """What needs none although it is sensitive."""
     never_offer: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
-    """Tools that this agent does not have, and what it never changes."""
-
     may_change: tuple[str, ...] = _setting((), FormSection.SAFETY, "names")
-    """The only entities, domains, services and tools that it changes anything with; empty: all that it has."""
+    """All that it may change; empty: no such limit."""
 
     streaming: bool = _switch(True, FormSection.VOICE)
     max_answer_tokens: int = _number(2000, FormSection.VOICE, 50, 100_000)
-    """Tokens of the text of one answer, thinking apart; a longer one is ended behind a sentence."""
+    """Of the text of one answer, without thinking; a longer one ends after a sentence."""
     speech: str = _choice(FormSection.VOICE, "auto", "always", "never")
-    """`auto`: answers to voice devices are made speakable; `always`; `never`."""
+    """Whether answers are made speakable; `auto`: for voice devices."""
 
     within: tuple[Narrowing, ...] = ()
-    """What follows from its own exposure, and from that of an agent which hands on to it: what it knows is in each of them."""
+    """Its own part of the home, and those of the agents that delegated to it: it knows what is in all of them."""
 
     changes_within: tuple[tuple[str, ...], ...] = ()
-    """The same of what it may change."""
+    """The same for `may_change`."""
 
     def __post_init__(self) -> None:
-        """Say what follows from the rest."""
+        """Derive the fields that are not settings."""
         object.__setattr__(self, "remembers", self.memory != "off")  # frozen
         if self.may_change:
             object.__setattr__(self, "changes_within", tuple(dict.fromkeys((*self.changes_within, self.may_change))))
@@ -303,14 +277,15 @@ SETTINGS: Mapping[str, Setting] = {
     item.name: item.metadata["setting"] for item in fields(Profile) if "setting" in item.metadata
 }
 """What can be set, by key."""
-
+REMOVED = frozenset({"prompt_history_length", "prompt_history_messages", "prompt_history_tokens"})
+"""Settings of earlier versions, now constants (prompt/history_text.py). YAML with them is read; they have no effect."""
 
 BUILT_IN: Mapping[str, Any] = {
     key: list(value) if isinstance(value, tuple) else value
     for key, value in asdict(DEFAULTS).items()
     if key in SETTINGS
 }
-"""What holds where nobody set anything, as it would be stored."""
+"""The defaults, as they would be stored."""
 
 
 class SettingOrigin(StrEnum):

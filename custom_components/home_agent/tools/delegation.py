@@ -246,6 +246,7 @@ def as_progress(outer: ChatLog | None) -> ChatLogListener:
 class Delegation:
     """Offers the tool to profiles that may ask somebody."""
 
+    names = (NAME,)
     revision = 0
 
     def __init__(

@@ -83,6 +83,7 @@ class GetUserDocumentation(HomeAgentTool):
 class Documentation:
     """Offers the tool to agents that have it switched on; one whose documents stand in its prompt needs it no more than others."""
 
+    names = (NAME,)
     revision = 0
 
     def __init__(self, documents: UserDocuments) -> None:

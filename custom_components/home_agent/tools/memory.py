@@ -331,6 +331,8 @@ MEMORY_TOOLS = (StoreMemory, RecallMemory, ForgetMemory)
 class MemoryTools:
     """Offers the three to profiles that have a memory; `store_memory` alone while nothing is stored."""
 
+    names = tuple(tool.name for tool in MEMORY_TOOLS)
+
     def __init__(self, memories: Memories) -> None:
         """Take the memories."""
         last = LastTold()

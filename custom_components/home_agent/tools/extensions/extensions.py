@@ -21,7 +21,6 @@ from homeassistant.util.hass_dict import HassKey
 import probatio
 
 from ...home.snapshot import Home, HomeSnapshot
-from ...policy.teaching import NAME as TEACH
 from ...policy.tool import HomeAgentTool
 from ...settings.profile import ALL, Profile
 from ...support import issues
@@ -30,12 +29,9 @@ from ...support.errors import CustomToolError, ExtensionError, where_of
 from ...support.localize import async_error_text
 from ..custom.definition import CustomTool
 from ..custom.provider import CustomTools, async_reason
-from ..delegation import BLOCKED, NAME as DELEGATE
-from ..documentation import NAME as DOCUMENTATION
-from ..external import NAME as EXTERNAL
+from ..delegation import BLOCKED
 from ..ha_apis import ApiTools, needs_admin, wrap
 from ..mcp.provider import McpTools
-from ..memory import MEMORY_TOOLS
 from ..registry import Tools
 from ..sanitize import MAX_NAME
 from .extension import (
@@ -176,10 +172,6 @@ def alias_of(domain: str, tool: HomeAgentTool, used: Collection[str] = ()) -> st
 # What an alias can stand for.
 
 
-CONDITIONAL = frozenset({DELEGATE, EXTERNAL, DOCUMENTATION, TEACH, *(tool.name for tool in MEMORY_TOOLS)})
-"""Tools of ours that are not there for every agent at any time."""
-
-
 LENT_SECONDS = 60
 """How long tools of an LLM API are taken for what they were while the home is the same: to ask for all of them takes a tenth of a
 second in a large home, and a turn asks more than once. What they do is planned and checked anew with each call."""
@@ -222,7 +214,7 @@ class Originals:
         if written.mcp_server:
             return await self._async_of_server(written, llm_context)
         found = _named(await self.tools.async_tools(profile, llm_context), written.alias)
-        if found is None and written.alias not in CONDITIONAL:
+        if found is None and written.alias not in self.tools.names:
             raise ExtensionError("extension_alias", tool=written.name, alias=line_of(written.alias))
         return found
 
