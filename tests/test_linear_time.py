@@ -44,9 +44,9 @@ from custom_components.home_agent.client.stream import (
     repeats_itself,
 )
 from custom_components.home_agent.flows import (
+    fields as profile_form,
     model_server as endpoint_form,
     options as options_form,
-    profile as profile_form,
 )
 from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, states, targets
 from custom_components.home_agent.languages import claims, concepts, data, phrases, phrasings, vocabulary
@@ -823,7 +823,7 @@ PLACES: Mapping[str, Place] = {
         ),
         words="1h30m2.5s",
         more=("prompts.",),
-        modules=("flows.model_server", "flows.options", "flows.profile"),
+        modules=("flows.model_server", "flows.options", "flows.fields"),
     ),
 }
 EXCEPTIONS: Mapping[str, str] = {

@@ -22,7 +22,7 @@ from homeassistant.util.yaml import parse_yaml
 import pytest
 from pytest_homeassistant_custom_component.common import async_mock_service
 
-from custom_components.home_agent.flows.profile import check_template
+from custom_components.home_agent.flows.fields import check_template
 from custom_components.home_agent.home.actions import service_calls
 from custom_components.home_agent.policy.tool import HomeAgentTool
 from custom_components.home_agent.support.const import DOMAIN

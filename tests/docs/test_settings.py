@@ -10,7 +10,7 @@ from homeassistant.helpers.translation import async_get_translations
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows import model_server, retrieval
-from custom_components.home_agent.flows.profile import check_template, inherited
+from custom_components.home_agent.flows.fields import check_template, inherited
 from custom_components.home_agent.settings.endpoint import DEFAULT_API_VERSION, PRESETS
 from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.portable import from_yaml, to_yaml

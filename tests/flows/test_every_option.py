@@ -22,6 +22,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
 from custom_components.home_agent.flows.custom_tool import BASICS as TOOL_BASICS, CREDENTIALS, FORMS as TOOL_FORMS
+from custom_components.home_agent.flows.fields import BASICS, FOLLOW_LISTS, SECTIONS
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.mcp_server import CONNECTION, CREDENTIALS as SERVER_CREDENTIALS, DETAILS
 from custom_components.home_agent.flows.options import (
@@ -32,7 +33,6 @@ from custom_components.home_agent.flows.options import (
     SAFETY,
     field_of,
 )
-from custom_components.home_agent.flows.profile import BASICS, FOLLOW_LISTS, SECTIONS
 from custom_components.home_agent.flows.retrieval import REMOVE
 from custom_components.home_agent.settings.endpoint import EndpointConfig
 from custom_components.home_agent.settings.memory import MemorySettings

@@ -7,10 +7,10 @@ from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.flows.fields import BASICS, FOLLOW_LISTS, SECTIONS, inherited, selectable_apis
 from custom_components.home_agent.flows.forms import lifted
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN, Layers, follow_field
 from custom_components.home_agent.flows.options import PAGES
-from custom_components.home_agent.flows.profile import BASICS, FOLLOW_LISTS, SECTIONS, inherited, selectable_apis
 from custom_components.home_agent.settings.profile import SETTINGS, Part
 from tests import house
 from tests.flows.forms import Result, arranged, fields, shown

@@ -10,7 +10,7 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.profile import FOLLOW_LISTS, SECTIONS, patterns_of
+from custom_components.home_agent.flows.fields import FOLLOW_LISTS, SECTIONS, patterns_of
 from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house

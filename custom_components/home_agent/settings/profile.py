@@ -1,6 +1,6 @@
-"""The settings of one agent, merged once at load: built-in defaults, then the home's, then the profile's own.
+"""The settings of one agent: built-in defaults, then the home's, then the profile's own, merged when the entry is loaded.
 
-A subentry and the entry's options store only what was set; an absent key, or one that is None, means "inherit".
+Subentry and options store only what was set; an absent key, or None, inherits.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,32 +26,32 @@ from ..support.const import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextEntity:
-    """One line of the owner's own context list."""
+    """One row of the list of entities in the context."""
 
     pattern: str
-    """An entity id, or one with wildcards (`climate.*`)."""
+    """An entity id, also with wildcards (`climate.*`)."""
     attributes: tuple[str, ...] = ()
-    """Attributes to tell besides the state; empty: those that matter for the domain."""
+    """Attributes to send besides the state; empty: those of the domain's record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The part of the home that a profile knows: whatever any of these names. The rest does not exist for it."""
+    """The part of the home that a profile knows: the union of these. For the profile, the rest does not exist."""
 
     areas: frozenset[str]
-    """Ids; an entity is in the area of its own, or else of its device."""
+    """Ids; the area of an entity, or of its device."""
     labels: frozenset[str]
     """Ids; of an entity, its device or its area."""
     entities: tuple[str, ...]
-    """Entity ids, domains, and either with wildcards."""
+    """Entity ids and domains, also with wildcards."""
 
 
 ALL = "all"
-"""Stands for all there are, in a list of names."""
+"""In a list of names: all of them."""
 
 
 class FormSection(StrEnum):
-    """The section of a profile's form in which a setting stands; the values are keys of translations."""
+    """A section of the form of an agent; the values are keys of translations."""
 
     BASICS = ""
     """Outside of any."""
@@ -63,20 +63,17 @@ class FormSection(StrEnum):
     AGENTS = "agents"
     ROUTING = "routing"
     COMMANDS = "commands"
-    """Of an agent alone: there are no defaults for these."""
     SAFETY = "safety"
     VOICE = "voice"
 
 
 class Part(StrEnum):
-    """Where a setting stands in the defaults of all agents and in the YAML of one; the values are keys there."""
+    """A part of the stored defaults and of an agent's YAML; the values are keys there."""
 
     OWN = ""
-    """At the top: of one agent alone, there are no defaults for it."""
+    """At the top, and without a default: of one agent alone."""
     PROCESSING = "processing_config"
-    """How it answers."""
     TOOLS = "tools_config"
-    """What it may use and do."""
 
 
 _PART_OF = {FormSection.TOOLS: Part.TOOLS, FormSection.SAFETY: Part.TOOLS, FormSection.COMMANDS: Part.OWN}
@@ -84,21 +81,21 @@ _PART_OF = {FormSection.TOOLS: Part.TOOLS, FormSection.SAFETY: Part.TOOLS, FormS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How forms ask for a field of `Profile`. Its name is the key of the stored value, its default holds without one."""
+    """How forms ask for a field of `Profile`, whose name is the key of the stored value."""
 
     section: FormSection
     kind: str
-    """`switch`, `number`, `choice`, `text`, `lines`, `template`, or the name of a choice that depends on the home (flows/forms.py)."""
+    """`switch`, `number`, `choice`, `text`, `lines`, `template`, or a choice that depends on the home (flows/fields.py)."""
     part: Part
     least: float = 0
     most: float = 0
     unit: str | None = None
     options: tuple[str, ...] = ()
-    """What there is to choose from, for `choice`; the translations are those of the field's name."""
+    """The values of a `choice`; translated as a selector of the field's name."""
 
 
 def _setting(default: object, section: FormSection, kind: str, part: Part | None = None, **details: Any) -> Any:
-    """Return a field of `Profile` with its default and how forms ask for it; without a part it has that of the section."""
+    """Return a field of `Profile` with its setting; `part` follows from the section unless given."""
     part = _PART_OF.get(section, Part.PROCESSING) if part is None else part
     return field(default=default, metadata={"setting": Setting(section=section, kind=kind, part=part, **details)})
 
@@ -112,7 +109,7 @@ def _number(default: int, section: FormSection, least: int, most: int, unit: str
 
 
 def _choice(section: FormSection, *options: str) -> Any:
-    """Return a choice of a few words; the first is the default."""
+    """Return a choice; the first option is the default."""
     return _setting(options[0], section, "choice", options=options)
 
 
@@ -276,7 +273,7 @@ DEFAULTS = Profile()
 SETTINGS: Mapping[str, Setting] = {
     item.name: item.metadata["setting"] for item in fields(Profile) if "setting" in item.metadata
 }
-"""What can be set, by key."""
+"""All settings, by key."""
 REMOVED = frozenset({"prompt_history_length", "prompt_history_messages", "prompt_history_tokens"})
 """Settings of earlier versions, now constants (prompt/history_text.py). YAML with them is read; they have no effect."""
 
@@ -299,10 +296,9 @@ class SettingOrigin(StrEnum):
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return layers of settings as one, key by key, each over those before it; the layers stay as they are.
+    """Return layers of settings as one, key by key, later ones over earlier ones; the layers are not changed.
 
-    A mapping is merged with the one below it, at every depth; one that sets nothing changes nothing. A list or a single value
-    replaces what is below; an empty list is one. What is None inherits, like a key that is not there.
+    Mappings are merged at every depth. A list, also an empty one, or a single value replaces the one below. None inherits.
     """
     result: dict[str, Any] = {}
     for layer in layers:
@@ -324,17 +320,14 @@ def _sets_anything(settings: Mapping[str, Any]) -> bool:
 
 
 def origins(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where each setting of a profile comes from; of a mapping, each of its keys.
-
-    By the rule of `merged`, for it is what merges them: `defaults` are the home's, `own` the profile's.
-    """
+    """Return the origin of each setting of a profile, and of each key of a mapping, merged as the settings are."""
     layers = zip(SettingOrigin, (BUILT_IN, defaults, own), strict=True)
     found = merged(*(_marked(layer, origin) for origin, layer in layers))
     return {key: found[key] for key in SETTINGS}
 
 
 def _marked(layer: Mapping[str, Any], origin: SettingOrigin) -> dict[str, Any]:
-    """Return a layer with its origin in the place of every value."""
+    """Return a layer with its origin in place of each value."""
     return {
         key: _marked(value, origin) if isinstance(value, Mapping) else origin
         for key, value in layer.items()
@@ -343,14 +336,14 @@ def _marked(layer: Mapping[str, Any], origin: SettingOrigin) -> dict[str, Any]:
 
 
 def settings_of(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored settings by key, whether they stand in their parts or beside them; without what is None."""
+    """Return stored settings by key, in parts or not, without those that are None."""
     parts = [part.value for part in Part if part]
     flat = {key: value for key, value in stored.items() if key not in parts}
     return merged(flat, *(stored.get(part) or {} for part in parts))
 
 
 def in_parts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as they are stored for all agents: each in its part; keys of a newer version stay outside of any."""
+    """Return settings in their parts, as they are stored for all agents; unknown keys stay outside of any."""
     found: dict[str, Any] = {}
     for key in (*(key for key in SETTINGS if key in settings), *(key for key in settings if key not in SETTINGS)):
         part = SETTINGS[key].part if key in SETTINGS else Part.OWN
@@ -359,13 +352,13 @@ def in_parts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def default_settings(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the home's options set for all agents, by key; nothing that is of one agent alone."""
+    """Return the stored defaults of all agents, by key."""
     stored = settings_of(options.get(CONF_DEFAULT_PROFILE_SETTINGS) or {})
     return {key: value for key, value in stored.items() if key not in SETTINGS or SETTINGS[key].part}
 
 
 def migrated_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the home's options of version 1.1 as they are stored now: the defaults of all agents had no parts."""
+    """Return options of version 1.1 as they are stored now: the defaults of all agents had no parts."""
     kept = {key: value for key, value in options.items() if key != "profile_defaults"}
     if "profile_defaults" in options:
         kept[CONF_DEFAULT_PROFILE_SETTINGS] = in_parts(migrated_settings(options["profile_defaults"]))
@@ -373,7 +366,7 @@ def migrated_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def migrated_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of version 1.1 as they are stored now: `none` in a list of names stood for an empty one."""
+    """Return settings of version 1.1 as they are stored now: an empty list of names was stored as `none`."""
     lists = ("custom_tools", "delegate_to")
     return {
         key: [name for name in value if name != LLM_NONE] if key in lists and value is not None else value
@@ -382,16 +375,16 @@ def migrated_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_one_description(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of version 1.2 as they are stored now: what `/help` said of commands stood apart from the description."""
+    """Return settings of version 1.2 as they are stored now: `command_description` became part of `description`."""
     kept = {key: value for key, value in settings.items() if key != "command_description"}
     texts = dict.fromkeys(text for key in ("description", "command_description") if (text := settings.get(key)))
     return kept | {"description": "\n".join(texts)} if texts else kept
 
 
 def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], data: Mapping[str, Any]) -> Profile:
-    """Return the profile of a subentry; keys it does not know (of a newer version) are left alone.
+    """Return the profile of a subentry with this `data`; unknown keys are ignored.
 
-    `defaults` are the home's by key (`default_settings`), `data` is what the subentry stores.
+    `defaults` are those of all agents, by key (`default_settings`).
     """
     settings = {key: value for key, value in merged(defaults, settings_of(data)).items() if key in SETTINGS}
     for key, value in settings.items():
@@ -407,9 +400,9 @@ def profile_from_data(subentry_id: str, name: str, defaults: Mapping[str, Any], 
 
 
 def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the ids of profiles, each given by the id that its owner chose, "" if none, and its name.
+    """Return the ids of profiles, each given as its chosen id (or "") and its name.
 
-    Who has none gets one from the name, with a number behind it where it is taken; a name that is changed changes it.
+    An id that was not chosen is made from the name, with a number if it is taken.
     """
     listed = list(profiles)
     used = {own for own, _ in listed if own}
@@ -424,28 +417,25 @@ def profile_ids(profiles: Iterable[tuple[str, str]]) -> list[str]:
 
 
 class ContextMode(StrEnum):
-    """How the model of one conversation learns of states; `auto` becomes one of these with its first turn."""
+    """Which states a conversation sends to the model; `auto` becomes one of these in its first turn."""
 
     DIRECT = "direct"
-    """Everything that is exposed or listed, then what changed."""
+    """All exposed or listed entities, then changes."""
     RETRIEVED = "retrieved"
-    """What the request seems to be about."""
+    """Entities that match the request."""
     BOTH = "both"
-    """What is listed, and of everything else what the request seems to be about."""
+    """Listed entities, and others that match the request."""
     OFF = "off"
 
     def __init__(self, value: str) -> None:
-        """Say what it comes to."""
+        """Derive what the mode includes."""
         self.lists = value in ("direct", "both")
-        """Whether entities are told that nobody asked for."""
         self.looks_up = value in ("retrieved", "both")
-        """Whether entities are looked for with each request."""
 
 
 AUTO = "auto"
 AUTO_TOKENS = 8000
-"""Names and states together, up to which `auto` tells everything. A larger window would take more, but all of it is read,
-and paid for, with each new conversation."""
+"""Most tokens of names and states with which `auto` lists all: each new conversation pays for them, whatever the window."""
 
 LISTS = (
     CONF_ALLOWED_ENTITIES,
@@ -457,4 +447,4 @@ LISTS = (
     CONF_ALWAYS_CONFIRM,
     CONF_NEVER_CONFIRM,
 )
-"""Lists in which an owner names entities, domains, services and tools."""
+"""Lists of entities, domains, services and tools, of an agent or of the home."""
