@@ -163,7 +163,7 @@ def test_a_document_that_is_not_there_is_said_before_anything_is_measured(
 
 
 def test_the_document_has_its_marks() -> None:
-    document = (ROOT / "docs/PERFORMANCE.md").read_text()
+    document = (ROOT / "docs/performance/bench.md").read_text()
     assert insert(document, "new")
     assert insert(document, "new", TOOLS)
     assert insert(document, "new", CONTEXT)
