@@ -124,7 +124,12 @@ def settings() -> str:
     parts.append("## Default settings\n")
     parts.append("Pages that are not listed here have the settings of an agent, as defaults of all agents.\n")
     values = {"retrieval": retrieval.DEFAULTS, "memory": asdict(MemorySettings()), "safety": options.SAFETY}
-    known = {"emit_events": True, "audit_log": False, "debug_logging": False, "allow_private_hosts": False}
+    known: dict[str, object] = {
+        "emit_events": True,
+        "audit_log": False,
+        "debug_logging": False,
+        "allow_private_hosts": False,
+    }
     known |= {"confirm_timeout": confirmation.TIMEOUT, "choose_in_conversations": False}
     for step in ("agents", "routing", "retrieval", "memory", "safety", "confirmation", "network", "debug"):
         left_out = ("built_in_defaults", *SETTINGS) if step in ("routing", "debug") else ()

@@ -132,14 +132,14 @@ def test_every_class_of_error_is_named() -> None:
     assert ours - {"LLMError"} <= documented
 
 
-async def test_sentences_in_the_troubleshooting_are_those_that_are_said(hass: HomeAssistant) -> None:
+async def test_messages_are_those_that_are_said(hass: HomeAssistant) -> None:
     said = {
         re.sub(r"{\w+}", "…", sentence)
         for category in ("exceptions", "config")
         for sentence in (await async_get_translations(hass, "en", category, [DOMAIN])).values()
     }
     for heading in ("What you hear", "Setting up a model fails"):
-        for sentence, _ in rows(section("TROUBLESHOOTING.md", heading), columns=2):
+        for sentence, _ in rows(section("reference/messages.md", heading), columns=2):
             assert sentence in said
 
 
