@@ -257,7 +257,7 @@ def built_in_tools() -> str:
             parts.append(table(("Argument", "", "What it is"), rows))
     parts += [
         "## What entities can do\n",
-        "At most; an entity can do what its features and the actions of Home Assistant allow.\n",
+        "At most; an entity can do what its features and Home Assistant actions allow.\n",
     ]
     kinds = []
     for name, record in sorted(DOMAINS.items()):

@@ -23,6 +23,11 @@ from .forms import Fields, is_empty
 
 FOLLOWS_BUILT_IN = "built_in_defaults"
 """The list of fields on a page of the default settings."""
+_ORIGINS = {
+    SettingOrigin.BUILT_IN: "origin_built_in",
+    SettingOrigin.DEFAULTS: "origin_defaults",
+    SettingOrigin.PROFILE: "origin_profile",
+}
 MAX_TEXT = 60  # characters of a value in the list
 MAX_ITEMS = 3  # of a list in the list
 
@@ -144,12 +149,12 @@ class FollowLists:
             if isinstance(origin, Mapping):
                 origin = SettingOrigin.DEFAULTS if SettingOrigin.DEFAULTS in origin.values() else SettingOrigin.BUILT_IN
             selector = field if isinstance(field, Selector) else field(self._hass)
-            names = {"name": self._label(section, key), "origin": self._text(f"origin_{origin.value}")}
+            names = {"name": self._label(section, key), "origin": self._text(_ORIGINS[origin])}
             default = self._value(key, selector, layers.defaults[key])
             if layers.own.get(key) is None:
                 labels[key] = self._text("setting_follows", value=default, **names)
             else:
-                names["whose"] = self._text(f"origin_{whose.value}")
+                names["whose"] = self._text(_ORIGINS[whose])
                 own = self._value(key, selector, layers.shown[key])
                 labels[key] = self._text("setting_own", own=own, value=default, **names)
         return follow_choice(labels)

@@ -435,7 +435,7 @@ class ContextMode(StrEnum):
 
 AUTO = "auto"
 AUTO_TOKENS = 8000
-"""Most tokens of names and states with which `auto` lists all: each new conversation pays for them, whatever the window."""
+"""Most tokens of names and states with which `auto` lists all: each new conversation reads and pays for them."""
 
 LISTS = (
     CONF_ALLOWED_ENTITIES,
