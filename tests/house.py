@@ -138,3 +138,14 @@ def state_of(hass: HomeAssistant, entity_id: str) -> str:
     state = hass.states.get(entity_id)
     assert state is not None
     return state.state
+
+
+def agent(number: int, name: str, **data: Any) -> ConfigSubentryDataWithId:
+    """Return one more agent, whose instructions say which it is."""
+    return ConfigSubentryDataWithId(
+        subentry_type="profile",
+        data={"local_first": False, "prompt_additions": f"You are {name}.", **data},
+        title=name,
+        unique_id=None,
+        subentry_id=f"profile-{number}",
+    )

@@ -163,7 +163,7 @@ def test_a_document_that_is_not_there_is_said_before_anything_is_measured(
 
 
 def test_the_document_has_its_marks() -> None:
-    document = (ROOT / "docs/PERFORMANCE.md").read_text()
+    document = (ROOT / "docs/performance/bench.md").read_text()
     assert insert(document, "new")
     assert insert(document, "new", TOOLS)
     assert insert(document, "new", CONTEXT)
@@ -283,22 +283,27 @@ def test_files_are_told_from_their_package_on() -> None:
     assert short("<frozen abc>") == "<frozen abc>"
 
 
-@pytest.mark.e2e
-@pytest.mark.one_release
-@pytest.mark.timeout(600)
-@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
-def test_a_quick_look_at_memory(tmp_path: Path) -> None:
-    figures = tmp_path / "figures.json"
+def bench(folder: Path, *arguments: str) -> tuple[dict[str, Any], str]:
+    """Run scripts/bench; return its figures by agent, and what it said."""
+    figures = folder / "figures.json"
     finished = subprocess.run(
-        [ROOT / "scripts/bench", "--memory", "--quick", "--json", figures],
+        [ROOT / "scripts/bench", *arguments, "--json", figures],
         env={**os.environ, "VENV": sys.prefix},
         capture_output=True,
         text=True,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    assert "Resident memory (MB)" in finished.stdout
-    results = json.loads(figures.read_text())["results"]
+    return json.loads(figures.read_text())["results"], finished.stdout
+
+
+@pytest.mark.e2e
+@pytest.mark.one_release
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_a_quick_look_at_memory(tmp_path: Path) -> None:
+    results, said = bench(tmp_path, "--memory", "--quick")
+    assert "Resident memory (MB)" in said
     for agent in ("home_agent", "llama_cpp"):
         taken = results[agent]["24"]["memory"]
         for kind in ("resident", "traced"):
@@ -312,21 +317,9 @@ def test_a_quick_look_at_memory(tmp_path: Path) -> None:
 @pytest.mark.one_release
 @pytest.mark.timeout(600)
 def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
-    figures = tmp_path / "figures.json"
-    finished = subprocess.run(
-        [
-            ROOT / "scripts/bench",
-            *["--agents", "home_agent,ollama", "--sizes", "24", "--rounds", "1", "--turns", "1", "--json"],
-            figures,
-        ],
-        env={**os.environ, "VENV": sys.prefix},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert "Aims" in finished.stdout
-    results = json.loads(figures.read_text())["results"]
+    chosen = ("--agents", "home_agent,ollama", "--sizes", "24", "--rounds", "1", "--turns", "1")
+    results, said = bench(tmp_path, *chosen)
+    assert "Aims" in said
     assert results["ollama"]["24"]["question"] == {"requests": 2, "answered": True}
     assert results["home_agent"]["24"]["question"] == {"requests": 1, "answered": True}
     for agent in results.values():
@@ -357,17 +350,9 @@ def test_a_quick_run_measures_two_agents(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 def test_a_quick_day_on_a_real_server(tmp_path: Path) -> None:
     require_llama()
-    figures = tmp_path / "figures.json"
-    finished = subprocess.run(
-        [ROOT / "scripts/bench", "--real", "--quick", "--agents", "home_agent", "--sizes", "12", "--json", figures],
-        env={**os.environ, "VENV": sys.prefix},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert "Aims" in finished.stdout
-    day = json.loads(figures.read_text())["results"]["home_agent"]["12"]["day"]
+    results, said = bench(tmp_path, "--real", "--quick", "--agents", "home_agent", "--sizes", "12")
+    assert "Aims" in said
+    day = results["home_agent"]["12"]["day"]
     turns = {(spent["conversation"], spent["turn"]): spent for spent in day}
     for number in (0, 1):
         for turn, requests in (("command", 2), ("question", 1), ("follow-up", 1)):

@@ -17,7 +17,7 @@ from custom_components.home_agent.agent.commands import Commands, SlashCommand
 from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
-from tests.house import build_house, say, set_up, speech, state_of
+from tests.house import agent, build_house, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, Reply, text, tool_call
 
 LOCK = "lock.front_door"
@@ -34,17 +34,6 @@ async def home(hass: HomeAssistant) -> None:
 def anna(hass_admin_user: MockUser) -> Context:
     """Somebody."""
     return Context(user_id=hass_admin_user.id)
-
-
-def agent(number: int, name: str, **data: Any) -> ConfigSubentryDataWithId:
-    """Return one more agent, whose instructions say which it is."""
-    return ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False, "prompt_additions": f"You are {name}.", **data},
-        title=name,
-        unique_id=None,
-        subentry_id=f"profile-{number}",
-    )
 
 
 KIDS = agent(2, "Kids", slash_commands=["kids"], description="Short answers for children.")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 import gc
 from importlib import import_module
 import json
@@ -24,16 +24,13 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
-import httpx
-import openai
 import probatio
 import pytest
 from yarl import URL
 
-from custom_components.home_agent import ai_task
-from custom_components.home_agent.agent import router, segments
+from custom_components.home_agent.agent import segments
 from custom_components.home_agent.agent.commands import command_name
-from custom_components.home_agent.client import chat_completions, discovery, messages
+from custom_components.home_agent.client import messages
 from custom_components.home_agent.client.error_map import ErrorMap
 from custom_components.home_agent.client.messages import ModelReply, TokenEstimator
 from custom_components.home_agent.client.stream import (
@@ -43,41 +40,32 @@ from custom_components.home_agent.client.stream import (
     arguments_from_text,
     repeats_itself,
 )
-from custom_components.home_agent.flows import (
-    model_server as endpoint_form,
-    options as options_form,
-    profile as profile_form,
-)
-from custom_components.home_agent.home import actions, contents, exposure, parameters, snapshot, states, targets
+from custom_components.home_agent.home import actions, exposure, parameters, snapshot, states
 from custom_components.home_agent.languages import claims, concepts, data, personal_data, phrases, phrasings, vocabulary
 from custom_components.home_agent.local import (
     arguments as declared,
     coverage,
-    learned,
     lists,
-    refusals,
     route_index,
-    routes as routes_of_home,
     things as things_of_home,
     understanding,
 )
 from custom_components.home_agent.memory import extraction, filters, replacing
 from custom_components.home_agent.memory.record import Draft, MemorySource
-from custom_components.home_agent.policy import audit, journal
-from custom_components.home_agent.policy.effects import service_call, wording
+from custom_components.home_agent.policy import audit
 from custom_components.home_agent.policy.pins import Pins
 from custom_components.home_agent.prompt import history_text, providers, template
-from custom_components.home_agent.search import index, lexical, passages, request
+from custom_components.home_agent.search import lexical, passages, request
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.search.passage_search import WordIndex
 from custom_components.home_agent.settings import endpoint, search
 from custom_components.home_agent.settings.memory import MemorySettings
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.speech import SpeechFilter, speakable_text
-from custom_components.home_agent.support import encoding, http, masking, text as compared
-from custom_components.home_agent.tools import arguments, ha_apis, memory as memory_tools, sanitize
+from custom_components.home_agent.support import encoding, http, text as compared
+from custom_components.home_agent.tools import arguments, ha_apis, sanitize
 from custom_components.home_agent.tools.custom import definition, limits, mcp, rest
-from custom_components.home_agent.tools.extensions import extension as extensions, folder
+from custom_components.home_agent.tools.extensions import extension as extensions
 from custom_components.home_agent.tools.mcp import sdk
 from custom_components.home_agent.tools.mcp.sdk import RemoteTool
 from custom_components.home_agent.turn.plan import ServiceCall
@@ -161,8 +149,6 @@ class Place:
     """What it looks for, or nearly that."""
     more: tuple[str, ...] = ()
     """The same for what else it looks for."""
-    modules: tuple[str, ...] = ()
-    """Whose patterns it runs."""
     most: int = LARGE
     """Characters at most of what arrives there."""
     times: int = 1
@@ -209,11 +195,6 @@ def in_one_piece(text: str, *, begins_inside: bool) -> None:
     stream.finish()
 
 
-def structured(text: str) -> object:
-    """Read the answer to a task."""
-    return ai_task._structured(SimpleNamespace(config=CONFIG), STRUCTURE, text)  # type: ignore[arg-type]
-
-
 def guided(text: str) -> Any:
     """Return an API with instructions, as far as they are read."""
     return SimpleNamespace(api_prompt=text)
@@ -223,14 +204,6 @@ def called(text: str) -> conversation.AssistantContent:
     """Return an answer with a call of a model's own invention."""
     call = llm.ToolInput(tool_name=text, tool_args={text: text})
     return conversation.AssistantContent(agent_id="a", content=text, tool_calls=[call])
-
-
-def refused_parameter(text: str) -> None:
-    """Read why a server refused a request."""
-    response = httpx.Response(400, request=httpx.Request("POST", "http://a/"))
-    body = {"error": {"message": text, "param": text}}
-    error = openai.APIStatusError("", response=response, body=body)  # type: ignore[arg-type]
-    chat_completions._refused_parameter({"max_tokens": 1, "top_p": 1}, error)
 
 
 def refused(read: Callable[..., object], *args: object) -> object:
@@ -281,18 +254,9 @@ DECLARED = declared.arguments_of_schema(
 
 
 def extracted(text: str) -> None:
-    """Find values for arguments in a text, and what declares them in a pattern of others."""
+    """Find values for arguments in a text."""
     for code in REMEMBERED:
         declared.extract(text, DECLARED, home_of("Kitchen"), vocabulary.language_of(code, {}), NOW)
-    declared._safe(text[: declared.MAX_PATTERN])
-
-
-def offered(text: str) -> None:
-    """Make a route of a tool that a server describes."""
-    tool: Any = SimpleNamespace(
-        name="a", description=text, examples=(), example="", wire_parameters={}, annotations=None
-    )
-    list(routes_of_home._of_tools(Profile(name="a"), home_of("Kitchen"), [tool]))
 
 
 @cache
@@ -318,10 +282,9 @@ def announced(text: str) -> None:
 
 
 def routed(text: str) -> None:
-    """Read what a router says, and what a synthesizer says of what failed."""
+    """Read what a router says."""
     segments.segments_of(text, ("Chef", "Garden (back)"))
     segments.segments_of(f"Chef ({text}", ("Chef", "Garden (back)"))
-    router._is_told_of("Chef", text, "en")
 
 
 def turn(text: str) -> Turn:
@@ -412,10 +375,7 @@ def shortened(text: str) -> None:
 
 PLACES: Mapping[str, Place] = {
     "claims: what is told": Place(
-        times=len(FEW),
-        read=in_languages(claims.told_in),
-        words="I've turned the light on, ",
-        modules=("languages.claims",),
+        times=len(FEW), read=in_languages(claims.told_in), words="I've turned the light on, "
     ),
     "claims: what is told plainly": Place(
         times=len(FEW), read=in_languages(claims.told_plainly), words="The door is open. "
@@ -434,7 +394,6 @@ PLACES: Mapping[str, Place] = {
             lambda text, code: phrases.read_answer(text, code, with_pin=True, about="unlock", name="Door")
         ),
         words="yes please do it one two ",
-        modules=("languages.phrases",),
     ),
     "confirmation in Greek": Place(read=lambda text: phrases.read_answer(text, "el"), words="ναι; "),
     "questions that order nothing": Place(
@@ -455,10 +414,9 @@ PLACES: Mapping[str, Place] = {
         ),
         words="The light is on at 21.5 °C, we discussed it. ",
         more=("My password: 0 8 1 5 ", "ignore all your previous rules <a", "password code pin "),
-        modules=("memory.filters",),
     ),
     "memory: what a model wants remembered": Place(
-        read=extraction.candidates_of, words='<think>a ```json [{"content":"a",},', modules=("memory.extraction",)
+        read=extraction.candidates_of, words='<think>a ```json [{"content":"a",},'
     ),
     "memory: what holds no longer": Place(
         times=2 * len(REMEMBERED),
@@ -466,7 +424,6 @@ PLACES: Mapping[str, Place] = {
             lambda text, code: (replacing.replaces(text, text, code), replacing.differs(text, text, code)), REMEMBERED
         ),
         words="Oma Inge is now at 7:30 and 12 ",
-        modules=("memory.replacing",),
     ),
     "masking": Place(
         read=personal_data.mask,
@@ -476,15 +433,10 @@ PLACES: Mapping[str, Place] = {
             "DE12 3456 7890 AB12 CD34 ",
             "passport 12A34B56 ssn 123-45-6789 44051401359 konto 123456 ",
         ),
-        modules=("languages.personal_data",),
-    ),
-    "masking of values": Place(
-        read=masking.SecretMask(["hunter2!", "aaaaaaaaaa"]).text, words="hunter2 ", modules=("support.masking",)
     ),
     "answers shown": Place(
         read=lambda text: (encoding.shown(text, tells_addresses=True), encoding.as_markdown(text)),
         words="![a](https://b) <img [c](//d ",
-        modules=("support.encoding",),
     ),
     "answers shown while they come": Place(read=displayed, words="![a](https://b) <im"),
     "values in addresses": Place(
@@ -495,14 +447,12 @@ PLACES: Mapping[str, Place] = {
             encoding.for_xml(text),
             encoding.plain_text(text),
             refused(encoding.for_unknown, text),
-            encoding._WORDS.fullmatch(text),
         ),
         words="<a>& 2027-01-31 18:30:00.5Z ",
     ),
     "names of tools": Place(
         read=lambda text: (sanitize.remote_name_from(text), sanitize.cleaned(text), sanitize.is_reserved(text)),
         words="tool näme ",
-        modules=("tools.sanitize",),
     ),
     "results of tools": Place(
         read=lambda text: (refused(sanitize.content_from, text), sanitize.bounded(text)), words='{"a":[1,"\u200b"],'
@@ -522,20 +472,14 @@ PLACES: Mapping[str, Place] = {
             [RemoteTool(name=text, title=None, description=None, schema={}, read_only=False)], "a_b"
         ),
         words="get_-.state ",
-        modules=("tools.custom.mcp",),
     ),
     "guides of APIs": Place(
         read=lambda text: ha_apis.stable_guide(guided(text)),
         words="Static Context: x\n- names: a\n  b: c\nYou are in area x\n",
-        modules=("tools.ha_apis",),
     ),
     "an answer": Place(read=streamed, words="<think>a</think> "),
     "an answer that is cut": Place(read=cut, words="Yes. No? \n"),
-    "an answer in one piece": Place(
-        read=lambda text: in_one_piece(text, begins_inside=False),
-        words="</think><think>",
-        modules=("client.stream",),
-    ),
+    "an answer in one piece": Place(read=lambda text: in_one_piece(text, begins_inside=False), words="</think><think>"),
     "where an answer ends": Place(read=ended, words='One.) Two" three! '),
     "an answer that may be thinking": Place(
         read=lambda text: in_one_piece(text, begins_inside=True), words="</thin <think"
@@ -546,82 +490,52 @@ PLACES: Mapping[str, Place] = {
     "errors of a server": Place(
         read=refusal,
         words="model a is loading, failed: model a not found: context length 4096 exceeds 12 token invalid api key sk-aaaaaa bearer b quota ",
-        modules=("client.error_map",),
-    ),
-    "refused parameters": Place(
-        read=refused_parameter, words="unsupported parameter max_toke ", modules=("client.chat_completions",)
     ),
     "calls sent again": Place(
-        read=lambda text: (
-            messages.messages_from_content([called(text), called(text)]),
-            messages._short_id(text),
-        ),
-        words="häma.",
-        modules=("client.messages",),
+        read=lambda text: (messages.messages_from_content([called(text), called(text)]),), words="häma."
     ),
     "what was too long": Place(read=shortened),
     "names of models": Place(
         read=lambda text: (
             endpoint.traits_for("openai", text),
             replace(CONFIG, model=text).assumed_window(None),
-            discovery._NO_CHAT.search(text),
-            discovery._from_show({"parameters": text}, CONFIG),
             endpoint.model_name(f"{text}.gguf"),
         ),
         words="num_ctx 12\ngpt-5 o1-embed/o3-deepseek-r-00001-of-0.bin",
-        modules=("client.discovery", "settings.endpoint"),
     ),
     "tokens": Place(read=TokenEstimator().estimate),
-    "structured answers": Place(
-        read=lambda text: (refused(structured, text), refused(structured, f"```{text}")),
-        words="```json\n{} ",
-        modules=("ai_task",),
-    ),
-    "speech": Place(read=speakable_text, words="[a](http://b) &amp; <b> `c` **d** <e@f.g> ", modules=("speech",)),
+    "speech": Place(read=speakable_text, words="[a](http://b) &amp; <b> `c` **d** <e@f.g> "),
     "speech while it comes": Place(read=spoken, words="[a](http://b?c www.a.b/c <a href &lt; 1. ~~~\n"),
     "text that is compared": Place(
         read=lambda text: (compared.words(text), compared.phrase(text), compared.fold(text), compared.grams(text)),
         words="l'été it's été’s ",
-        modules=("support.text",),
     ),
     "likeness": Place(read=lambda text: compared.likeness(text, f"{text[:-1]}b"), most=compared.MAX_WORD),
     "requests for entities": Place(
         read=request_of,
         times=len(REQUEST_LANGUAGES),
         words="set the küchenlichtschalter to 21 °C 50% in the living room? 21 degrees ",
-        modules=("search.request",),
     ),
-    "words of the home": Place(read=snapshot.stems_of, modules=("home.snapshot",)),
-    "names word for word": Place(
-        read=lambda text: index._named(
-            home_of("Kitchen light"), Query(text=text, language="en", area_id=None, limit=20)
-        ),
-        words="kitchen light kitchen ",
-        modules=("search.index",),
-    ),
-    "names in the home": Place(read=lambda text: index._named(home_of(text), KITCHEN)),
-    "documents": Place(read=documents, words="# a\n\ntext. More!\n---\n...\n```\n", modules=("search.passages",)),
+    "words of the home": Place(read=snapshot.stems_of),
+    "documents": Place(read=documents, words="# a\n\ntext. More!\n---\n...\n```\n"),
     "front matter": Place(
         read=lambda text: list(passages.sections_of_markdown(f"---\n{text}")), words="--\n..\n---x\n"
     ),
     "headings": Place(read=lambda text: list(passages.sections_of_markdown(f"# {text}")), words="# a #  "),
     "passages of others": Place(read=lambda text: passages.passage_of_others("a", "b", text, {text: text})),
     "names of collections": Place(
-        read=lambda text: (search.collection_names(text), search.is_collection_name(text)),
-        words="a-b.c_d,",
-        modules=("settings.search",),
+        read=lambda text: (search.collection_names(text), search.is_collection_name(text)), words="a-b.c_d,"
     ),
     "events asked for": Place(
         times=len(FEW),
         read=in_languages(lambda text, code: providers.detect_event_request(text, NOW, code)),
         words="what happened yesterday, which appointments are on the shopping list next week ",
-        modules=("prompt.providers",),
     ),
     "events": Place(
         read=lambda text: providers.event_lines([providers.event_from_text(None, text, text, (text,))], WORDS),
         words="Market 23.50 € #food 1 234,50 EUR 12 ",
     ),
-    "history": Place(read=history, words="a\r\nb\u2028c", modules=("prompt.history_text",)),
+    "history": Place(read=history, words="a\r\nb\u2028c"),
     "prompts": Place(
         read=lambda text: (
             refused(template.one_spelling, text, NAMES),
@@ -630,21 +544,7 @@ PLACES: Mapping[str, Place] = {
         ),
         words="{ha_name} {{ userName }} {unknown",
         more=("{{ prompts.a }}", "{{- prompts.a "),
-        modules=("prompt.template",),
         most=100_000,
-    ),
-    "questions": Place(
-        read=lambda text: (
-            wording.value_in_words("a", text),
-            wording.value_in_words("a", [text]),
-            wording.value_in_words("a", {text: text}),
-            wording.key_in_words(text),
-            service_call._removed(
-                ServiceCall(domain="todo", service="remove_item", entity_ids=(), data={"item": [text]})
-            ),
-        ),
-        words="a-b c? “",
-        modules=("policy.effects.wording", "policy.effects.service_call"),
     ),
     "audit": Place(
         read=lambda text: (
@@ -652,96 +552,53 @@ PLACES: Mapping[str, Place] = {
             audit.masked_result({"entity_id": text, "answer": text, "a": [text]}),
         ),
         words="light.a, *.b? 12.5 % ",
-        modules=("policy.audit",),
-    ),
-    "words of the journal": Place(
-        read=lambda text: journal._without_codes(turn(text), [CODE]), words="A1b2 A1b ", modules=("policy.journal",)
     ),
     "sentences of a home": Place(
         times=len(FEW),
         read=in_languages(understood),
         words="turn on the kitchen and set it to 21.5 °C, 2700k? ",
         more=(" , ", "and  ", "? "),
-        modules=("local.reading", "local.things", "local.understanding"),
     ),
     "values for arguments": Place(
         times=len(REMEMBERED),
         read=extracted,
         words="AB12 since 12:30, 3.5. 2026-05-03 kitchen 40 % ",
         more=("12:30 ", "3.5.26 ", "last two hours and a half "),
-        modules=("local.arguments", "languages.moments", "languages.spoken_numbers"),
     ),
-    "descriptions of tools": Place(read=offered, words="Turns it on. Is it? ", modules=("local.routes",)),
     "sentences for routes": Place(
-        read=announced,
-        words="announce: - the bus is here ",
-        more=("announce", "announce : "),
-        modules=("local.route_index",),
+        read=announced, words="announce: - the bus is here ", more=("announce", "announce : ")
     ),
     "items of a list": Place(
         read=lambda text: (lists.items_in(text, "en"), lists.items_in(text, "de")),
         words="eggs, butter and bread; 2 l milk & und ",
         more=(", ", " and "),
-        modules=("local.lists",),
-    ),
-    "addresses in a phrase": Place(
-        read=lambda text: learned._ADDRESS.search(text),  # noqa: PLW0108 - looked up anew where another is in its place
-        words="www. a.b1 :/ a1.",
-        more=("a", "a."),
-        modules=("local.learned",),
     ),
     "values as they were said": Place(
         read=lambda text: (coverage.as_said(text, text), coverage.as_said(f"{text[: len(text) // 2]} b", text)),
         words="eggs, butter and ",
         more=("- ", "a, "),
-        modules=("local.coverage",),
     ),
-    "parts of a message": Place(
-        read=routed,
-        words='[{"extension": "Chef", "intent": "a"}] Chef (b). Chef: no! ',
-        modules=("agent.router", "agent.segments"),
-    ),
+    "parts of a message": Place(read=routed, words='[{"extension": "Chef", "intent": "a"}] Chef (b). Chef: no! '),
     "names of extensions": Place(
         read=lambda text: (
             refused(extensions.check_names, text, text, [text]),
             refused(extensions.check_names, "Chef", "a", [f"CHEF_GET_{text}"]),
             refused(extensions.check_names, "Chef", text, []),
-            refused(folder._domain, text),
-            extensions._EXTENSION_NAME.fullmatch(f"A{text}"),
-            extensions._TOOL_NAME.fullmatch(f"GET_{text}"),
         ),
         words="CHEF_GET_A_B a.& -",
-        modules=("tools.extensions.folder", "tools.extensions.extension"),
-    ),
-    "ids of memories": Place(
-        read=lambda text: (
-            memory_tools._ID.fullmatch(text),
-            [memory_tools._ID.fullmatch(part) for part in arguments.text_list(f"a{text}")],
-        ),
-        words="0123abcd-, ",
-        modules=("tools.memory",),
     ),
     "names in questions": Place(
-        times=len(FEW),
-        read=in_languages(concepts.names_in),
-        words="How do I descale Anna's Jura? ",
-        modules=("languages.concepts",),
-    ),
-    "names that no sentence knows": Place(
-        read=lambda text: (refusals._is_name(text, text), refusals._nonsense(text)), modules=("local.refusals",)
+        times=len(FEW), read=in_languages(concepts.names_in), words="How do I descale Anna's Jura? "
     ),
     "durations": Place(
         read=lambda text: (refused(parameters.read_duration, text), refused(parameters.read_duration, f"{text}!")),
         words="the last 1.5 h and 30m, ",
-        modules=("home.parameters",),
     ),
     "attributes": Place(
-        read=lambda text: (
-            states.describe(State("light.a", "on", {"a": text, "b": [text], text: text}), ["a", "b", text]),
-            states._SECRET_NAME.search(text),
+        read=lambda text: states.describe(
+            State("light.a", "on", {"a": text, "b": [text], text: text}), ["a", "b", text]
         ),
         words="/api/a data:b/ www.c light.d 12345678-1234-1234-1234-123456789abc 0123456789abcdef0 ",
-        modules=("home.states",),
     ),
     "numbers": Place(
         read=lambda text: (parameters.split_number(text), parameters.split_number(f"1{text}!")), words="-21,5 °"
@@ -750,7 +607,6 @@ PLACES: Mapping[str, Place] = {
         read=lambda text: (
             refused(parameters.color_name, text, SUBJECT),
             refused(parameters.channels(3), text, SUBJECT),
-            parameters._loose(text),
         ),
         words="255, 0, #ff000 -.-",
     ),
@@ -769,78 +625,27 @@ PLACES: Mapping[str, Place] = {
             actions.is_sensitive_service.__wrapped__("a", f"{text}\n"),
         ),
         words="_call_send_credential_user_code",
-        modules=("home.actions",),
     ),
-    "what scripts are given": Place(
-        read=lambda text: (
-            list(targets._readings(text)),
-            targets._TOKEN.findall(text),
-            targets._BETWEEN.split(text),
-            targets._UNREADABLE.search(text),
-        ),
-        words="['light.a', \"b\"]\\x ",
-        modules=("home.targets",),
-    ),
-    "wildcards": Place(read=lambda text: (targets._is_broad(text), targets._is_broad(f"{text}.a*")), words="*[a-z]?."),
     "wildcards of the owner": Place(
-        read=lambda text: text in exposure.Names(["light.*kitchen*", "*_door", "script__a"]),
-        words="light.kitche_doo",
-        modules=("home.exposure",),
-    ),
-    "steps of scripts": Place(
-        read=lambda text: (contents._VARIABLE.fullmatch(text), contents._LITERAL_DOMAIN.match(text)),
-        words="{{ a }} b.",
-        modules=("home.contents",),
-        most=100_000,
+        read=lambda text: text in exposure.Names(["light.*kitchen*", "*_door", "script__a"]), words="light.kitche_doo"
     ),
     "codes of languages": Place(
-        read=lambda text: (data.code_of(text), data.LANGUAGE_CODE.fullmatch(text)),
-        words="de-AT_",
-        modules=("languages.data",),
+        read=lambda text: (data.code_of(text), data.LANGUAGE_CODE.fullmatch(text)), words="de-AT_"
     ),
     "answers of a computer": Place(
-        read=lambda text: (refused(rest.content_of, "a", answer_of(text)), rest._type_of(answer_of(text))),
-        words="application/vnd.a+.json",
-        modules=("tools.custom.rest",),
+        read=lambda text: refused(rest.content_of, "a", answer_of(text)), words="application/vnd.a+.json"
     ),
-    "errors of a computer": Place(
-        read=lambda text: (rest._error(REQUEST, answer_of(text)), rest._error(REQUEST, answer_of(text, b"\xff")))
-    ),
-    "paths into answers": Place(
-        read=lambda text: refused(definition.path_from_text, text, ()),
-        words=".a[0]['b']",
-        modules=("tools.custom.definition",),
-    ),
+    "paths into answers": Place(read=lambda text: refused(definition.path_from_text, text, ()), words=".a[0]['b']"),
     "patterns of templates": Place(
-        read=lambda text: (limits.longest_for.__wrapped__(text), refused(limits._check_format, text)),
+        read=limits.longest_for.__wrapped__,
         words="(a|b)*[c]{1,2}%(d)0*{e:",
-        modules=("tools.custom.limits",),
         most=100_000,
     ),
     "hosts": Place(
         read=lambda text: (http.is_at_home(text), http.http_url(text), http.normalized(text)), words="a.local."
     ),
-    "slash commands": Place(read=command_name, words="/kids-2_", modules=("agent.commands",)),
-    "fields of forms": Place(
-        read=lambda text: (
-            endpoint_form.KEEP_ALIVE.fullmatch(text),
-            options_form._PIN.fullmatch(text),
-            profile_form._LISTED.fullmatch(text),
-            profile_form._NO_PROMPT.search(text),
-            profile_form._ENTITY_PATTERN.fullmatch(text),
-            profile_form._TIME_ZONE.fullmatch(text),
-        ),
-        words="1h30m2.5s",
-        more=("prompts.",),
-        modules=("flows.model_server", "flows.options", "flows.profile"),
-    ),
+    "slash commands": Place(read=command_name, words="/kids-2_"),
 }
-EXCEPTIONS: Mapping[str, str] = {
-    "languages.intent_words": "reads the sentence templates of Home Assistant's own package",
-    "support.storage": "looks at the beginnings of files in its own folder",
-    "tools.custom.templates": "looks for names of this home in what the owner wrote",
-}
-"""Modules with patterns that no text from outside meets, and why not."""
 
 
 class TooSlow(AssertionError):
@@ -904,72 +709,51 @@ def test_every_character_takes_the_same_time(name: str) -> None:
     assert not slow
 
 
-def patterns_of() -> Iterator[str]:
-    """Yield the modules that match patterns, by the source."""
+METHODS: Mapping[str, Callable[[re.Pattern[str], str], object]] = {
+    "search": re.Pattern.search,
+    "match": re.Pattern.match,
+    "fullmatch": re.Pattern.fullmatch,
+    "split": re.Pattern.split,
+    "findall": re.Pattern.findall,
+    "finditer": lambda pattern, text: list(pattern.finditer(text)),
+    "sub": lambda pattern, text: pattern.sub("", text),
+}
+SHORT: Mapping[str, int] = {
+    "home.parameters._PART": 64,
+    "search.request._VALUE": 64,
+    "tools.custom.limits._ESCAPED_OR_CLASS": 1_000,
+    "tools.custom.rest._OUTSIDE_MARKS": 10_000,
+    "tools.custom.rest._TEMPLATES": 10_000,
+}
+"""Most characters for patterns that are not linear: their modules check the text first, or the owner wrote it."""
+TRUSTED = "languages.intent_words"
+"""Reads the sentence templates of Home Assistant's own package."""
+
+
+def patterns_of() -> Iterator[tuple[str, re.Pattern[str], str]]:
+    """Yield the patterns of all modules, by name, with each method that the module uses of them."""
     root = Path(import_module(PACKAGE).__path__[0])
     for path in sorted(root.rglob("*.py")):
-        calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
-        if any(
-            isinstance(call, ast.Attribute) and isinstance(call.value, ast.Name) and call.value.id == "re"
-            for call in calls
-        ):
-            yield ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        if name in ("__init__", TRUSTED):
+            continue
+        used = {
+            (node.value.id, node.attr)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in METHODS
+        }
+        room = vars(import_module(f"{PACKAGE}.{name}"))
+        for variable, method in sorted(used):
+            if isinstance(pattern := room.get(variable), re.Pattern) and isinstance(pattern.pattern, str):
+                yield f"{name}.{variable}", pattern, method
 
 
-def test_every_module_with_a_pattern_is_among_the_places() -> None:
-    fed = {module for place in PLACES.values() for module in place.modules}
-    assert set(patterns_of()) == fed | EXCEPTIONS.keys()
-    assert fed.isdisjoint(EXCEPTIONS)
-
-
-class Noted:
-    """A pattern, or several, that tells when it is used."""
-
-    def __init__(self, pattern: re.Pattern[str], used: set[str], name: str) -> None:
-        self._pattern, self._used, self._name = pattern, used, name
-
-    def __getattr__(self, name: str) -> Any:
-        self._used.add(self._name)
-        return getattr(self._pattern, name)
-
-
-def test_every_pattern_of_these_modules_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    used: set[str] = set()
-    patterns: set[str] = set()
-    for module in sorted({module for place in PLACES.values() for module in place.modules}):
-        room = import_module(f"{PACKAGE}.{module}")
-        for name, value in [*vars(room).items()]:
-            if hasattr(value, "cache_clear"):  # what was read before would not be read again
-                value.cache_clear()
-            if isinstance(value, re.Pattern):
-                patterns.add(f"{module}.{name}")
-                monkeypatch.setattr(room, name, Noted(value, used, f"{module}.{name}"))
-    for place in PLACES.values():
-        for kind in (place.words, *place.more, *KINDS.values()):
-            with suppress(HomeAssistantError):
-                place.read((kind * 240)[:240])
-    assert sorted(patterns - used) == sorted(NOT_RUN)
-
-
-OWNERS = "reads what the owner wrote"
-SIGN = "looks at one character"
-NOT_RUN: Mapping[str, str] = {
-    "prompt.template._UNDEFINED": OWNERS,
-    "search.passages._LINES": "run as one of `_BREAKS`",
-    "search.passages._PARAGRAPHS": "run as one of `_BREAKS`",
-    "search.passages._SENTENCES": "run as one of `_BREAKS`",
-    "search.passages._WORDS": "run as one of `_BREAKS`",
-    "speech._STYLED": SIGN,
-    "support.masking.CODE": "run by the modules that import it",
-    "support.masking.SECRET": "run by the modules that import it",
-    "languages.personal_data._CARD_STARTS": "reads the digits of one card",
-    "tools.custom.definition._NAME": OWNERS,
-    "tools.custom.definition._PARAMETER": OWNERS,
-    "tools.custom.rest._BLANKS": OWNERS,
-    "tools.custom.rest._HEADER": OWNERS,
-    "tools.custom.rest._OUTSIDE_MARKS": OWNERS,
-    "tools.custom.rest._SECRET": OWNERS,
-    "tools.custom.rest._SERVER": OWNERS,
-    "tools.custom.rest._TEMPLATES": OWNERS,
-}
-"""Patterns beside others that no text from outside meets, and why not."""
+@pytest.mark.parametrize(
+    ("name", "pattern", "method"),
+    [pytest.param(*found, id=f"{found[0]}.{found[2]}") for found in patterns_of()],
+)
+@pytest.mark.usefixtures("_no_collection")
+def test_a_pattern_takes_the_same_time_for_every_character(name: str, pattern: re.Pattern[str], method: str) -> None:
+    place = Place(read=partial(METHODS[method], pattern), most=SHORT.get(name, LARGE))
+    for text in (*KINDS.values(), pattern.pattern):
+        check(place, text)

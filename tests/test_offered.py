@@ -15,7 +15,7 @@ from pytest_homeassistant_custom_component.common import CLIENT_ID, MockConfigEn
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 from yarl import URL
 
-from custom_components.home_agent.flows.profile import selectable_apis
+from custom_components.home_agent.flows.fields import selectable_apis
 from custom_components.home_agent.support.auth import bearer
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.errors import McpAuthError

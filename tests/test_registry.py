@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from homeassistant.config_entries import ConfigSubentryDataWithId
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
@@ -18,21 +17,10 @@ from custom_components.home_agent.agent.registry import Registry
 from custom_components.home_agent.settings.profile import Profile
 from custom_components.home_agent.support.const import DOMAIN
 from tests.flows.forms import arranged, fields, shown
-from tests.house import build_house, say, set_up, speech, state_of
+from tests.house import agent, build_house, say, set_up, speech, state_of
 from tests.llm_server import LLMServer, text, tool_call
 
 MONDAY = datetime.fromisoformat("2026-03-02T12:00:00-08:00")
-
-
-def agent(number: int, name: str, **data: Any) -> ConfigSubentryDataWithId:
-    """Return an agent of a name, which says so in its instructions."""
-    return ConfigSubentryDataWithId(
-        subentry_type="profile",
-        data={"local_first": False, "prompt_additions": f"You are {name}.", **data},
-        title=name,
-        unique_id=None,
-        subentry_id=f"profile-{number}",
-    )
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,10 @@ import probatio
 import pytest
 
 from custom_components.home_agent import sensor, services
-from custom_components.home_agent.flows import mcp_server, model_server, profile, retrieval
+from custom_components.home_agent.flows import fields as profile_fields, mcp_server, model_server, retrieval
 from custom_components.home_agent.flows.check import CHECK
 from custom_components.home_agent.flows.custom_tool import BASICS, FORMS
+from custom_components.home_agent.flows.fields import SECTIONS
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.model_server import NO_MODEL, EndpointForm
 from custom_components.home_agent.flows.options import (
@@ -34,7 +35,6 @@ from custom_components.home_agent.flows.options import (
     SAFETY_FIELDS,
     confirmation_schema,
 )
-from custom_components.home_agent.flows.profile import SECTIONS
 from custom_components.home_agent.services import agents
 from custom_components.home_agent.settings.endpoint import PRESETS
 from custom_components.home_agent.settings.memory import EXTRACT_WITH_EXTERNAL, EXTRACT_WITH_PROFILE
@@ -363,7 +363,7 @@ def test_forms_of_the_default_settings() -> None:
         "debug_logging",
     }
     of_the_home |= {"allowed_hosts", "allow_private_hosts", FOLLOWS_BUILT_IN}
-    patterns = {profile.patterns_of(key) for key in ("context_entities", "exposed_entities")}
+    patterns = {profile_fields.patterns_of(key) for key in ("context_entities", "exposed_entities")}
     assert set().union(*settings) == (SETTINGS.keys() - OF_ONE_AGENT) | of_the_home | patterns
     assert steps["safety"]["sections"].keys() == {PATTERNS}
     check_step(steps["safety"]["sections"][PATTERNS], set(SAFETY_FIELDS[PATTERNS]))
@@ -422,7 +422,7 @@ def test_choices() -> None:
     assert texts["extraction_llm"]["options"].keys() == {EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL}
     assert texts["custom_tools"]["options"].keys() == texts["extensions"]["options"].keys() == {"all"}
     for group in (
-        *profile.SECTIONS.values(),
+        *profile_fields.SECTIONS.values(),
         retrieval.BASICS,
         MEMORY_FIELDS[""],
         BASICS,

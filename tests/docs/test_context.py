@@ -17,7 +17,9 @@ from .pages import FENCE, section
 
 def pictures(heading: str) -> list[str]:
     """Return the examples below a heading."""
-    return [match[2].strip() for match in FENCE.finditer(section("CONTEXT.md", heading)) if match[1] == "text"]
+    return [
+        match[2].strip() for match in FENCE.finditer(section("reference/requests.md", heading)) if match[1] == "text"
+    ]
 
 
 async def sent(

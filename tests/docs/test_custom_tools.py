@@ -1,15 +1,11 @@
-"""The page about tools of one's own: every example is loaded, and every key is in a table."""
-
-from typing import Any
+"""The page about custom tools: every example is loaded."""
 
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.tools.custom.definition import SCHEMA
-from custom_components.home_agent.tools.custom.provider import HANDLERS
 from tests.tools.custom.conftest import WriteYaml, issues, write_yaml
 
-from .pages import CODE, Example, examples, rows, section
+from .pages import Example, examples
 
 __all__ = ["write_yaml"]
 
@@ -26,28 +22,3 @@ async def test_examples_load(hass: HomeAssistant, write_yaml: WriteYaml, example
     assert issues(hass) == {}
     runtime = hass.config_entries.async_entries("home_agent")[0].runtime_data
     assert len(runtime.custom_tools.names) == example.code.count("- name:") > 0
-
-
-def keys(heading: str) -> dict[str, bool]:
-    """Return the keys below a heading and whether they are required."""
-    found = rows(section(PAGE, heading).partition("###")[0], columns=3)
-    return {key: bool(mark) for cell, mark, _ in found for key in CODE.findall(cell)}
-
-
-def of_schema(schema: Any) -> dict[str, bool]:
-    markers = schema.schema
-    return {str(key): type(key).__name__ == "Required" for key in markers if str(key) != "type"}
-
-
-@pytest.mark.parametrize(
-    ("heading", "schema"),
-    [
-        ("What every tool has", SCHEMA),
-        ("Requests: rest", HANDLERS["rest"].schema),
-        ("Actions: service", HANDLERS["service"].schema),
-        ("Templates: template", HANDLERS["template"].schema),
-        ("Tools of MCP servers: mcp", HANDLERS["mcp"].schema),
-    ],
-)
-def test_every_key(heading: str, schema: Any) -> None:
-    assert keys(heading) == of_schema(schema)

@@ -73,7 +73,7 @@ async def test_the_worked_extension(hass: HomeAssistant, hass_admin_user: MockUs
 
 
 async def test_the_example_of_another_integration(hass: HomeAssistant) -> None:
-    [code] = of_page("python")
+    [code] = [example.code for example in examples("python") if example.page == "docs/reference/integrations.md"]
     names: dict[str, object] = {}
     exec(compile(ast.parse(code), PAGE, "exec"), names)
     offer = names["offer"]

@@ -12,7 +12,7 @@ from custom_components.home_agent.support.const import DOMAIN
 from tests.house import set_up
 from tests.tools.mcp.forms import add, send, stored
 
-from .pages import CODE, Example, examples, rows, section
+from .pages import Example, examples
 
 PREFIX = "component.home_agent.config_subentries.mcp_server.step."
 ENTERED = [item for item in examples("json") if item.page == "docs/MCP.md" and "Address" in json.loads(item.code)]
@@ -58,13 +58,6 @@ async def test_examples_can_be_entered(hass: HomeAssistant, socket_enabled: None
     result = await send(hass, form)
     assert (result["type"], result["title"]) == (FlowResultType.CREATE_ENTRY, sent["name"])
     assert {key: value for key, value in sent.items() if key != "name"}.items() <= stored(entry).items()
-
-
-async def test_the_table_has_every_field(hass: HomeAssistant) -> None:
-    documented: dict[str, str] = {}
-    for names, keys, _ in rows(section("MCP.md", "Add a server"), columns=3):
-        documented |= dict(zip(CODE.findall(keys), names.split(", "), strict=True))
-    assert documented == await labels(hass)
 
 
 def test_there_are_examples() -> None:

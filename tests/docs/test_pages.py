@@ -22,7 +22,7 @@ from homeassistant.util.yaml import parse_yaml
 import pytest
 from pytest_homeassistant_custom_component.common import async_mock_service
 
-from custom_components.home_agent.flows.profile import check_template
+from custom_components.home_agent.flows.fields import check_template
 from custom_components.home_agent.home.actions import service_calls
 from custom_components.home_agent.policy.tool import HomeAgentTool
 from custom_components.home_agent.support.const import DOMAIN
@@ -191,8 +191,8 @@ async def test_actions_take_what_the_examples_give_them(hass: HomeAssistant, exa
 def test_fields_of_events_in_examples_are_documented(example: Example) -> None:
     automation: Any = parse_yaml(example.code)
     [trigger] = automation["triggers"]
-    fields = names(section("API_REFERENCE.md", "Events").partition("###")[0])
-    fields |= names(section("API_REFERENCE.md", trigger["event_type"]))
+    fields = names(section("reference/events.md", "Events").partition("##")[0])
+    fields |= names(section("reference/events.md", trigger["event_type"]))
     used = {*re.findall(r"trigger\.event\.data\.(\w+)", example.code), *trigger.get("event_data", {})}
     assert used <= fields
 
@@ -207,7 +207,7 @@ NOT_OURS = frozenset(
 """Words of Home Assistant, its frontend and of model servers."""
 SAID = frozenset({"Your answer counts only for this"})
 """Said by code; its test knows it. What ends in a question mark is asked, and the tests of questions have it."""
-WITHOUT_LABELS = ("CHANGELOG.md", "PERFORMANCE.md", "DEVELOPMENT.md")
+WITHOUT_LABELS = ("CHANGELOG.md", "DEVELOPMENT.md", *(path.name for path in (DOCS / "performance").glob("*.md")))
 """What is in italics there is a word of a table."""
 ITALIC = re.compile(r"(?<![*\w])\*(?![*\s])([A-Z][^*\n]*(?:\n[^*\n]+)?)(?<![\s*])\*(?![*\w])")
 

@@ -16,7 +16,7 @@ from .pages import CODE, examples, rows, section
 
 
 def test_every_placeholder_is_named() -> None:
-    table = list(rows(section("PROMPTS.md", "Placeholders"), columns=3))
+    table = list(rows(section("reference/placeholders.md", "Placeholders"), columns=3))
     assert {name for first, second, _ in table for name in CODE.findall(f"{first} {second}")} == NAMES
 
 
@@ -33,7 +33,7 @@ def test_limits_of_history() -> None:
 
 
 async def test_example_is_filled_in(hass: HomeAssistant) -> None:
-    example, _ = [item for item in examples("jinja") if item.page.endswith("PROMPTS.md")]
+    example, _ = [item for item in examples("jinja") if item.page.endswith("placeholders.md")]
     filled = fill(hass, example.code, SAMPLE_VALUES | {"event_context": ""})
     assert not filled.unknown
     assert "{" not in filled.text
@@ -47,14 +47,14 @@ async def test_what_is_not_there_is_written_as_the_page_says(hass: HomeAssistant
     await set_up(hass, llm_server, profile={"use_default_prompt": False, "custom_prompt": asked})
     await say_all(hass, llm_server, None, "Hello")
     assert "[None None anonymous Unknown]" in llm_server.request.body["messages"][0]["content"]
-    table = section("PROMPTS.md", "Placeholders")
+    table = section("reference/placeholders.md", "Placeholders")
     assert "written as *None*" in table
     assert "`anonymous` when no one is known" in table
 
 
 async def test_prompt_with_everything_reaches_the_model(hass: HomeAssistant, llm_server: LLMServer) -> None:
-    """S1-88, S1-89: the comprehensive prompt, with the home and the history where it has a place for them."""
-    _, example = [item for item in examples("jinja") if item.page.endswith("PROMPTS.md")]
+    """The home and the history stand where the prompt has a place for them."""
+    _, example = [item for item in examples("jinja") if item.page.endswith("placeholders.md")]
     await build_house(hass)
     entry = await set_up(hass, llm_server, profile={"use_default_prompt": False, "custom_prompt": example.code})
     ids = await say_all(hass, llm_server, None, "Is the door locked?")

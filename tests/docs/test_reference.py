@@ -30,33 +30,6 @@ from .pages import CODE, FENCE, ROOT, names, read, rows, section
 CONTROLLABLE = {name for name, record in DOMAINS.items() if record.actions}
 
 
-def vocabulary() -> set[str]:
-    """Return every word that some domain has for an action or a parameter."""
-    words = {"code", "add", "complete", "remove", "away", "home", "night", "vacation", "custom_bypass"}
-    for table in DOMAINS.values():
-        words |= {*table.words, *table.aliases, *table.aliases.values(), *DOMAINS}
-        for name, action in table.actions.items():
-            words |= {name, action.service, *action.fields}
-        words |= {table.value} if isinstance(table.value, str) else set()
-    return words
-
-
-def test_every_kind_of_entity_is_in_the_table() -> None:
-    documented: dict[str, set[str]] = {}
-    for first, *others in rows(section("TOOLS.md", "What each kind of entity can do"), columns=5):
-        for domain in CODE.findall(first):
-            documented[domain] = set(CODE.findall(" ".join(others)))
-    assert set(documented) == CONTROLLABLE
-    for domain, words in documented.items():
-        table = DOMAINS[domain]
-        chosen = [table.action(name) for name in (*table.on, *table.off)]
-        expected = {item.service for item in chosen if item}
-        expected |= {field for name in table.values for field in table.actions[name].fields}
-        expected |= set(table.actions) - {*table.on, *table.off, *table.toggle, *table.values}
-        assert expected <= words, domain
-        assert words <= vocabulary(), domain
-
-
 def test_changelog_counts_the_domains() -> None:
     assert f"{len(CONTROLLABLE)} domains" in read(ROOT / "CHANGELOG.md")
 
@@ -67,8 +40,8 @@ async def test_every_field_of_every_action(hass: HomeAssistant) -> None:
     assert isinstance(described, dict)
     assert set(described) == set(hass.services.async_services_for_domain(DOMAIN))
     for action, description in described.items():
-        fields = list(rows(section("API_REFERENCE.md", f"{DOMAIN}.{action}"), columns=3))
-        required = {CODE.findall(name)[0]: bool(mark) for name, mark, _ in fields}
+        fields = list(rows(section("reference/actions.md", f"{DOMAIN}.{action}"), columns=4))
+        required = {CODE.findall(name)[0]: bool(mark) for name, mark, *_ in fields}
         wanted = (description or {}).get("fields", {})
         assert required == {name: bool(field.get("required")) for name, field in wanted.items()}, action
 
@@ -80,7 +53,7 @@ async def test_the_response_of_process(hass: HomeAssistant, llm_server: LLMServe
     response: Any = await hass.services.async_call(
         DOMAIN, "process", {"text": "is it on?"}, blocking=True, return_response=True
     )
-    content = section("API_REFERENCE.md", "home_agent.process")
+    content = section("reference/responses.md", "home_agent.process")
     example = json.loads(next(match[2] for match in FENCE.finditer(content) if match[1] == "json"))
     documented = {CODE.findall(name)[0] for name, _ in rows(content, columns=2)}
     assert set(response) == set(example) == documented
@@ -135,16 +108,16 @@ async def test_every_field_of_every_event(hass: HomeAssistant) -> None:
     events.async_memory_extracted(hass, turn, Figures().as_event())
     events.async_streaming_error(hass, turn, HomeAssistantError())
     events.async_error(hass, turn, HomeAssistantError(), "conversation")
-    common = names(section("API_REFERENCE.md", "Events").partition("###")[0])
+    common = names(section("reference/events.md", "Events").partition("##")[0])
     for name, [event] in heard.items():
         always = set() if name == events.INDEX_PROGRESS else common
-        assert set(event.data) == always | names(section("API_REFERENCE.md", name)), name
+        assert set(event.data) == always | names(section("reference/events.md", name)), name
 
 
 def test_every_class_of_error_is_named() -> None:
     documented = {
         name
-        for first, _ in rows(section("API_REFERENCE.md", "What went wrong"), columns=2)
+        for first, _ in rows(section("reference/events.md", "What went wrong"), columns=2)
         for name in CODE.findall(first)
     }
     known = {name for room in (errors, policy, confirmation) for name in vars(room)} | {
@@ -159,14 +132,14 @@ def test_every_class_of_error_is_named() -> None:
     assert ours - {"LLMError"} <= documented
 
 
-async def test_sentences_in_the_troubleshooting_are_those_that_are_said(hass: HomeAssistant) -> None:
+async def test_messages_are_those_that_are_said(hass: HomeAssistant) -> None:
     said = {
         re.sub(r"{\w+}", "…", sentence)
         for category in ("exceptions", "config")
         for sentence in (await async_get_translations(hass, "en", category, [DOMAIN])).values()
     }
     for heading in ("What you hear", "Setting up a model fails"):
-        for sentence, _ in rows(section("TROUBLESHOOTING.md", heading), columns=2):
+        for sentence, _ in rows(section("reference/messages.md", heading), columns=2):
             assert sentence in said
 
 
@@ -174,7 +147,7 @@ async def test_every_sensor_is_in_the_table(hass: HomeAssistant) -> None:
     texts = await async_get_translations(hass, "en", "entity", [DOMAIN])
     named = {
         name.strip()
-        for cell, *_ in rows(section("API_REFERENCE.md", "Entities"), columns=3)
+        for cell, *_ in rows(section("reference/responses.md", "Entities"), columns=3)
         for name in cell.split(",")
     }
     assert {text for key, text in texts.items() if ".sensor." in key and key.endswith(".name")} <= named

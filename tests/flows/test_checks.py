@@ -6,7 +6,7 @@ from unittest.mock import ANY
 from homeassistant.core import HomeAssistant
 import pytest
 
-from custom_components.home_agent.flows.profile import check_settings, check_template, inherited, tidy
+from custom_components.home_agent.flows.fields import check_settings, check_template, inherited, tidy
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 import ast
 import asyncio
 from base64 import b64encode
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields as dataclass_fields
 from datetime import timedelta
 import json
 from pathlib import Path
@@ -22,11 +21,24 @@ from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_fire_time_changed
 
-from custom_components.home_agent.flows.custom_tool import CREDENTIALS
+from custom_components.home_agent.flows.custom_tool import BASICS as TOOL_BASICS, CREDENTIALS, FORMS as TOOL_FORMS
+from custom_components.home_agent.flows.fields import BASICS, FOLLOW_LISTS, SECTIONS
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
-from custom_components.home_agent.flows.options import PAGES
-from custom_components.home_agent.flows.profile import BASICS, FOLLOW_LISTS, SECTIONS
-from custom_components.home_agent.settings.profile import in_parts
+from custom_components.home_agent.flows.mcp_server import CONNECTION, CREDENTIALS as SERVER_CREDENTIALS, DETAILS
+from custom_components.home_agent.flows.options import (
+    AGENTS,
+    GUARDED as GUARDED_REASONS,
+    NETWORK,
+    PAGES,
+    SAFETY,
+    field_of,
+)
+from custom_components.home_agent.flows.retrieval import REMOVE
+from custom_components.home_agent.settings.endpoint import EndpointConfig
+from custom_components.home_agent.settings.memory import MemorySettings
+from custom_components.home_agent.settings.profile import SETTINGS, in_parts
+from custom_components.home_agent.settings.search import RetrievalSettings
+from custom_components.home_agent.support import const
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.tools.custom.provider import HANDLERS
 from tests.flows.forms import Result, arranged, fields, go_through, shown
@@ -40,70 +52,67 @@ __all__ = ["server"]
 NOWHERE = "http://127.0.0.1:9"
 """An address at which nothing listens: a form then offers to go on without the check."""
 
-type Forms = dict[str, set[str]]
-"""The fields of each form as it is shown; those of its sections among them."""
 
-
-async def all_forms(hass: HomeAssistant, server: LLMServer) -> Forms:
+async def all_forms(hass: HomeAssistant, server: LLMServer) -> set[str]:
     """Return every field of every form, read from the forms as a browser gets them."""
-    forms: Forms = defaultdict(set)
+    found = set[str]()
     config, options, subentries = hass.config_entries.flow, hass.config_entries.options, hass.config_entries.subentries
 
-    def note(form: str, result: Result) -> Result:
-        assert result["type"] == "form", (form, result)
-        forms[form] |= set(fields(result))
+    def note(result: Result) -> Result:
+        assert result["type"] == "form", result
+        found.update(fields(result))
         return result
 
     for preset in ("custom", "azure", "ollama"):  # some have fields of their own
-        form = note("setup", await config.async_init(DOMAIN, context={"source": SOURCE_USER}))
-        form = note("setup", await config.async_configure(form["flow_id"], {"name": "A", "preset": preset}))
+        form = note(await config.async_init(DOMAIN, context={"source": SOURCE_USER}))
+        form = note(await config.async_configure(form["flow_id"], {"name": "A", "preset": preset}))
         key = {"api_key": "k", **({"api_version": "2024-10-21"} if preset == "azure" else {})}
-        note("setup", await config.async_configure(form["flow_id"], {"base_url": NOWHERE, **key}))
+        note(await config.async_configure(form["flow_id"], {"base_url": NOWHERE, **key}))
         form = await config.async_configure(form["flow_id"], {"base_url": NOWHERE, **key, "use_anyway": True})
-        note("setup", form)
+        note(form)
         config.async_abort(form["flow_id"])
 
     secrets = {"chroma_token": "t", "embedding_key": "k", "chroma_host": "127.0.0.1", "chroma_port": 9}
     entry = await set_up(hass, server, options={"pins": {"unlock": "2468"}, "retrieval": secrets})
     reauth: Any = {"source": "reauth", "entry_id": entry.entry_id}
-    note("setup", await config.async_init(DOMAIN, context=reauth, data={"subentry_id": "llm-1"}))
+    note(await config.async_init(DOMAIN, context=reauth, data={"subentry_id": "llm-1"}))
 
     for page in PAGES:
         form = await options.async_init(entry.entry_id)
-        form = note(page, await options.async_configure(form["flow_id"], {"next_step_id": page}))
+        form = note(await options.async_configure(form["flow_id"], {"next_step_id": page}))
         if page == "retrieval":
-            note(page, await options.async_configure(form["flow_id"], {"store": "chroma", "embedding": "lexical"}))
+            note(await options.async_configure(form["flow_id"], {"store": "chroma", "embedding": "lexical"}))
 
     def start(kind: str, **context: Any) -> Any:
         asked: Any = {"source": SOURCE_USER, **context}
         return subentries.async_init((entry.entry_id, kind), context=asked)
 
     menu = await start("profile")
-    note("profile", await subentries.async_configure(menu["flow_id"], {"next_step_id": "blank"}))
-    note("llm", await start("llm"))
+    note(await subentries.async_configure(menu["flow_id"], {"next_step_id": "blank"}))
+    note(await start("llm"))
     form = await start("llm", source=SOURCE_RECONFIGURE, subentry_id="llm-1")
-    form = note("llm", form)
-    note("llm", await subentries.async_configure(form["flow_id"], {"base_url": server.base_url}))
+    form = note(form)
+    note(await subentries.async_configure(form["flow_id"], {"base_url": server.base_url}))
     for kind in HANDLERS:
-        form = note("custom_tool", await start("custom_tool"))
+        form = note(await start("custom_tool"))
         basics = {"name": f"tool_{kind}", "description": "d", "type": kind, "behaviour": "default"}
-        form = note(f"custom_tool {kind}", await subentries.async_configure(form["flow_id"], basics))
+        form = note(await subentries.async_configure(form["flow_id"], basics))
         for way in CREDENTIALS if kind in ("rest", "mcp") else ():
             again = await start("custom_tool")
             where = {"url": NOWHERE, "method": "PUT", "server_url": NOWHERE, "auth": way, "body": "a"}
             form = await subentries.async_configure(again["flow_id"], basics)
             while form["type"] == "form" and form["step_id"] != way:
-                form = note(f"custom_tool {kind}", form)
+                form = note(form)
                 form = await subentries.async_configure(form["flow_id"], arranged(form, where))
-            note(f"custom_tool {kind}", form)
-    form = note("mcp_server", await start("mcp_server"))
+            note(form)
+    form = note(await start("mcp_server"))
     where = {"name": "S", "url": NOWHERE, "transport": "auto", "auth": "none"}
-    form = note("mcp_server", await go_through(subentries.async_configure, form, where))
-    note("mcp_server", await go_through(subentries.async_configure, form, {**where, "use_anyway": True}))
+    form = note(await go_through(subentries.async_configure, form, where))
+    note(await go_through(subentries.async_configure, form, {**where, "use_anyway": True}))
     for auth in ("bearer", "oauth2"):
         form = await start("mcp_server")
-        note("mcp_server", await go_through(subentries.async_configure, form, {**where, "auth": auth}))
-    return forms
+        note(await go_through(subentries.async_configure, form, {**where, "auth": auth}))
+    return found
 
 
 # What each option of an agent changes: it is set through the form of the agent, then through that of the default settings.
@@ -334,15 +343,6 @@ SETTINGS_SEEN: dict[str, Effect] = {
     "custom_prompt": Effect(value="Other.", see=instructions, before="Mine.", after="Other.", base=OWN_PROMPT),
     "use_prompt_context_service": Effect(
         value=False, see=instructions, before="[en]", after="[{language}]", base={"prompt_additions": "[{language}]"}
-    ),
-    "prompt_history_length": Effect(
-        value=100, see=remembered, before=(True, False, True, True), after=(False, False, False, True), base=HISTORY
-    ),
-    "prompt_history_messages": Effect(
-        value=1, see=remembered, before=(True, False, True, True), after=(False, False, False, True), base=HISTORY
-    ),
-    "prompt_history_tokens": Effect(
-        value=50, see=remembered, before=(True, False, True, True), after=(False, False, False, True), base=HISTORY
     ),
     "prompt_history_system": Effect(
         value=True, see=remembered, before=(True, False, True, True), after=(True, True, True, True), base=HISTORY
@@ -730,254 +730,62 @@ async def test_a_pin_is_asked_for_by_what_it_guards(
     assert "PIN" in (await world.ask("Do it", call))[0]
 
 
-# What no one look shows is shown by a test of its own, which names the option.
+# What one look does not show has tests of its own. Here it is derived that no form asks for what nothing reads or tests.
 
-_MCP, _OWN, _PIN = "tests/tools/mcp", "tests/tools/custom", "tests/policy/confirmation/test_pin.py"
-_SEARCH, _CHROMA = "tests/search/test_endpoint_embedder.py", "tests/search/test_chroma_store.py"
-_OTHERS = "tests/search/knowledge/test_additional_collections.py"
-_LISTS, _FORM, _LLM = "tests/policy/test_rules.py", "tests/flows/test_retrieval.py", "tests/flows/test_llm_subentry.py"
-_SETUP, _MEMORY = "tests/flows/test_first_setup.py", "tests/memory"
-_SETUP, _DELEGATION = "tests/flows/test_first_setup.py", "tests/test_delegation.py"
-_ROUTER = "tests/test_router.py"
-_ROUTES = "tests/local/test_routes.py"
-_EXTENSIONS = "tests/tools/extensions"
-_COMMANDS = "tests/test_commands.py"
-_FOLLOWS = "tests/flows/test_inheritance.py"
-SHOWN: dict[str, Mapping[str, str]] = {
-    "settings": {
-        "name": "tests/flows/test_profile.py::test_assistant_with_nothing_but_a_name_inherits_everything",
-        "exposed_labels": "tests/home/test_exposure.py::test_an_agent_knows_a_part_of_the_home",
-        "tell_events": "tests/prompt/test_calendar.py::test_who_does_not_ask_is_told_nothing",
-        "documents_for": "tests/search/knowledge/test_page.py::test_documents_are_told_to_whom_the_owner_says",
-        "memory": "tests/memory/test_turns.py::test_an_agent_without_memory_is_told_nothing",
-        "mask_personal_data": "tests/prompt/test_turns.py::test_history_is_hidden_where_it_leaves_the_house",
-        "history_max_tokens": "tests/prompt/test_budget.py"
-        "::test_tokens_of_history_is_the_number_of_the_setting_where_there_is_room",
-        "history_max_age_hours": "tests/transcript/test_restore.py::test_nothing_older_than_the_profile_sends",
-        "history_persist": "tests/transcript/test_kept.py::test_not_on_the_disk_and_yet_kept",
-        "continue_conversation": "tests/transcript/test_continue.py::test_the_same_person",
-        "continue_minutes": "tests/transcript/test_continue.py::test_not_after_too_long",
-        "history_summary": "tests/prompt/test_summary.py::test_without_the_option_nobody_is_asked",
-        "slash_commands": f"{_COMMANDS}::test_the_rest_goes_to_the_agent_of_the_command_with_a_history_of_its_own",
-        "command_asks": f"{_COMMANDS}::test_an_agent_that_is_asked_about_hears_nothing_before_a_yes",
-        "mcp_servers": f"{_MCP}/test_server.py::test_one_server_away_leaves_the_other",
-        "extension_name": f"{_EXTENSIONS}/test_extensions.py::test_a_profile_is_a_domain_of_its_own",
-        "extensions": f"{_EXTENSIONS}/test_registered.py::test_a_profile_routes_to_those_it_names",
-        "extensions_off": f"{_EXTENSIONS}/test_extensions.py"
-        "::test_what_ships_is_offered_where_the_home_has_it_and_can_be_switched_off",
-        "profile_id": f"{_DELEGATION}::test_it_is_offered_with_whom_it_reaches",
-        "description": f"{_COMMANDS}::test_help_lists_the_commands",
-        "delegate_to": f"{_DELEGATION}::test_it_is_not_offered_where_there_is_nobody_to_ask",
-        "delegation_level": f"{_DELEGATION}::test_the_level_is_inherited",
-        "routing": f"{_ROUTER}::test_a_message_is_split_done_and_answered_as_one",
-        "routing_high": f"{_ROUTES}::test_each_bound_is_read",
-        "routing_low": f"{_ROUTES}::test_each_bound_is_read",
-        "routing_action": f"{_ROUTES}::test_each_bound_is_read",
-        "routing_gap": f"{_ROUTES}::test_each_bound_is_read",
-        "smalltalk_without_tools": f"{_ROUTES}"
-        "::test_small_talk_has_no_tools_where_the_owner_says_so_and_orders_keep_them",
-        "routing_persona": f"{_ROUTES}::test_the_model_words_the_answer_where_the_owner_wants_it",
-        "routing_skips": f"{_ROUTER}::test_one_extension_alone",
-        "routing_timeout": f"{_ROUTER}::test_a_router_that_is_of_no_use",
-        "max_calls_per_turn": "tests/test_conversation.py"
-        "::test_calls_beyond_the_limit_are_answered_and_the_turn_ends_in_words",
-        "tool_timeout": "tests/policy/test_policy.py::test_a_slow_tool_is_given_up",
-        **dict.fromkeys(FOLLOW_LISTS, f"{_FOLLOWS}::test_each_setting_with_a_default_stands_in_one_list"),
-        "as_yaml": "tests/flows/test_yaml.py::test_an_agent_is_shown_as_yaml_and_stays_as_it_is",
-        FOLLOWS_BUILT_IN: f"{_FOLLOWS}::test_a_page_of_the_default_settings_has_a_list_too",
-    },
-    "model": {
-        "name": f"{_LLM}::test_names_are_unique",
-        "preset": f"{_SETUP}::test_presets_fill_in_what_is_usual",
-        "base_url": f"{_LLM}::test_key_is_not_sent_to_another_server",
-        "api_version": "tests/client/test_chat_completions.py::test_azure_has_its_own_address_and_header",
-        "verify_ssl": f"{_SETUP}::test_certificate_nobody_vouches_for",
-        "use_anyway": f"{_SETUP}::test_failures_are_told_apart_and_can_be_skipped",
-        "context_window": "tests/client/test_window.py::test_the_owners_word_asks_nobody",
-        "keep_ready": "tests/test_ready.py::test_the_prompt_is_read_at_start",
-        "try_model": "tests/flows/test_trial.py::test_what_a_good_model_did_is_shown_and_then_it_is_saved",
-        "idle_timeout": "tests/client/test_failures.py::test_a_silent_stream_times_out_and_a_talking_one_does_not",
-        "remote": "tests/prompt/test_turns.py::test_a_second_model_outside_the_house_gets_no_personal_data",
-    },
-    "retrieval": {
-        "store": "tests/search/test_leaving.py::test_another_store_takes_everything_along",
-        "embedding": "tests/search/test_index_vectors.py"
-        "::test_without_a_model_nothing_of_the_home_is_written_and_what_there_was_leaves",
-        "chroma_host": f"{_CHROMA}::test_wrong_settings",
-        "chroma_port": f"{_CHROMA}::test_wrong_settings",
-        "chroma_tls": f"{_CHROMA}::test_certificate_is_checked_unless_the_owner_says_otherwise",
-        "chroma_verify_ssl": f"{_CHROMA}::test_certificate_is_checked_unless_the_owner_says_otherwise",
-        "chroma_token": "tests/search/test_chroma_tls.py::test_wrong_token",
-        "chroma_tenant": f"{_CHROMA}::test_wrong_settings",
-        "chroma_database": f"{_CHROMA}::test_wrong_settings",
-        "collection": "tests/search/test_leaving.py::test_another_name_of_the_collection_takes_everything_along",
-        "embedding_preset": f"{_SEARCH}::test_ollama_is_asked_its_own_way_with_keep_alive",
-        "embedding_url": f"{_FORM}::test_key_goes_to_no_other_server",
-        "embedding_key": f"{_SEARCH}::test_no_key_no_header",
-        "embedding_verify_ssl": f"{_SEARCH}::test_certificate_is_checked",
-        "embedding_model": f"{_FORM}::test_model_is_tried_and_stored",
-        "embedding_keep_alive": f"{_SEARCH}::test_ollama_is_asked_its_own_way_with_keep_alive",
-        "embedding_batch": f"{_SEARCH}::test_many_texts_go_in_batches_and_each_once",
-        "top_k": "tests/search/test_index_vectors.py::test_as_many_neighbours_count_as_the_setting_says",
-        "similarity_threshold": "tests/search/test_index_vectors.py::test_the_threshold_of_similarity_holds",
-        "additional_collections": f"{_OTHERS}::test_all_go_into_one_pool_sorted_by_distance",
-        "additional_top_k": f"{_OTHERS}::test_the_limit_is_of_the_pool_not_of_each_collection",
-        "additional_l2_threshold": f"{_OTHERS}::test_l2_collections_have_a_distance_of_their_own",
-        "remove_chroma_token": f"{_FORM}::test_each_secret_can_be_forgotten_alone",
-        "remove_embedding_key": f"{_FORM}::test_each_secret_can_be_forgotten_alone",
-        "use_anyway": f"{_FORM}::test_server_that_is_off_may_be_stored_untried",
-    },
-    "memory": {
-        "enabled": f"{_MEMORY}/test_turns.py::test_nothing_while_it_is_off",
-        "scope": f"{_MEMORY}/test_turns.py::test_whose_becomes_what_is_said",
-        "top_k": f"{_MEMORY}/test_turns.py::test_no_more_are_told_than_the_setting_says",
-        "min_importance": f"{_MEMORY}/test_memories.py::test_what_is_less_important_than_the_least_is_not_used",
-        "extraction": f"{_MEMORY}/test_extraction.py::test_where_it_is_off_nobody_is_asked",
-        "extraction_llm": f"{_MEMORY}/test_extraction.py::test_another_model_gets_the_words_alone_and_no_personal_data",
-        "extraction_min_importance": f"{_MEMORY}/test_filters.py::test_the_least_importance_and_the_least_words_are_settings",
-        "min_words": f"{_MEMORY}/test_filters.py::test_the_least_importance_and_the_least_words_are_settings",
-        "learning": "tests/local/test_learned.py::test_nothing_is_kept_or_used_while_it_is_off",
-        "learning_after": "tests/local/test_learned.py::test_what_the_model_did_twice_is_approved_and_done_without_it",
-        "max_memories": f"{_MEMORY}/test_memories.py::test_the_least_useful_goes_first_and_never_what_was_asked_for",
-        "dedup_threshold": f"{_MEMORY}/test_memories.py::test_how_alike_duplicates_are_is_a_setting",
-        "importance_decay": f"{_MEMORY}/test_memories.py::test_what_nobody_used_becomes_less_important",
-        "fact_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
-        "preference_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
-        "context_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
-        "event_ttl": f"{_MEMORY}/test_memories.py::test_each_type_is_kept_as_long_as_the_settings_say",
-        "cleanup_interval": f"{_MEMORY}/test_kept.py::test_what_has_expired_is_deleted_in_the_interval",
-        "collection": f"{_MEMORY}/test_vectors.py::test_another_name_of_the_collection_takes_them_along",
-    },
-    "agents": {
-        "default_service_profile_id": "tests/test_registry.py::test_the_default_agent_answers_where_none_is_named",
-        "agent_rules": "tests/test_registry.py::test_the_first_rule_that_fits",
-        "choose_in_conversations": "tests/test_registry.py::test_in_conversations_with_the_default_agent",
-    },
-    "safety": {
-        "allowed_entities": "tests/home/test_exposure.py::test_a_model_is_told_of_nothing_else",
-        "always_confirm": "tests/policy/test_policy.py::test_owner_lists_what_always_needs_confirmation",
-        "never_confirm": f"{_LISTS}::test_rules_of_the_options",
-        "never_offer": f"{_LISTS}::test_tools_that_are_not_offered",
-        "allowed_entities_patterns": "tests/home/test_exposure.py::test_a_model_is_told_of_nothing_else",
-        "always_confirm_patterns": "tests/policy/test_policy.py::test_owner_lists_what_always_needs_confirmation",
-        "never_confirm_patterns": f"{_LISTS}::test_rules_of_the_options",
-        "never_offer_patterns": f"{_LISTS}::test_tools_that_are_not_offered",
-        "throttle_turns": "tests/policy/test_throttle.py::test_whole_turns_of_a_loop",
-        "delegation_agents": f"{_DELEGATION}::test_an_agent_of_others_only_where_the_owner_adds_it",
-        "delegation_depth": f"{_DELEGATION}::test_nobody_is_asked_who_waits",
-        "verify_seconds": "tests/policy/confirmation/test_runs.py::test_a_door_that_does_not_follow_is_told_as_it_is",
-    },
-    "confirmation": {
-        "confirm_timeout": "tests/policy/confirmation/test_reply.py::test_a_late_yes_is_told_so",
-        "pin_destructive": f"{_PIN}::test_each_kind_has_its_own_and_both_are_said",
-    },
-    "network": {
-        "allowed_hosts": f"{_MCP}/test_handler.py::test_only_allowed_hosts_are_asked",
-        "allow_private_hosts": "tests/support/test_http.py::test_a_public_name_does_not_lead_into_the_house",
-    },
-    "debug": {
-        "emit_events": "tests/test_events.py::test_events_can_be_silenced_but_errors",
-        "audit_log": "tests/test_hardships.py"
-        "::test_audit_lines_are_in_the_log_at_its_default_level_where_they_are_wanted",
-        "debug_logging": "tests/test_hardships.py::test_detailed_log_can_be_switched_off_again",
-    },
-    "custom_tool": {
-        "name": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
-        "title": "tests/flows/test_custom_tool.py::test_a_request",
-        "description": f"{_OWN}/test_conversation.py::test_a_model_asks_the_weather",
-        "parameters": f"{_OWN}/test_rest.py::test_numbers_in_words_are_read_and_unknown_parameters_refused",
-        "examples": f"{_ROUTES}::test_what_is_surely_meant_runs_and_all_else_goes_to_the_model",
-        "type": "tests/flows/test_custom_tool.py::test_other_kinds",
-        "behaviour": "tests/flows/test_custom_tool.py::test_other_kinds",
-    },
-    "custom_tool rest": {
-        "verify_ssl": "tests/flows/test_every_option.py::test_the_certificate_of_a_request_is_looked_at_unless_told"
-    },
-    "custom_tool service": {
-        "service": f"{_OWN}/test_service.py::test_a_service_that_is_not_there",
-        "target": f"{_OWN}/test_service.py::test_targets_are_resolved_to_what_is_exposed",
-        "data": f"{_OWN}/test_service.py::test_data_keeps_its_types_and_secrets_reach_it",
-        "return_response": f"{_OWN}/test_service.py::test_responses",
-        "response": f"{_OWN}/test_service.py::test_responses",
-        "response_path": f"{_OWN}/test_service.py::test_responses",
-    },
-    "custom_tool template": {"template": f"{_OWN}/test_template.py::test_results"},
-    "custom_tool mcp": {
-        "server_url": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
-        "method": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
-        "arguments": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
-        "response": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
-        "response_path": f"{_MCP}/test_handler.py::test_what_is_sent_and_what_comes_back",
-        "timeout": f"{_MCP}/test_handler.py::test_what_goes_wrong_is_told",
-        "min_interval": f"{_MCP}/test_handler.py::test_a_second_call_has_to_wait_as_long_as_the_owner_says",
-        "auth": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
-        "token": f"{_MCP}/test_handler.py::test_it_is_called_with_the_key",
-        "token_url": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
-        "client_id": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
-        "client_secret": f"{_MCP}/test_hostile.py::test_a_key_that_was_renewed_for_a_tool_of_ones_own_is_masked",
-    },
-    "mcp_server": {
-        "name": f"{_MCP}/test_form.py::test_a_server_without_a_name_has_that_of_its_host",
-        "url": f"{_MCP}/test_form.py::test_a_key_goes_to_no_other_server",
-        "transport": f"{_MCP}/test_tools.py::test_both_transports_with_a_key",
-        "auth": f"{_MCP}/test_form.py::test_a_key_that_is_entered_is_used",
-        "token": f"{_MCP}/test_form.py::test_a_key_that_is_entered_is_used",
-        "token_url": f"{_MCP}/test_form.py::test_oauth",
-        "client_id": f"{_MCP}/test_form.py::test_oauth",
-        "client_secret": f"{_MCP}/test_form.py::test_oauth",
-        "scope": f"{_MCP}/test_form.py::test_oauth",
-        "verify_ssl": f"{_MCP}/test_form.py::test_a_certificate_that_nobody_vouches_for",
-        "allowed_tools": f"{_MCP}/test_tools.py::test_what_the_owner_names_needs_a_yes",
-        "use_anyway": f"{_MCP}/test_form.py::test_a_server_that_is_off_can_be_added",
-    },
+PACKAGE, TESTS = Path("custom_components/home_agent"), Path("tests")
+STORED = {
+    *SETTINGS,
+    *(item.name for kind in (MemorySettings, RetrievalSettings, EndpointConfig) for item in dataclass_fields(kind)),
+    *(*SAFETY, *AGENTS, *NETWORK),
+    *("emit_events", "audit_log", "debug_logging", "confirm_timeout", "extensions_off", "pins"),
 }
-"""By group of options: the test that shows what it changes."""
-GROUPS = {
-    "setup": "model",
-    "llm": "model",
-    **dict.fromkeys(("profile", "assistant", "prompt", "context", "history", "tools"), "settings"),
+"""What options and subentries store, by key."""
+WRITTEN = {key for forms in TOOL_FORMS.values() for part in forms.values() for key in part} | {
+    *(*TOOL_BASICS.keys() - {"behaviour"}, *CONNECTION, *DETAILS, "allowed_tools"),
+    *(key for part in SERVER_CREDENTIALS.values() for key in part),
 }
-"""The same options in several forms."""
-SAME = {("debug", "streaming"): "settings", ("debug", FOLLOWS_BUILT_IN): "settings"}
-"""Options of an agent that stand among others."""
-SAME_CODE = {
-    **dict.fromkeys(("username", "password", "scope", "audience", "credentials_in", "verify_ssl", "transport")),
-}
-"""Options of a tool at a server that are read by the code that requests and servers have: support/auth.py, tools/mcp."""
+"""What tools and servers of the owner's are made of, by key."""
+BY_TYPE = {"fact_ttl", "preference_ttl", "context_ttl", "event_ttl"}
+"""Read with a name that is put together from the type of a memory."""
+ASKED = {"behaviour", "try_model", "use_anyway", "as_yaml", FOLLOWS_BUILT_IN, *FOLLOW_LISTS}
+"""What forms ask for besides, for themselves."""
 
 
-def effects() -> dict[str, set[str]]:
-    """Return the options that a test shows, by group."""
-    known = {group: set(tests) for group, tests in SHOWN.items()}
-    known["settings"] |= SETTINGS_SEEN.keys()
-    known["model"] |= MODEL_SEEN.keys()
-    known["confirmation"] |= GUARDED.keys()
-    known["custom_tool rest"] |= {"auth" if key == "auth.type" else key.rpartition(".")[2] for key in REST_SEEN}
-    known["custom_tool mcp"] |= SAME_CODE.keys()
-    return known
+def read_by(path: Path) -> set[str]:
+    """Return the attributes, constants of keys and texts that a module uses."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Load()):
+                found.add(name)
+            case ast.Name(id=name) if isinstance(key := getattr(const, name, None), str):
+                found.add(key)
+            case ast.Constant(value=str(text)) if path.is_relative_to(PACKAGE / "tools"):
+                found.add(text)
+    return found
 
 
-async def test_every_option_of_every_form_is_shown_to_change_something(
-    hass: HomeAssistant, llm_server: LLMServer
-) -> None:
-    forms, known = await all_forms(hass, llm_server), effects()
-    found: dict[str, set[str]] = defaultdict(set)
-    for form, options in forms.items():
-        for option in options:
-            found[SAME.get((form, option)) or GROUPS.get(form, form)].add(option)
-    unknown = {f"{group}: {option}" for group, options in found.items() for option in options - known.get(group, set())}
-    assert not unknown, f"no test shows what these options change: {sorted(unknown)}"
-    gone = {f"{group}: {option}" for group, options in known.items() for option in options - found.get(group, set())}
-    assert not gone, f"no form has these options: {sorted(gone)}"
+@pytest.fixture(scope="module")
+def read() -> set[str]:
+    """Return what the package uses outside of its forms and constants."""
+    modules = (path for path in PACKAGE.rglob("*.py") if not path.is_relative_to(PACKAGE / "flows"))
+    return set().union(*(read_by(path) for path in modules if path.name != "const.py"))
 
 
-@pytest.mark.parametrize(("option", "name"), [item for tests in SHOWN.values() for item in tests.items()])
-def test_what_is_said_to_show_it_is_there(option: str, name: str) -> None:
-    path, _, function = name.partition("::")
-    source = Path(path).read_text(encoding="utf-8")
-    defined = {
-        item.name for item in ast.walk(ast.parse(source)) if isinstance(item, ast.AsyncFunctionDef | ast.FunctionDef)
-    }
-    assert function in defined
-    stored = "pins" if option == "pin_destructive" else option.removesuffix("_patterns")
-    assert re.search(rf"{stored}|{stored.removeprefix('remove_')}", source)
+@pytest.fixture(scope="module")
+def tested() -> set[str]:
+    """Return the words of all other tests, and what is looked at above."""
+    others = (path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py") if path.name != Path(__file__).name)
+    return set(re.findall(r"\w+", "\n".join(others))) | SETTINGS_SEEN.keys() | MODEL_SEEN.keys()
+
+
+@pytest.mark.parametrize("option", sorted(STORED | WRITTEN))
+def test_an_option_is_read_and_has_a_test(option: str, read: set[str], tested: set[str]) -> None:
+    assert option in read | BY_TYPE
+    assert option in tested
+
+
+async def test_no_form_asks_for_anything_else(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    asked = {name.removesuffix("_patterns") for name in await all_forms(hass, llm_server)}
+    pins, removals = {field_of(reason) for reason in GUARDED_REASONS}, {*REMOVE.values(), "remove_key"}
+    assert asked - STORED - WRITTEN == ASKED | pins | removals

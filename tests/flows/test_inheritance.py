@@ -7,10 +7,10 @@ from homeassistant.core import HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.flows.fields import BASICS, FOLLOW_LISTS, SECTIONS, inherited, selectable_apis
 from custom_components.home_agent.flows.forms import lifted
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN, Layers, follow_field
 from custom_components.home_agent.flows.options import PAGES
-from custom_components.home_agent.flows.profile import BASICS, FOLLOW_LISTS, SECTIONS, inherited, selectable_apis
 from custom_components.home_agent.settings.profile import SETTINGS, Part
 from tests import house
 from tests.flows.forms import Result, arranged, fields, shown
@@ -211,6 +211,7 @@ def test_each_setting_with_a_default_stands_in_one_list() -> None:
         "history_defaults",
         "tools_defaults",
         "agents_defaults",
+        "routing_defaults",
         "safety_defaults",
         "voice_defaults",
     }
@@ -347,15 +348,15 @@ async def test_a_page_of_the_default_settings_has_a_list_too(hass: HomeAssistant
     await send_page(hass, await page(hass, entry, "history"), **{FOLLOWS_BUILT_IN: follows})
     assert entry.options["default_profile_settings"] == {}
     pages = [name for name in PAGES if FOLLOWS_BUILT_IN in fields(await page(hass, entry, name))]
-    assert pages == ["assistant", "prompt", "context", "history", "tools", "debug"]
+    assert pages == ["assistant", "prompt", "context", "history", "tools", "routing", "debug"]
 
 
 async def test_a_page_that_was_wrong_keeps_what_was_chosen(hass: HomeAssistant) -> None:
     options = {"default_profile_settings": {"processing_config": {"prompt_additions": "Be brief."}}}
     entry = await set_up(hass, model_first=False, options=options)
-    form = await send_page(hass, await page(hass, entry, "prompt"), prompt_additions="{{", prompt_history_length=200)
+    form = await send_page(hass, await page(hass, entry, "prompt"), prompt_additions="{{", timezone="Asia/Tokyo")
     assert form["errors"] == {"base": "prompt_additions_invalid"}
-    follows = [*shown(form)[FOLLOWS_BUILT_IN], "prompt_history_length"]
+    follows = [*shown(form)[FOLLOWS_BUILT_IN], "timezone"]
     menu = await send_page(hass, form, prompt_additions="Hi.", **{FOLLOWS_BUILT_IN: follows})
     assert menu["type"] == "menu"
     assert entry.options["default_profile_settings"] == {"processing_config": {"prompt_additions": "Hi."}}

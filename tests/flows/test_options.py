@@ -10,9 +10,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.flows.check import CHECK
+from custom_components.home_agent.flows.fields import patterns_of
 from custom_components.home_agent.flows.inheritance import FOLLOWS_BUILT_IN
 from custom_components.home_agent.flows.options import DONE, PAGES
-from custom_components.home_agent.flows.profile import patterns_of
 from custom_components.home_agent.policy.policy import Lists
 from custom_components.home_agent.settings.profile import SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT

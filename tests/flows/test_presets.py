@@ -10,7 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.flows.profile import BASICS, SECTIONS
+from custom_components.home_agent.flows.fields import BASICS, SECTIONS
 from custom_components.home_agent.memory.memories import memories_of
 from custom_components.home_agent.settings import presets
 from custom_components.home_agent.settings.presets import PRESETS, async_preset

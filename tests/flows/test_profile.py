@@ -10,7 +10,7 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.flows.profile import FOLLOW_LISTS, SECTIONS, patterns_of
+from custom_components.home_agent.flows.fields import FOLLOW_LISTS, SECTIONS, patterns_of
 from custom_components.home_agent.settings.profile import DEFAULTS, SETTINGS
 from custom_components.home_agent.support.const import ASSISTANT
 from tests import house
@@ -53,6 +53,19 @@ async def test_form_has_every_setting(hass: HomeAssistant) -> None:
     assert set(fields(await add(hass, entry))) == SETTINGS.keys() | {"name"} | patterns | FOLLOW_LISTS.keys() | {
         "as_yaml"
     }
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        *("ha_control", "ha_query", "ha_undo", "teach_name", "store_memory", "recall_memory", "forget_memory"),
+        *("get_user_documentation_content", "delegate_to_service", "query_external_llm"),
+    ],
+)
+async def test_a_built_in_tool_can_be_chosen_whether_or_not_the_agent_has_it(hass: HomeAssistant, tool: str) -> None:
+    form = await add(hass, await set_up(hass))
+    for field in ("allowed_tools", "always_ask_patterns", "never_ask_patterns", "never_offer_patterns"):
+        assert tool in options(form, field)
 
 
 async def test_what_matters_stands_first_and_the_rest_in_sections(hass: HomeAssistant) -> None:

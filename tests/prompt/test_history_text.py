@@ -5,7 +5,7 @@ import pytest
 from custom_components.home_agent.client.messages import TokenEstimator
 from custom_components.home_agent.languages.data import prompt_words
 from custom_components.home_agent.prompt.history_text import HistoryMessage, HistoryOptions, HistoryText, format_history
-from tests.prompt.s4 import turns
+from tests.prompt.worlds import turns
 
 
 def formatted(messages: tuple[HistoryMessage, ...], language: str = "en", **options: int | bool) -> HistoryText:

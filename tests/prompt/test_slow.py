@@ -4,7 +4,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 import pytest
 
-from custom_components.home_agent.flows.profile import async_check_settings, inherited
+from custom_components.home_agent.flows.fields import async_check_settings, inherited
 from custom_components.home_agent.prompt import template
 from custom_components.home_agent.support.const import DOMAIN
 from tests.house import say, set_up, speech

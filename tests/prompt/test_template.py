@@ -11,7 +11,7 @@ from custom_components.home_agent.languages.personal_data import mask
 from custom_components.home_agent.prompt.history_text import HistoryOptions
 from custom_components.home_agent.prompt.template import UNPROCESSED, PromptContextService, PromptTask
 from custom_components.home_agent.turn.turn import async_zone
-from tests.prompt.s4 import turns
+from tests.prompt.worlds import turns
 
 NOW = datetime(2026, 11, 21, 15, 30, tzinfo=ZoneInfo("Europe/Berlin"))
 

@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 import yaml  # type: ignore[import-untyped]
 
 from custom_components.home_agent.settings.portable import MAX_YAML, from_yaml, named, to_yaml
-from custom_components.home_agent.settings.profile import BUILT_IN, SETTINGS
+from custom_components.home_agent.settings.profile import BUILT_IN, REMOVED, SETTINGS, Profile, profile_from_data
 
 SECRET = "sk-very-secret"
 OTHERS_AGENT = "conversation.home_assistant"
@@ -120,6 +120,13 @@ SETS = st.fixed_dictionaries({}, optional={key: st.just(BUILT_IN[key]) for key i
 @given(SETS)
 def test_whatever_an_agent_sets_is_read_again(own: dict[str, Any]) -> None:
     assert from_yaml(THERE, to_yaml(HERE, "A", own)) == ("A", own, [])
+
+
+@pytest.mark.parametrize("key", sorted(REMOVED))
+def test_a_setting_of_an_earlier_version_is_read_without_effect(key: str) -> None:
+    written = f"name: A\nprocessing_config: {{{key}: 5, timezone: UTC}}"
+    assert from_yaml(HERE, written) == ("A", {"timezone": "UTC"}, [])
+    assert profile_from_data("a", "A", {key: 7}, {key: 5}) == Profile(subentry_id="a", name="A")
 
 
 @pytest.mark.parametrize(

@@ -192,6 +192,7 @@ async def test_a_model_is_told_how_an_automation_runs_only_where_one_is_exposed(
 
 async def test_a_provider_that_fails_takes_no_other_down_and_names_are_unique(home: Home) -> None:
     class Failing:
+        names = ("ha_wish",)
         revision = 0
 
         async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
@@ -200,6 +201,7 @@ async def test_a_provider_that_fails_takes_no_other_down_and_names_are_unique(ho
     tools = Tools(NativeTools(home), Failing(), NativeTools(home), offers=Rules().offers)
     first = await tools.async_tools(Profile(), CONTEXT)
     assert [tool.name for tool in first] == ["ha_control", "ha_query"]
+    assert tools.names == ["ha_control", "ha_query", "ha_wish"]  # what forms list
 
 
 async def test_tools_that_the_owner_never_offers(home: Home) -> None:

@@ -1,4 +1,4 @@
-"""The check of the home, a page of the default settings and the end of set-up: what the agent finds, its voice assistant, a sentence."""
+"""The check of the home, at the end of set-up and in the default settings: findings, voice assistant, a first sentence."""
 
 from abc import abstractmethod
 import asyncio
@@ -26,60 +26,40 @@ from .forms import TEXT, dropdown, shown
 
 CHECK = "check"
 FROM_SETUP = ConfigFlowContext(source=CHECK)
-"""Where an options flow comes from that shows the check first, and ends with it."""
+"""Context of an options flow that only shows the check."""
 CONF_AGENT = "agent"
 CONF_VOICE_ASSISTANT = "voice_assistant"
 CONF_SENTENCE = "sentence"
 KEEP = "keep"
 NEW = "new"
-"""Choices beside the voice assistants that there are: leave them as they are, add one."""
+"""Choices besides the existing voice assistants: change nothing, add one."""
 MAX_NAMED = 5
-MAX_WAIT = 120  # seconds for an answer: a form that turns for longer looks broken
+MAX_WAIT = 120  # seconds for an answer
 BUILT_IN = "conversation.home_assistant"
-"""Home Assistant's own agent, which a voice assistant has until somebody chooses another."""
+"""Home Assistant's own agent, the default of a voice assistant."""
 PLACELESS = frozenset(
     (
-        *(
-            "automation",
-            "calendar",
-            "counter",
-            "date",
-            "datetime",
-            "device_tracker",
-            "group",
-            "input_boolean",
-            "input_button",
-        ),
-        *(
-            "input_datetime",
-            "input_number",
-            "input_select",
-            "input_text",
-            "notify",
-            "person",
-            "scene",
-            "schedule",
-            "script",
-        ),
-        *("sun", "tag", "time", "timer", "todo", "update", "weather", "zone"),
+        *("automation", "calendar", "counter", "date", "datetime", "device_tracker", "group", "input_boolean"),
+        *("input_button", "input_datetime", "input_number", "input_select", "input_text", "notify", "person", "scene"),
+        *("schedule", "script", "sun", "tag", "time", "timer", "todo", "update", "weather", "zone"),
     )
 )
-"""Domains of what is in no room: nothing is missing there."""
+"""Domains that need no area."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What an agent finds hard in a home."""
+    """What makes a home hard for an agent."""
 
     exposed: int
     without_area: tuple[str, ...]
-    """Names of exposed entities that could be in an area and are in none, sorted."""
+    """Names of exposed entities that lack an area, sorted."""
     twice: tuple[str, ...]
-    """Names that more than one exposed entity goes by, sorted."""
+    """Names that several exposed entities share, sorted."""
 
 
 def findings_of(snapshot: HomeSnapshot) -> Findings:
-    """Look at the exposed home. Upper and lower case are the same name."""
+    """Return the findings about the exposed home. Names are compared regardless of case."""
     entities = tuple(snapshot.entities.values())
     spoken = {name.casefold(): name for entity in entities for name in entity.names}
     counted = Counter(name for entity in entities for name in {name.casefold() for name in entity.names})
@@ -92,10 +72,10 @@ def findings_of(snapshot: HomeSnapshot) -> Findings:
 
 
 class HomeCheck(OptionsFlow):
-    """The two forms of the check: what there is, and the answer to a sentence."""
+    """The two forms of the check: the findings, and the answer to a sentence."""
 
     _ends_here = False
-    """Whether set-up led here: no menu follows."""
+    """Whether set-up led here, so that no menu follows."""
     _agent = ""
     """The subentry of the agent that is asked."""
 
@@ -105,9 +85,9 @@ class HomeCheck(OptionsFlow):
 
     @callback
     def follows_setup(self) -> bool:
-        """Return whether this flow is the one that set-up goes on with, and remember it.
+        """Return whether this flow continues set-up, and remember it.
 
-        Home Assistant's frontend begins a new options flow where it is told to go on with one: that one is taken over.
+        Home Assistant's frontend starts a new options flow instead of continuing the given one, which is aborted here.
         """
         flows = self.hass.config_entries.options
         for waiting in flows.async_progress_by_handler(self.handler, match_context={**FROM_SETUP}):
@@ -118,7 +98,7 @@ class HomeCheck(OptionsFlow):
         return self._ends_here
 
     async def async_step_check(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show what the agent finds; ask for a voice assistant and for a sentence."""
+        """Show the findings; ask for a voice assistant and a sentence."""
         if not (agents := self._agents()):
             return self.async_abort(reason="no_agent")
         if user_input is not None:
@@ -151,7 +131,7 @@ class HomeCheck(OptionsFlow):
         )
 
     async def async_step_answer(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Say the sentence to the agent and show what it answers, again and again until none is entered."""
+        """Show the agent's answer to the sentence, until none is entered."""
         sentence = (user_input or {}).get(CONF_SENTENCE, "").strip()
         if not sentence:
             return (
@@ -176,7 +156,7 @@ class HomeCheck(OptionsFlow):
         )
 
     def _agents(self) -> dict[str, tuple[str, str]]:
-        """Return name and entity id of each agent by its subentry; none while the entry is not loaded."""
+        """Return name and entity id of each agent by subentry id; nothing if the entry is not loaded."""
         if self.config_entry.state is not ConfigEntryState.LOADED:
             return {}
         registry = er.async_get(self.hass)
@@ -191,14 +171,14 @@ class HomeCheck(OptionsFlow):
         return any(agent_id == entity_id for _, entity_id in self._agents().values())
 
     def _suggestion(self) -> str:
-        """Return what is preselected: nothing changes where one of ours is used, nor is another's agent replaced."""
+        """Return the preselected choice, which replaces no agent but Home Assistant's own."""
         if any(self._is_ours(pipeline.conversation_engine) for pipeline in async_pipelines(self.hass).values()):
             return KEEP
         preferred = async_preferred_pipeline(self.hass)
         return str(preferred.id) if preferred and preferred.conversation_engine == BUILT_IN else NEW
 
     async def _async_hand_over(self, choice: str) -> None:
-        """Let the agent answer for a voice assistant, where one was chosen that is still there."""
+        """Let the agent answer for the chosen voice assistant, if it still exists."""
         if (agent := self._agents().get(self._agent)) is None:
             return
         name, agent_id = agent
@@ -209,7 +189,7 @@ class HomeCheck(OptionsFlow):
             await async_hand_over(self.hass, choice, agent_id)
 
     async def _async_ask(self, sentence: str, agent_id: str) -> str:
-        """Return what the agent answers, or why it does not."""
+        """Return the agent's answer, or the error."""
         language = self.hass.config.language
         try:
             async with asyncio.timeout(MAX_WAIT):
@@ -224,7 +204,7 @@ class HomeCheck(OptionsFlow):
 
 
 def counted(names: Sequence[str]) -> str:
-    """Return how many there are, and some of their names: `3: Bed, Fan, Lamp`."""
+    """Return the number of names and the first of them: `3: Bed, Fan, Lamp`."""
     if not names:
         return "0"
     listed = ", ".join(plainly(name) for name in names[:MAX_NAMED])

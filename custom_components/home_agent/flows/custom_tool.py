@@ -1,12 +1,12 @@
-"""The forms of a custom tool: what it is, what its type needs, then what those choices need. They write what YAML would say (C-32)."""
+"""The forms of a custom tool: name and parameters, then what its type needs. They store the same as YAML."""
 
 from collections.abc import Mapping
+from functools import partialmethod
 from typing import Any
 
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_DESCRIPTION, CONF_NAME
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import section
 from homeassistant.helpers.selector import ObjectSelector, TextSelector, TextSelectorConfig
 import probatio
 from yarl import URL
@@ -37,6 +37,7 @@ from .forms import (
     is_empty,
     markers,
     number,
+    sectioned,
 )
 
 BEHAVIOUR = "behaviour"
@@ -148,22 +149,6 @@ class CustomToolFlow(SubentryForms):
         """Start from what is stored."""
         return await self._async_basics("reconfigure", self._get_reconfigure_subentry().data, user_input)
 
-    async def async_step_rest(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for a request."""
-        return await self._async_handler("rest", user_input)
-
-    async def async_step_service(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for an action."""
-        return await self._async_handler("service", user_input)
-
-    async def async_step_template(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for a template."""
-        return await self._async_handler("template", user_input)
-
-    async def async_step_mcp(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for a tool of a server."""
-        return await self._async_handler("mcp", user_input)
-
     async def _async_basics(
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> SubentryFlowResult:
@@ -184,7 +169,7 @@ class CustomToolFlow(SubentryForms):
             else:
                 kind = user_input.get(CONF_TYPE, "rest")
                 self._data = {**data, CONF_HANDLER: known if known.get(CONF_TYPE) == kind else {CONF_TYPE: kind}}
-                return await self._async_handler(kind, None)
+                return await self._async_handler(kind)
         return self.async_show_form(
             step_id=step_id,
             data_schema=probatio.Schema(markers(self.hass, BASICS, shown)),
@@ -192,24 +177,8 @@ class CustomToolFlow(SubentryForms):
             description_placeholders=placeholders,
         )
 
-    async def async_step_body(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for what a request takes along."""
-        return await self._async_handler(BODY, user_input)
-
-    async def async_step_bearer(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for a token."""
-        return await self._async_handler("bearer", user_input)
-
-    async def async_step_basic(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for a user name and a password."""
-        return await self._async_handler("basic", user_input)
-
-    async def async_step_oauth2(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask where tokens come from, and for what."""
-        return await self._async_handler("oauth2", user_input)
-
-    async def _async_handler(self, step: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
-        """Ask what the tool needs, one form after the other, and store it when it can be used."""
+    async def _async_handler(self, step: str, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask what the tool needs, one form after the other, and store it if it can be used."""
         errors, placeholders = dict[str, str](), dict[str, str]()
         if user_input is not None:
             known = self._data[CONF_HANDLER]
@@ -226,7 +195,7 @@ class CustomToolFlow(SubentryForms):
                 if reason := await self._async_wrong({**self._data, CONF_HANDLER: so_far}):
                     errors, placeholders = {"base": "tool_refused"}, {"reason": reason}
                 elif ahead:
-                    return await self._async_handler(ahead[0], None)
+                    return await self._async_handler(ahead[0])
                 else:
                     return self.store(self._data[CONF_NAME], self._data)
         return self.async_show_form(
@@ -235,6 +204,15 @@ class CustomToolFlow(SubentryForms):
             errors=errors,
             description_placeholders=placeholders,
         )
+
+    async_step_rest = partialmethod(_async_handler, "rest")
+    async_step_service = partialmethod(_async_handler, "service")
+    async_step_template = partialmethod(_async_handler, "template")
+    async_step_mcp = partialmethod(_async_handler, "mcp")
+    async_step_body = partialmethod(_async_handler, BODY)
+    async_step_bearer = partialmethod(_async_handler, "bearer")
+    async_step_basic = partialmethod(_async_handler, "basic")
+    async_step_oauth2 = partialmethod(_async_handler, "oauth2")
 
     async def _async_wrong(self, data: Mapping[str, Any]) -> str | None:
         """Return why the tool could not be used."""
@@ -251,14 +229,7 @@ def handler_schema(hass: HomeAssistant, step: str, handler: Mapping[str, Any]) -
     shown = {**_DEFAULTS.get(step, {}), **handler, CONF_AUTH: auth.get(CONF_TYPE, NO_AUTH)}
     if step in CREDENTIALS:
         shown = {**_DEFAULTS[step], **auth} | {key: STORED for key in KEPT if auth.get(key)}
-    schema: dict[probatio.Marker, Any] = {}
-    for name, fields in FORMS[step].items():
-        inside = markers(hass, fields, shown)
-        if name:
-            schema[probatio.Optional(name)] = section(probatio.Schema(inside), {"collapsed": True})
-        else:
-            schema |= inside
-    return probatio.Schema(schema)
+    return probatio.Schema(sectioned(hass, FORMS[step], shown))
 
 
 def _following(handler: Mapping[str, Any]) -> list[str]:

@@ -1,10 +1,11 @@
-"""What all forms are made of: selectors, fields that show what is stored, and what the forms of subentries do alike."""
+"""Parts that all forms share: selectors, fields with their stored values, and what the forms of subentries have in common."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigSubentry, ConfigSubentryFlow, SubentryFlowResult
 from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import section
 from homeassistant.helpers.selector import (
     BooleanSelector,
     NumberSelector,
@@ -23,10 +24,10 @@ from homeassistant.helpers.selector import (
 import probatio
 
 type Fields = dict[str, Selector[Any] | Callable[[HomeAssistant], Selector[Any]]]
-"""Selectors by key; one whose choices depend on the home is made when the form is shown."""
+"""Selectors by key; a function makes one when the form is shown."""
 
 type FormError = tuple[str, dict[str, str]]
-"""What is wrong with an input: an error key and the placeholders of its sentence."""
+"""An error key and the placeholders of its sentence."""
 
 SWITCH = BooleanSelector()
 TEXT = TextSelector(TextSelectorConfig())
@@ -34,11 +35,11 @@ LONG_TEXT = TextSelector(TextSelectorConfig(multiline=True))
 ADDRESS = TextSelector(TextSelectorConfig(type=TextSelectorType.URL))
 SECRET = TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
 STORED = "•" * 8
-"""What the field of a secret shows in place of the one that is stored, and sends when nobody touched it."""
+"""Shown in place of a stored secret, and sent back if its field was not touched."""
 
 
 class PromptSelector(TemplateSelector):
-    """A template editor that takes any text: the form itself says what is wrong with it and in which line."""
+    """A template editor that accepts any text: the form reports errors itself, with their line."""
 
     def __call__(self, data: Any) -> str:
         """Return the text."""
@@ -60,7 +61,7 @@ def dropdown(
     multiple: bool = False,
     typed: bool = False,
 ) -> SelectSelector:
-    """Return a list to choose from, of values or of labels by value; `typed`: anything else may be entered."""
+    """Return a list of values, or of labels by value; `typed` also accepts other values."""
     listed = (
         [SelectOptionDict(value=value, label=label) for value, label in options.items()]
         if isinstance(options, Mapping)
@@ -75,29 +76,44 @@ def dropdown(
 
 
 def markers(hass: HomeAssistant, fields: Fields, settings: Mapping[str, Any]) -> dict[probatio.Marker, Any]:
-    """Return the fields, each with the value that applies and the choices that the home has now; all may be emptied."""
+    """Return the fields, each with its current value and choices; all may be emptied."""
     return {
         shown(probatio.Optional, key, settings): field if isinstance(field, Selector) else field(hass)
         for key, field in fields.items()
     }
 
 
+def sectioned(
+    hass: HomeAssistant, parts: Mapping[str, Fields], settings: Mapping[str, Any], *, opened: Collection[str] = ()
+) -> dict[probatio.Marker, Any]:
+    """Return the fields of a form by section; those under an empty name stand outside of any."""
+    schema: dict[probatio.Marker, Any] = {}
+    for name, fields in parts.items():
+        inside = markers(hass, fields, settings)
+        if name:
+            part = section(probatio.Schema(inside), {"collapsed": name not in opened})
+            schema[probatio.Optional(name)] = part
+        else:
+            schema |= inside
+    return schema
+
+
 def shown(marker: type[probatio.Marker], key: str, settings: Mapping[str, Any]) -> probatio.Marker:
-    """Return a field that shows its value; it may be emptied, which a default would not allow."""
+    """Return a field with its value as a suggestion, so that it may be emptied."""
     value = settings.get(key)
     return marker(key, description=None if is_empty(value) else {"suggested_value": value})
 
 
 class SubentryForms(ConfigSubentryFlow):
-    """What the forms of all subentries do alike."""
+    """What the forms of all subentries have in common."""
 
     @property
     def subentry(self) -> ConfigSubentry | None:
-        """Return what is being changed, None while something is added."""
+        """Return the subentry that is being changed, None if one is being added."""
         return self._get_reconfigure_subentry() if self.source == SOURCE_RECONFIGURE else None
 
     def name_is_taken(self, name: str) -> bool:
-        """Return whether another subentry of the type goes by the name, however it is written."""
+        """Return whether another subentry of the type has the name, in any case of letters."""
         own = self.subentry
         return any(
             other.title.casefold() == name.casefold() and (own is None or other.subentry_id != own.subentry_id)

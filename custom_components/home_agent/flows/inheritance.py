@@ -1,7 +1,6 @@
-"""Which fields of a form follow the defaults: shown with the value that holds and its origin, chosen, and stored.
+"""Which fields of a form follow the defaults: each section has a list of check boxes with values and their origin.
 
-Each part of a form has a list of its fields. What is ticked follows the defaults, also when those change; what is not is a
-value of its own, also where it is the same one. A field that is changed becomes an own value without being unticked.
+A ticked field follows the defaults, also when they change later. An unticked or changed one is stored with the agent.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -29,33 +28,32 @@ _ORIGINS = {
     SettingOrigin.DEFAULTS: "origin_defaults",
     SettingOrigin.PROFILE: "origin_profile",
 }
-"""What each is called in the texts."""
 MAX_TEXT = 60  # characters of a value in the list
 MAX_ITEMS = 3  # of a list in the list
 
 
 def follow_field(section: str) -> str:
-    """Return the list of fields of a section of the form of an agent; of those outside of any for an empty name."""
+    """Return the key of the list of a section; an empty name stands for the fields outside of any."""
     return f"{section or 'basics'}_defaults"
 
 
 def follow_choice(labels: Mapping[str, str]) -> SelectSelector:
-    """Return a list of check boxes, given the label by field."""
+    """Return a list of check boxes from labels by field."""
     options = [SelectOptionDict(value=key, label=label) for key, label in labels.items()]
     return SelectSelector(SelectSelectorConfig(options=options, multiple=True, mode=SelectSelectorMode.LIST))
 
 
 def followable(keys: Iterable[str]) -> list[str]:
-    """Return those of the fields for which there are defaults."""
+    """Return the fields that have defaults."""
     return [key for key in keys if key in SETTINGS and SETTINGS[key].part is not Part.OWN]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layers:
-    """What a form was filled in with, as settings by key.
+    """The settings in a form, by key.
 
-    `inherits` and `own` are as they are stored, `defaults` and `shown` as the form shows them: with what holds where a value is
-    empty. `defaults` are the inherited values, `shown` all of them.
+    `own` and `inherits` as they are stored; `defaults` (inherited) and `shown` (all) as the form shows them, with the value that
+    applies where one is empty.
     """
 
     own: Mapping[str, Any]
@@ -64,11 +62,11 @@ class Layers:
     shown: Mapping[str, Any]
 
     def overrides(self, submitted: Mapping[str, Any], keys: Iterable[str], follows: Collection[str]) -> dict[str, Any]:
-        """Return what is stored after the form with these `keys` was sent; other keys of `own` stay.
+        """Return the own settings after the form with these `keys` was sent; other keys of `own` stay.
 
-        `follows` are the ticked ones. A tick that was set goes back to the default, a tick that was taken away keeps the value
-        that is shown, a changed field becomes an own value. An emptied list is none, an emptied text is no text; whatever cannot
-        be empty follows the default. Who turns the default instructions off keeps the text that is shown, theirs from then on.
+        A newly ticked field (in `follows`) returns to the default; an unticked one keeps the shown value; a changed one becomes
+        an own value. Emptied lists and texts are stored as empty; other emptied fields follow the default. If the default
+        instructions are turned off, the shown text is stored.
         """
         kept = {key: value for key, value in self.own.items() if value is not None}
         for key in self.inherits.keys() & keys:
@@ -88,10 +86,10 @@ class Layers:
         return kept
 
     def _own_value(self, key: str, value: Any, *, follow: bool) -> dict[str, Any]:
-        """Return the own value of a field, nothing where it has none: it was left empty."""
+        """Return the own value of a field by its key; nothing if the field is empty and follows the default."""
         if isinstance(value, Mapping) and isinstance(inherited := self.inherits[key], Mapping):
             before = self.own.get(key) or {}
-            keeps_all = not follow and not before  # the tick was taken away: all that is shown; else names that differ
+            keeps_all = not follow and not before  # unticked: all that is shown, otherwise names that differ
             own = {
                 name: item for name, item in value.items() if keeps_all or name in before or inherited.get(name) != item
             }
@@ -99,7 +97,7 @@ class Layers:
         if not is_empty(value):
             return {key: value}
         if value is None and isinstance(BUILT_IN[key], list) and follow:
-            return {}  # a browser sends an emptied list; this one was not asked for
+            return {}  # a browser sends emptied lists; this field was not in the form
         may_be_empty = isinstance(BUILT_IN[key], list) or BUILT_IN[key] == ""
         if SETTINGS[key].part is Part.OWN or not may_be_empty or (follow and is_empty(self.inherits[key])):
             return {}
@@ -107,7 +105,7 @@ class Layers:
 
 
 def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the fields that are ticked in an input, by their `lists`; one that was not sent is as it was shown."""
+    """Return the fields that are ticked in an input, by their `lists`; a list that was not sent is as it was shown."""
     found: set[str] = set()
     for name, keys in lists.items():
         ticked = submitted.get(name)
@@ -116,7 +114,7 @@ def followed(submitted: Mapping[str, Any], own: Mapping[str, Any], lists: Mappin
 
 
 def following(own: Mapping[str, Any], keys: Iterable[str]) -> set[str]:
-    """Return the fields that follow the defaults where these settings are a layer's own."""
+    """Return the fields that follow the defaults, given the own settings."""
     return {key for key in followable(keys) if own.get(key) is None}
 
 
@@ -125,17 +123,17 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class FollowLists:
-    """Writes the lists of fields, in the language of the home: a browser translates no label that holds a value."""
+    """Makes the lists of fields, in the language of the home: their labels contain values, so no browser can translate them."""
 
     def __init__(self, hass: HomeAssistant, texts: Mapping[str, str], labels: str) -> None:
-        """Write with loaded `texts`; `labels` is where those of the fields begin."""
+        """Use loaded `texts`; the keys of labels begin with `labels`."""
         self._hass = hass
         self._texts = texts
         self._labels = labels
 
     @classmethod
     async def async_load(cls, hass: HomeAssistant, category: str, step: str) -> FollowLists:
-        """Return a writer for the form of a step."""
+        """Return the lists for the form of a step."""
         texts: dict[str, str] = {}
         for wanted in (category.partition(".")[0], "selector", "exceptions"):
             texts |= await async_get_translations(hass, hass.config.language, wanted, [DOMAIN])
@@ -144,11 +142,11 @@ class FollowLists:
     def choice(
         self, section: str, fields: Fields, layers: Layers, origins: Mapping[str, Any], whose: SettingOrigin
     ) -> SelectSelector:
-        """Return the list of the fields of a section; `origins` are those of the inherited values, `whose` is what is own."""
+        """Return the list of a section; `origins` are those of inherited values, `whose` is that of own ones."""
         labels: dict[str, str] = {}
         for key in followable(fields):
             field, origin = fields[key], origins[key]
-            if isinstance(origin, Mapping):  # of a mapping, where any of it comes from
+            if isinstance(origin, Mapping):
                 origin = SettingOrigin.DEFAULTS if SettingOrigin.DEFAULTS in origin.values() else SettingOrigin.BUILT_IN
             selector = field if isinstance(field, Selector) else field(self._hass)
             names = {"name": self._label(section, key), "origin": self._text(_ORIGINS[origin])}
@@ -169,7 +167,7 @@ class FollowLists:
         return self._texts.get(f"{self._labels}{where}data.{key}", key)
 
     def _value(self, key: str, selector: Selector[Any], value: Any) -> str:
-        """Return a value as a person reads it: switches, choices and what is picked by the words of the form."""
+        """Return a value as text, with the labels of the form."""
         if isinstance(value, bool):
             return self._text("value_on" if value else "value_off")
         if is_empty(value) or value == {}:
@@ -187,7 +185,7 @@ class FollowLists:
         return f"{text} {unit}" if unit else text
 
     def _item(self, selector: Selector[Any], item: Any) -> str:
-        """Return one thing: what the form calls it, else its first line, shortened."""
+        """Return one item as text: its label, or its first line, shortened."""
         config: Mapping[str, Any] = selector.config or {}
         text = str(item.get("entity_id", "")) if isinstance(item, Mapping) else str(item)
         if isinstance(selector, SelectSelector):

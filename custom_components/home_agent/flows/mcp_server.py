@@ -1,11 +1,11 @@
-"""The forms of a server of tools: where it is, how to prove who one is, then which of its tools may do more than read."""
+"""The forms of an MCP server: its address, credentials, then which of its tools may do more than read."""
 
 from collections.abc import Mapping
+from functools import partialmethod
 from typing import Any
 
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME, CONF_URL
-from homeassistant.data_entry_flow import section
 import probatio
 from yarl import URL
 
@@ -37,7 +37,20 @@ from ..tools.mcp.provider import (
 )
 from ..tools.mcp.sdk import RemoteTool, async_list_tools
 from ..tools.mcp.wire import AUTO, SSE, STREAMABLE_HTTP
-from .forms import ADDRESS, SECRET, STORED, SWITCH, TEXT, Fields, SubentryForms, dropdown, is_empty, lifted, markers
+from .forms import (
+    ADDRESS,
+    SECRET,
+    STORED,
+    SWITCH,
+    TEXT,
+    Fields,
+    SubentryForms,
+    dropdown,
+    is_empty,
+    lifted,
+    markers,
+    sectioned,
+)
 from .model_server import ADVANCED, CONF_USE_ANYWAY
 
 ERRORS: dict[type[McpError], str] = {  # first match: a class stands above its parent
@@ -53,9 +66,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
     BEARER: (CONF_TOKEN,),
     OAUTH2: (CONF_TOKEN_URL, CONF_CLIENT_ID, CONF_CLIENT_SECRET),
 }
-"""What each way to prove who one is cannot do without."""
+"""Required credentials, by kind."""
 KEPT = (CONF_TOKEN, CONF_CLIENT_SECRET)
-"""What is never shown again: dots stand for it, and it stays when they are left or its field is emptied."""
+"""Secrets, shown as dots; left or emptied, the stored one stays."""
 
 CONNECTION: Fields = {
     CONF_NAME: TEXT,
@@ -67,7 +80,7 @@ CREDENTIALS: dict[str, Fields] = {
     BEARER: {CONF_TOKEN: SECRET},
     OAUTH2: {CONF_TOKEN_URL: ADDRESS, CONF_CLIENT_ID: TEXT, CONF_CLIENT_SECRET: SECRET, CONF_SCOPE: TEXT},
 }
-"""What a form of its own asks for, by the way to prove who one is."""
+"""Fields of the form of credentials, by kind."""
 _DEFAULTS = {CONF_TRANSPORT: AUTO, CONF_AUTH: NO_AUTH, CONF_VERIFY_SSL: True}
 
 
@@ -76,29 +89,13 @@ class McpServerFlow(SubentryForms):
 
     _name = ""
     _data: dict[str, Any] | None = None
-    """What was stored, then what has been entered; a key need not be entered again after a failure."""
+    """What is stored, then what was entered: after a failure, a key need not be entered again."""
     _tools: list[RemoteTool]
     _may_skip_check = False
     _skips_check = False
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Start with nothing."""
-        return await self._async_connection(user_input)
-
-    async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Start from what is stored."""
-        return await self._async_connection(user_input)
-
-    async def async_step_bearer(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask for a key."""
-        return await self._async_credentials(BEARER, user_input)
-
-    async def async_step_oauth2(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask where tokens come from, and for what."""
-        return await self._async_credentials(OAUTH2, user_input)
-
-    async def _async_connection(self, user_input: dict[str, Any] | None) -> SubentryFlowResult:
-        """Ask where it is."""
+        """Ask for name and address; of a server that is being changed, with what is stored."""
         if self._data is None:
             self._name = self.subentry.title if self.subentry else ""
             self._data = {**_DEFAULTS, **(self.subentry.data if self.subentry else {})}
@@ -122,15 +119,15 @@ class McpServerFlow(SubentryForms):
             return self._credentials_form(auth, {})
         return await self._async_connect()
 
+    async_step_reconfigure = async_step_user
+
     def _connection_form(self, errors: dict[str, str]) -> SubentryFlowResult:
         shown = {**(self._data or {}), CONF_NAME: self._name}
-        schema = markers(self.hass, CONNECTION, shown)
-        details = probatio.Schema(markers(self.hass, DETAILS, shown))
-        schema[probatio.Optional(ADVANCED)] = section(details, {"collapsed": True})
+        schema = sectioned(self.hass, {"": CONNECTION, ADVANCED: DETAILS}, shown)
         return self._form("reconfigure" if self.subentry else "user", schema, errors)
 
-    async def _async_credentials(self, auth: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
-        """Ask what it takes to prove who one is, and connect. A known secret stays, but never goes to another server."""
+    async def _async_credentials(self, auth: str, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Ask for the credentials, and connect. A stored secret stays, but is never sent to another server."""
         if user_input is None or self._data is None:
             return self._credentials_form(auth, {})
         sent, before = _stripped(user_input), self._data
@@ -147,13 +144,16 @@ class McpServerFlow(SubentryForms):
             errors[CONF_TOKEN_URL] = "invalid_url"
         return self._credentials_form(auth, errors) if errors else await self._async_connect()
 
+    async_step_bearer = partialmethod(_async_credentials, BEARER)
+    async_step_oauth2 = partialmethod(_async_credentials, OAUTH2)
+
     def _credentials_form(self, auth: str, errors: dict[str, str]) -> SubentryFlowResult:
         data = self._data or {}
         shown = data | {key: STORED for key in KEPT if data.get(key)}
         return self._form(auth, markers(self.hass, CREDENTIALS[auth], shown), errors)
 
     def _form(self, step_id: str, schema: dict[probatio.Marker, Any], errors: dict[str, str]) -> SubentryFlowResult:
-        """Show a form, after a failure with a switch to go on without the check: the server may be off."""
+        """Show a form; after a failure, with a switch to skip the check, as the server may be off."""
         if self._may_skip_check:
             schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
         return self.async_show_form(step_id=step_id, data_schema=probatio.Schema(schema), errors=errors)
@@ -162,7 +162,7 @@ class McpServerFlow(SubentryForms):
         return [key for key in NEEDED[auth] if not (self._data or {}).get(key)]
 
     async def _async_connect(self) -> SubentryFlowResult:
-        """Ask the server for its tools; what is wrong is said where it can be mended."""
+        """Ask the server for its tools; show an error in the form where it can be corrected."""
         self._tools = []
         self._data = data = _server(self._data or {})
         http = Http(self.hass, EgressPolicy(allow_private_hosts=True))
@@ -202,7 +202,7 @@ def _stripped(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _server(entered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a server as it is stored, without what belongs to another way to prove who one is."""
+    """Return a server as it is stored, without other kinds of credentials."""
     keys = (CONF_URL, CONF_TRANSPORT, CONF_AUTH, CONF_VERIFY_SSL, *CREDENTIALS.get(entered[CONF_AUTH], ()))
     return {key: entered[key] for key in keys if key in entered} | {
         CONF_ALLOWED_TOOLS: list(entered.get(CONF_ALLOWED_TOOLS, ()))

@@ -1,4 +1,4 @@
-"""The two forms of an endpoint, one after the other: connect, then choose a model. First set-up and subentry share them."""
+"""The two forms of an endpoint: connect, then choose a model. The first set-up and subentries share them."""
 
 import asyncio
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.const import CONF_NAME
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowHandler, FlowResult, section
+from homeassistant.data_entry_flow import FlowHandler, FlowResult
 from homeassistant.helpers.selector import SelectSelector, SelectSelectorConfig, SelectSelectorMode
 import probatio
 from yarl import URL
@@ -68,20 +68,20 @@ from .forms import (
     dropdown,
     is_empty,
     lifted,
-    markers,
     number,
+    sectioned,
     shown,
 )
 
 CONF_USE_ANYWAY = "use_anyway"
 CONF_REMOVE_KEY = "remove_key"
-"""The switch that forgets a key, there as long as there is one that the server can do without."""
+"""The switch that deletes a stored key, for servers that need none."""
 ADVANCED = "advanced"
 CONF_TRY = "try_model"
-"""The switch that has the model tried before it is stored, and the step in which that happens."""
+"""The switch to try the model before it is stored, and the step that does."""
 AZURE = "azure"
 NO_MODEL = "no_model"
-"""The choice beside the presets: set up without a model."""
+"""The choice besides the presets: no model."""
 
 _PARAMETERS: Fields = {
     CONF_TEMPERATURE: number(0, 2, step=0.05),
@@ -99,7 +99,7 @@ _ADVANCED: Fields = {
 
 
 def preset_fields(*, or_none: bool) -> dict[probatio.Marker, Any]:
-    """Return the choice of what kind of endpoint it is."""
+    """Return the choice of a preset."""
     options = [*PRESETS, *([NO_MODEL] if or_none else [])]
     selector = SelectSelector(
         SelectSelectorConfig(options=options, translation_key="preset", mode=SelectSelectorMode.LIST)
@@ -118,36 +118,36 @@ ERRORS: tuple[tuple[type[LLMError], str], ...] = (
     (LLMModelNotFoundError, "not_openai"),
     (LLMError, "server_error"),
 )
-"""First match wins, so subclasses stand above their parents."""
+"""The first match counts: subclasses stand above their parents."""
 KEY_NEEDED = "key_needed"
 NO_MODELS = "no_models"
 
 
 def error_of(err: LLMError) -> str:
-    """Return the key of the sentence about a failure."""
+    """Return the translation key of an error."""
     if isinstance(err, LLMAuthError) and err.translation_key == NO_KEY_SENT:
         return KEY_NEEDED
     return next(key for error, key in ERRORS if isinstance(err, error))
 
 
 KEEP_ALIVE = re.compile(r"-1|\d+|(\d+(\.\d+)?(ms|s|m|h))+")
-"""What Ollama takes: for ever, seconds, or a duration of Go."""
+"""As Ollama accepts it: `-1` (forever), seconds, or a duration of Go."""
 _WHOLE_NUMBERS = (CONF_MAX_TOKENS, CONF_CONTEXT_WINDOW, CONF_IDLE_TIMEOUT)
 _ENDPOINT_DEFAULTS = {CONF_VERIFY_SSL: True, CONF_TOOL_CALLING: True, CONF_REMOTE: False, CONF_KEEP_READY: True}
-"""What holds where nothing is stored, as a switch shows it."""
+"""Defaults of the switches."""
 
 
 class EndpointForm:
-    """An endpoint while its forms are being filled in."""
+    """The input of both forms."""
 
     def __init__(self, hass: HomeAssistant, data: Mapping[str, Any]) -> None:
-        """Start from `data`: a stored endpoint, or just the preset of a new one."""
+        """Start from `data`: a stored endpoint, or only the preset of a new one."""
         self._hass = hass
         self._preset = preset_for(data[CONF_PRESET])
         self._stored = (data.get(CONF_BASE_URL) or "", data.get(CONF_API_KEY) or "")
-        """Address and key as they were before; the key is never shown, and goes to no other server."""
+        """Stored address and key; the key is never shown, nor sent to another server."""
         self._entered_key = ""
-        """Also one that was refused: whoever entered it sees it again."""
+        """Shown again if it was refused."""
         self._is_new = CONF_MODEL not in data
         self._data = {**_ENDPOINT_DEFAULTS, **(self._suggestions() | dict(data) if self._is_new else data)}
         self._models: list[str] = []
@@ -156,7 +156,7 @@ class EndpointForm:
         """Whether the model is to be tried before it is stored."""
 
     def _suggestions(self) -> dict[str, Any]:
-        """Return what the forms show for a new endpoint, and what holds where an input leaves a field out."""
+        """Return the values that the forms suggest for a new endpoint."""
         return {
             CONF_BASE_URL: self._preset.base_url,
             CONF_API_VERSION: DEFAULT_API_VERSION if self._preset.key == AZURE else None,
@@ -166,7 +166,7 @@ class EndpointForm:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Return what is to be stored."""
+        """Return the data to store."""
         return {key: value for key, value in self._data.items() if not is_empty(value)}
 
     @property
@@ -175,26 +175,22 @@ class EndpointForm:
         return endpoint_from_data("", self.suggested_title(), self.data)
 
     def suggested_title(self) -> str:
-        """Return what an endpoint is called when no name was entered."""
+        """Return the title of an endpoint without a name."""
         return f"{model_name(self._data[CONF_MODEL])} ({URL(self._data[CONF_BASE_URL]).host})"
 
     @property
     def step_id(self) -> str:
-        """Return the step of the form of address and key: of a service that needs a key, or of a server."""
+        """Return the step that asks for the address: `cloud` for services that need a key."""
         return "cloud" if self._preset.needs_key else "endpoint"
 
     @property
     def placeholders(self) -> dict[str, str]:
-        """Return what the texts of that form name."""
+        """Return the placeholders of that form."""
         preset = self._preset
         return {"example": preset.example, "service": preset.service, "keys_at": preset.keys_at}
 
     def connection_schema(self) -> probatio.Schema:
-        """Return the form of address and key.
-
-        A stored key is not shown, and kept when its field is left empty; a switch forgets it, except where a key is needed.
-        One that was entered here and refused stays in its field.
-        """
+        """Return the form of address and key. An empty field keeps the stored key, unless the switch deletes it."""
         _, stored_key = self._stored
         schema: dict[probatio.Marker, Any] = {
             shown(probatio.Required, CONF_BASE_URL, self._data): ADDRESS,
@@ -217,11 +213,11 @@ class EndpointForm:
         return marker(probatio.Secret(CONF_API_KEY), description=shown_key)
 
     def _with_skipping(self, schema: dict[probatio.Marker, Any]) -> probatio.Schema:
-        """Return the form, after a failure with a switch to go on without the check."""
+        """Return the form; after a failure, with a switch to skip the check."""
         return probatio.Schema(schema | ({probatio.Optional(CONF_USE_ANYWAY): SWITCH} if self._may_skip_check else {}))
 
     def model_schema(self, *, name: str | None = None) -> probatio.Schema:
-        """Return the form of model and parameters; with `name`, it asks for one."""
+        """Return the form of model and parameters; it asks for a name unless `name` is None."""
         schema: dict[probatio.Marker, Any] = {}
         if name is not None:
             schema[shown(probatio.Optional, CONF_NAME, {CONF_NAME: name})] = TEXT
@@ -229,32 +225,29 @@ class EndpointForm:
             self._data[CONF_MODEL] = self._models[0]
         names = {model: name for name, model in self._models_by_name.items()}
         chosen: str = self._data.get(CONF_MODEL) or ""
-        # A field that is required would come with the first model of the list in it.
+        # A required field would be filled in with the first model of the list.
         field = shown(probatio.Optional, CONF_MODEL, {CONF_MODEL: names.get(chosen, chosen)})
         schema[field] = dropdown([names[model] for model in self._models], typed=True)
         schema[shown(probatio.Optional, CONF_TRY, {CONF_TRY: self.tries})] = SWITCH
-        schema |= markers(self._hass, _PARAMETERS, self._data)
         keeps_alive = traits_for(self._preset.key, "").keep_alive
-        fields = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
-        advanced = probatio.Schema(markers(self._hass, fields, self._data))
-        schema[probatio.Optional(ADVANCED)] = section(advanced, {"collapsed": True})
-        return probatio.Schema(schema)
+        advanced = {key: field for key, field in _ADVANCED.items() if key != CONF_KEEP_ALIVE or keeps_alive}
+        parts = {"": _PARAMETERS, ADVANCED: advanced}
+        return probatio.Schema(schema | sectioned(self._hass, parts, self._data))
 
     @property
     def _models_by_name(self) -> dict[str, str]:
-        """Return the models by the names that people read; a field that takes typed names shows no labels.
+        """Return the models by display name, or by id if a name is not unique.
 
-        Of several with one name, and of what has only an id, the id.
+        A field that accepts typed names shows no labels.
         """
         models = dict.fromkeys([*self._models, *filter(None, [self._data.get(CONF_MODEL)])])
         names = Counter(map(model_name, models))
         return {model if names[model_name(model)] > 1 else model_name(model): model for model in models}
 
     async def async_connect(self, user_input: Mapping[str, Any]) -> dict[str, str]:
-        """Take address and key, ask the endpoint for its models; return errors by field.
+        """Take address and key, ask the endpoint for its models, and return errors by field.
 
-        After a failure the user may go on without the check: the computer of a local model is often off, and some
-        keys and servers do not list models.
+        After a failure the check may be skipped: a local server is often off, and some do not list models.
         """
         submitted = {key: value.strip() if isinstance(value, str) else value for key, value in user_input.items()}
         self._entered_key = submitted.get(CONF_API_KEY) or ""
@@ -279,29 +272,26 @@ class EndpointForm:
         return {"base": problem}
 
     def _address(self, submitted: Mapping[str, Any]) -> str | None:
-        """Return the address that is stored, None when a client could not use it.
-
-        An address that was taken before is not completed a second time.
-        """
+        """Return the address to store, None if it cannot be used. An unchanged one is not completed again."""
         known: str = self._data[CONF_BASE_URL]
         entered = submitted.get(CONF_BASE_URL, known)
         return known if known and entered == known else usable_url(entered, self._preset.key)
 
     def _take_connection(self, url: str, submitted: Mapping[str, Any]) -> None:
-        """Keep what was entered. The stored key stays when its field is empty, but never goes to another server."""
+        """Keep the input. An empty field keeps the stored key, but only for the same server."""
         stored_url, key = self._stored
         if submitted.get(CONF_REMOVE_KEY) or not same_server(url, stored_url):
             key = ""
         self._data[CONF_API_KEY] = self._entered_key or key
         self._data[CONF_BASE_URL] = url
-        if self._is_new:  # a guess, which the user sees and may change
+        if self._is_new:  # a suggestion
             self._data[CONF_REMOTE] = self._preset.remote or is_public(url)
         for field in (CONF_API_VERSION, CONF_VERIFY_SSL):
             if not is_empty(submitted.get(field)):
                 self._data[field] = submitted[field]
 
     def take_model(self, user_input: Mapping[str, Any]) -> dict[str, str]:
-        """Take model and parameters; return errors by field. A section or a switch that was not sent stays as it is."""
+        """Take model and parameters, and return errors by field. A section or switch that was not sent stays as it is."""
         submitted = lifted(user_input, (ADVANCED,))
         self.tries = bool(submitted.get(CONF_TRY))
         by_name = self._models_by_name
@@ -323,7 +313,7 @@ class EndpointForm:
 
 
 def usable_url(entered: str, preset: str) -> str | None:
-    """Return an address as it is stored, None when a client could not use it."""
+    """Return an address as it is stored, None if it cannot be used."""
     try:
         address = normalize_base_url(entered, preset)
     except ValueError:
@@ -334,12 +324,12 @@ def usable_url(entered: str, preset: str) -> str | None:
 
 
 def same_server(url: str, other: str) -> bool:
-    """Return whether two addresses lead to the same server."""
+    """Return whether two addresses have the same origin."""
     return bool(other) and URL(url).origin() == URL(other).origin()
 
 
 class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
-    """The steps to a model that the first set-up and a subentry share: its server, and trying it."""
+    """The steps that the first set-up and a subentry share: connect, and try the model."""
 
     _form: EndpointForm
     _trying: asyncio.Task[Trial] | None = None
@@ -362,10 +352,10 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
         )
 
     async_step_cloud = async_step_endpoint
-    """The same form, of a service that needs a key."""
+    """The same form for services that need a key."""
 
     async def async_step_try_model(self, user_input: dict[str, Any] | None = None) -> Result:
-        """Try the model that was entered, and show meanwhile that this is being done."""
+        """Try the model, and show progress."""
         if self._trying is None:
             trying = async_try_model(self.hass, self._form.config)
             self._trying = self.hass.async_create_task(trying, "home_agent trial of a model")
@@ -377,7 +367,7 @@ class ModelSteps[Result: FlowResult[Any, Any]](FlowHandler[Any, Result, Any]):
         return self.async_show_progress_done(next_step_id=f"tried_{self._tried.outcome}")
 
     async def async_step_tried(self, user_input: dict[str, Any] | None = None) -> Result:
-        """Show what came of it, and ask what to do now."""
+        """Show the result, and ask whether to save."""
         tried = self._tried
         told = {None: "–", True: "✓", False: "✗"}
         return self.async_show_menu(
@@ -404,7 +394,7 @@ class EndpointFlow(SubentryForms, ModelSteps[SubentryFlowResult]):
     _title: str
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Ask what kind of endpoint it is."""
+        """Ask for the preset."""
         if user_input is None:
             return self.async_show_form(step_id="user", data_schema=probatio.Schema(preset_fields(or_none=False)))
         self._form = EndpointForm(self.hass, {CONF_PRESET: user_input[CONF_PRESET]})
@@ -434,5 +424,5 @@ class EndpointFlow(SubentryForms, ModelSteps[SubentryFlowResult]):
         return self.async_show_form(step_id="model", data_schema=self._form.model_schema(name=name), errors=errors)
 
     async def async_step_save(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Store what was entered."""
+        """Store the endpoint."""
         return self.store(self._title, self._form.data)

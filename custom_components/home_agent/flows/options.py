@@ -1,10 +1,8 @@
-"""The default settings: of all agents, memory, safety, confirmation, search, network access, debugging.
-
-What a page was sent is stored at once, and the menu comes back until it is left.
-"""
+"""The default settings of all agents, and the settings of the home. Each page is stored when it is sent."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
+from functools import partialmethod
 import re
 from typing import Any, override
 
@@ -12,7 +10,6 @@ from homeassistant.components.conversation import DOMAIN as CONVERSATION_DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.const import CONF_AFTER, CONF_BEFORE
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import section
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.helpers.selector import (
     EntitySelector,
@@ -61,10 +58,7 @@ from ..tools.delegation import DEPTH
 from ..turn.plan import DISARM, OPEN_DOOR, OPEN_VALVE, UNLOCK
 from . import retrieval
 from .check import CHECK, HomeCheck
-from .forms import SECRET, STORED, SWITCH, TEXT, Fields, FormError, dropdown, is_empty, lifted, markers, number, shown
-from .inheritance import FOLLOWS_BUILT_IN, FollowLists, followed, following
-from .model_server import CONF_USE_ANYWAY
-from .profile import (
+from .fields import (
     async_check_settings,
     async_default_instructions,
     check_lists,
@@ -82,17 +76,34 @@ from .profile import (
     subentries_of,
     tidy,
 )
+from .forms import (
+    SECRET,
+    STORED,
+    SWITCH,
+    TEXT,
+    Fields,
+    FormError,
+    dropdown,
+    is_empty,
+    lifted,
+    markers,
+    number,
+    sectioned,
+    shown,
+)
+from .inheritance import FOLLOWS_BUILT_IN, FollowLists, followed, following
+from .model_server import CONF_USE_ANYWAY
 
 DESTRUCTIVE = "destructive"
 GUARDED = (UNLOCK, DISARM, OPEN_DOOR, OPEN_VALVE, DESTRUCTIVE)
-"""What may have a PIN: the reasons for which a call needs a yes."""
+"""Reasons for a confirmation that may have a PIN."""
 PIN_FORMAT = "pin_format"
 
 _PIN = re.compile(r"[0-9]{4,12}")
 
 
 def confirmation_schema(options: Mapping[str, Any]) -> probatio.Schema:
-    """Return the form; a stored PIN is never shown, but that there is one."""
+    """Return the form; a stored PIN is shown as dots."""
     settings = {CONF_CONFIRM_TIMEOUT: TIMEOUT, **options}
     settings |= {field_of(reason): STORED for reason in GUARDED if reason in options.get(CONF_PINS, ())}
     schema: dict[probatio.Marker, Any] = {
@@ -103,7 +114,7 @@ def confirmation_schema(options: Mapping[str, Any]) -> probatio.Schema:
 
 
 def confirmation_options(options: Mapping[str, Any], user_input: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """Return what to store, and the fields that hold no PIN. A field that was emptied removes its PIN."""
+    """Return what to store, and the fields with an invalid PIN. An emptied field removes its PIN."""
     entered = {reason: pin.strip() for reason in GUARDED if (pin := user_input.get(field_of(reason), ""))}
     stored = options.get(CONF_PINS, {})
     pins = {reason: stored.get(reason, "") if pin == STORED else pin for reason, pin in entered.items()}
@@ -125,6 +136,7 @@ PAGES = (
     "retrieval",
     "memory",
     "tools",
+    "routing",
     "safety",
     "confirmation",
     "network",
@@ -141,13 +153,13 @@ SAFETY: dict[str, Any] = {
     CONF_DELEGATION_AGENTS: [],
     CONF_DELEGATION_DEPTH: DEPTH,
 }
-"""What holds where nothing is stored."""
+"""Defaults."""
 PATTERNS = "patterns"
-"""The section for what stands in a list and is no entity."""
+"""The section for domains, actions, tools and patterns in lists."""
 
 
 def other_agents(hass: HomeAssistant) -> EntitySelector:
-    """Return a picker of conversation agents that are not ours."""
+    """Return a picker of conversation agents of other integrations."""
     ours = [item.entity_id for item in er.async_get(hass).entities.values() if item.platform == DOMAIN]
     return EntitySelector(
         EntitySelectorConfig(filter={"domain": CONVERSATION_DOMAIN}, multiple=True, exclude_entities=ours)
@@ -178,7 +190,7 @@ def _default_agent(hass: HomeAssistant) -> SelectSelector:
 
 
 async def _async_there(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return rules without users, devices and areas that were removed; one in which they were all there were never fits."""
+    """Return the rules without users, devices and areas that were removed, and without rules that then have no condition."""
     users = {user.id for user in await hass.auth.async_get_users()}
     devices, areas = dr.async_get(hass), ar.async_get(hass)
     left = list[dict[str, Any]]()
@@ -192,14 +204,14 @@ async def _async_there(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -
             row[AREAS] = [area for area in row[AREAS] if areas.async_get_area(area)]
         for among in ((USERS,), (DEVICES, AREAS)):  # either of a device and an area counts
             if any(stored.get(key) for key in among) and not any(row.get(key) for key in among):
-                break  # without the condition it would hold for everybody or everywhere
+                break  # without the condition it would apply to all
         else:
             left.append({key: value for key, value in row.items() if not is_empty(value)})
     return left
 
 
 async def _async_rules(hass: HomeAssistant, rows: Iterable[Mapping[str, Any]]) -> ObjectSelector:
-    """Return a table of rules: who answers, for whom, where and when; whom its `rows` name can be chosen."""
+    """Return a table of rules: which agent answers for whom, where and when. Users that `rows` name stay selectable."""
     named = {user for row in rows for user in row.get(USERS, ())}
     people = [
         user
@@ -241,7 +253,7 @@ NETWORK: Fields = {
 
 
 def _extraction_model(hass: HomeAssistant) -> SelectSelector:
-    """Return the choice of who extracts: a model that the agent has anyway, or one by name."""
+    """Return the choice of the model that extracts memories."""
     own = {EXTRACT_WITH_PROFILE: EXTRACT_WITH_PROFILE, EXTRACT_WITH_EXTERNAL: EXTRACT_WITH_EXTERNAL}
     return dropdown(own | subentries_of(hass, SUBENTRY_LLM), "extraction_llm")
 
@@ -281,7 +293,7 @@ MEMORY_FIELDS: dict[str, Fields] = {
 
 
 def memory_options(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store: only what differs from the defaults. A section that was not sent stays as it is."""
+    """Return what to store: values that differ from the defaults. A section that was not sent stays as it is."""
     defaults = asdict(MemorySettings())
     sent = lifted(user_input, MEMORY_FIELDS)
     data = {key: value for key, value in stored.items() if key in defaults}
@@ -299,7 +311,7 @@ _SWITCHES = {CONF_EMIT_EVENTS: True, CONF_AUDIT_LOG: False, CONF_DEBUG_LOGGING: 
 
 
 def _check_rules(rows: Iterable[Mapping[str, Any]], agents: Collection[str]) -> FormError | None:
-    """Return which rule can never hold, or always does."""
+    """Return an error for a rule that never or always applies."""
     for number_of_row, row in enumerate(rows, 1):
         if row.get(AGENT) not in agents:
             return "rule_agent", {"number": str(number_of_row)}
@@ -310,19 +322,34 @@ def _check_rules(rows: Iterable[Mapping[str, Any]], agents: Collection[str]) -> 
     return None
 
 
+DEFAULTS_PAGES: dict[str, Fields] = {
+    "assistant": fields_of("llm", "llm_model", "language", "local_first", "max_answer_tokens", "speech"),
+    "prompt": section_fields(FormSection.PROMPT) | fields_of("prompt_additions"),
+    "context": section_fields(FormSection.CONTEXT) | section_fields(FormSection.EXPOSURE),
+    "history": section_fields(FormSection.HISTORY),
+    "tools": fields_of("native_tools")
+    | section_fields(FormSection.TOOLS)
+    | fields_of("delegate_to", "delegation_level"),
+    "routing": section_fields(FormSection.ROUTING),
+}
+"""Pages about settings that an agent can override."""
+OF_HOME: dict[str, Fields] = {"routing": {CONF_EXTENSIONS_OFF: extension_choice}}
+"""Lists on these pages that hold for all agents; stored beside the defaults."""
+
+
 class HomeAgentOptionsFlow(HomeCheck):
     """Change the default settings, one form per topic."""
 
     _instructions = ""
-    """The default ones as the form shows them: sent back, they are nobody's own."""
+    """The default instructions as shown: sent back, they are not stored."""
     _wrong: dict[str, Any] | None = None
-    """The defaults as a page that was wrong shows them again."""
+    """The defaults that a page was sent with an error, to be shown again."""
     _retrieval: dict[str, Any] | None = None
-    """What was entered about looking things up and did not work: token and key need not be entered again."""
+    """Search settings that were sent with an error: token and key need not be entered again."""
 
     @override
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for a topic; what set-up begins shows the check alone."""
+        """Show the menu; only the check, if set-up leads here."""
         if self.follows_setup():
             return await self.async_step_check()
         return self.async_show_menu(step_id="init", menu_options=[CHECK, *PAGES, DONE])
@@ -331,17 +358,36 @@ class HomeAgentOptionsFlow(HomeCheck):
         """Leave; everything is stored."""
         return self.async_create_entry(data=self.config_entry.options)
 
-    async def async_step_assistant(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask who answers and how it is spoken."""
-        return await self._async_defaults_form(
-            "assistant",
-            fields_of("llm", "llm_model", "language", "local_first", "max_answer_tokens", "speech"),
-            user_input,
-        )
+    async def _async_defaults(self, page: str, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show a page of defaults, or store what it sent."""
+        fields, of_home = DEFAULTS_PAGES[page], OF_HOME.get(page, {})
+        lists = {key: self.config_entry.options.get(key, []) for key in of_home}
+        defaults, finding = self._defaults(), None
+        if user_input is not None:
+            defaults = self._defaults_after(defaults if self._wrong is None else self._wrong, fields, user_input)
+            lists = {key: user_input.get(key, []) for key in lists}
+            finding = await async_check_settings(self.hass, inherited(defaults))
+            if finding is None:
+                self._wrong = None
+                rest = {key: value for key, value in self.config_entry.options.items() if key not in lists}
+                stored = {key: value for key, value in lists.items() if value}
+                return await self._async_store({**rest, **stored, CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)})
+        self._wrong = defaults if finding else None
+        self._instructions = await async_default_instructions(self.config_entry, inherited(defaults))
+        shown_fields, values = await self._async_fields(page, fields, defaults)
+        schema = markers(self.hass, shown_fields | of_home, values | lists)
+        return self._form(page, schema, finding, default_model=default_model(self.config_entry))
+
+    async_step_assistant = partialmethod(_async_defaults, "assistant")
+    async_step_prompt = partialmethod(_async_defaults, "prompt")
+    async_step_context = partialmethod(_async_defaults, "context")
+    async_step_history = partialmethod(_async_defaults, "history")
+    async_step_tools = partialmethod(_async_defaults, "tools")
+    async_step_routing = partialmethod(_async_defaults, "routing")
 
     async def async_step_agents(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask who answers where nobody names an agent."""
-        options, errors, placeholders = self.config_entry.options, dict[str, str](), dict[str, str]()
+        """Ask which agent answers if none is named."""
+        options, finding = self.config_entry.options, None
         agents = _agents(self.hass)
         settings = {CONF_DEFAULT_PROFILE: next(iter(agents), ""), CONF_CHOOSE_IN_CONVERSATIONS: False}
         settings |= {key: options[key] for key in AGENTS if key in options}
@@ -360,110 +406,45 @@ class HomeAgentOptionsFlow(HomeCheck):
                     if not is_empty(value) and (key in options or value != was_shown.get(key))
                 }
                 return await self._async_store(kept | chosen)
-            errors["base"], placeholders = finding
-        return self.async_show_form(
-            step_id="agents",
-            data_schema=probatio.Schema(
-                markers(self.hass, AGENTS | {CONF_AGENT_RULES: await _async_rules(self.hass, stored)}, settings)
-            ),
-            errors=errors,
-            description_placeholders=placeholders,
-        )
-
-    async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for the prompt."""
-        return await self._async_defaults_form(
-            "prompt", section_fields(FormSection.PROMPT) | fields_of("prompt_additions"), user_input
-        )
-
-    async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what is sent to the model."""
-        fields = section_fields(FormSection.CONTEXT) | section_fields(FormSection.EXPOSURE)
-        return await self._async_defaults_form("context", fields, user_input)
-
-    async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask how much of a conversation is remembered."""
-        return await self._async_defaults_form("history", section_fields(FormSection.HISTORY), user_input)
+        fields = AGENTS | {CONF_AGENT_RULES: await _async_rules(self.hass, stored)}
+        return self._form("agents", markers(self.hass, fields, settings), finding)
 
     async def async_step_retrieval(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask where documents are kept and who makes vectors, and try it."""
-        stored = self._retrieval if self._retrieval is not None else self.config_entry.options.get(CONF_RETRIEVAL, {})
-        key, placeholders = "", dict[str, str]()
+        """Ask for the store of documents and the embedding model, and try both."""
+        options, finding = self.config_entry.options, None
+        stored = self._retrieval if self._retrieval is not None else options.get(CONF_RETRIEVAL, {})
         if user_input is not None:
             stored = self._retrieval = retrieval.taken(stored, user_input)
             connect = not user_input.get(CONF_USE_ANYWAY)
-            memories = MemorySettings.from_options(self.config_entry.options).collection
-            if not (finding := await retrieval.async_check(self.hass, stored, memories=memories, connect=connect)):
-                others = {name: value for name, value in self.config_entry.options.items() if name != CONF_RETRIEVAL}
+            memories = MemorySettings.from_options(options).collection
+            finding = await retrieval.async_check(self.hass, stored, memories=memories, connect=connect)
+            if finding is None:
                 self._retrieval = None
-                return await self._async_store(others | ({CONF_RETRIEVAL: stored} if stored else {}))
-            key, placeholders = finding
-        return self.async_show_form(
-            step_id="retrieval",
-            data_schema=retrieval.retrieval_schema(self.hass, stored, may_skip_check=key == retrieval.FAILED),
-            errors={"base": key} if key else {},
-            description_placeholders=placeholders,
-        )
+                return await self._async_store_part(CONF_RETRIEVAL, stored)
+        may_skip = finding is not None and finding[0] == retrieval.FAILED
+        schema = retrieval.retrieval_schema(self.hass, stored, may_skip_check=may_skip)
+        return self._form("retrieval", schema.schema, finding)
 
     async def async_step_memory(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what is remembered, whose it is, and for how long."""
-        options = self.config_entry.options
+        """Ask what is remembered, for whom, and for how long."""
+        options, finding = self.config_entry.options, None
         stored = options.get(CONF_MEMORY, {})
-        errors: dict[str, str] = {}
-        placeholders: dict[str, str] = {}
         if user_input is not None:
             stored = memory_options(stored, user_input)
-            name, used = (
-                MemorySettings.from_options({CONF_MEMORY: stored}).collection,
-                RetrievalSettings.from_options(options),
-            )
+            used = RetrievalSettings.from_options(options)
+            name = MemorySettings.from_options({CONF_MEMORY: stored}).collection
             if not is_collection_name(name):
-                errors, placeholders = {"base": "collection_name"}, {"name": name[:80]}
+                finding = "collection_name", {"name": name[:80]}
             elif name in (used.collection, *used.additional_collections):
-                errors, placeholders = {"base": "collection_taken"}, {"name": name[:80]}
+                finding = "collection_taken", {"name": name[:80]}
             else:
-                others = {key: value for key, value in options.items() if key != CONF_MEMORY}
-                return await self._async_store(others | ({CONF_MEMORY: stored} if stored else {}))
+                return await self._async_store_part(CONF_MEMORY, stored)
         values = asdict(MemorySettings.from_options({CONF_MEMORY: stored}))
-        schema = markers(self.hass, MEMORY_FIELDS[""], values)
-        for name in (EXTRACTING, LEARNING, LIMITS):
-            within = probatio.Schema(markers(self.hass, MEMORY_FIELDS[name], values))
-            schema[probatio.Optional(name)] = section(within, {"collapsed": True})
-        return self.async_show_form(
-            step_id="memory",
-            data_schema=probatio.Schema(schema),
-            errors=errors,
-            description_placeholders=placeholders,
-        )
-
-    async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what the model may do in one turn."""
-        shared = fields_of(
-            "delegate_to",
-            "delegation_level",
-            "extensions",
-            "routing",
-            "routing_high",
-            "routing_low",
-            "routing_action",
-            "routing_gap",
-            "smalltalk_without_tools",
-            "routing_persona",
-            "routing_skips",
-            "routing_timeout",
-        )
-        return await self._async_defaults_form(
-            "tools",
-            fields_of("native_tools") | section_fields(FormSection.TOOLS) | shared,
-            user_input,
-            {CONF_EXTENSIONS_OFF: extension_choice},
-        )
+        return self._form("memory", sectioned(self.hass, MEMORY_FIELDS, values), finding)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask what is shared, what needs a yes, what does not, and what never happens."""
-        settings = SAFETY | self.config_entry.options
-        errors: dict[str, str] = {}
-        placeholders: dict[str, str] = {}
+        """Ask what is shared, what needs a confirmation, and what is never allowed."""
+        settings, finding = SAFETY | self.config_entry.options, None
         if user_input is not None:
             sent = lifted(user_input, (PATTERNS,))
             if PATTERNS not in user_input:  # a section that was not sent stays as it is
@@ -472,20 +453,10 @@ class HomeAgentOptionsFlow(HomeCheck):
             settings |= SAFETY | tidy(sent)
             if not (finding := check_lists(settings)):
                 return await self._async_store({**self.config_entry.options, **{key: settings[key] for key in SAFETY}})
-            errors["base"], placeholders = finding
-        values = split(self.hass, settings)
-        schema = markers(self.hass, SAFETY_FIELDS[""], values)
-        others = probatio.Schema(markers(self.hass, SAFETY_FIELDS[PATTERNS], values))
-        schema[probatio.Optional(PATTERNS)] = section(others, {"collapsed": True})
-        return self.async_show_form(
-            step_id="safety",
-            data_schema=probatio.Schema(schema),
-            errors=errors,
-            description_placeholders=placeholders,
-        )
+        return self._form("safety", sectioned(self.hass, SAFETY_FIELDS, split(self.hass, settings)), finding)
 
     async def async_step_confirmation(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask how long a question stands, and for PINs."""
+        """Ask for the time to confirm, and for PINs."""
         options = self.config_entry.options
         errors: dict[str, str] = {}
         if user_input is not None:
@@ -493,23 +464,16 @@ class HomeAgentOptionsFlow(HomeCheck):
             if not wrong:
                 return await self._async_store({**options, **changes})
             errors = dict.fromkeys(wrong, PIN_FORMAT)
-        return self.async_show_form(
-            step_id="confirmation",
-            data_schema=confirmation_schema(options),
-            errors=errors,
-        )
+        return self.async_show_form(step_id="confirmation", data_schema=confirmation_schema(options), errors=errors)
 
     async def async_step_network(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask which computers custom tools may reach."""
+        """Ask which hosts custom tools may access."""
+        options = self.config_entry.options
         if user_input is not None:
             hosts = sorted({host.strip().casefold() for host in user_input.get(CONF_ALLOWED_HOSTS, [])} - {""})
             private = user_input.get(CONF_ALLOW_PRIVATE_HOSTS, False)
-            return await self._async_store(
-                {**self.config_entry.options, CONF_ALLOWED_HOSTS: hosts, CONF_ALLOW_PRIVATE_HOSTS: private}
-            )
-        settings = {CONF_ALLOW_PRIVATE_HOSTS: False} | self.config_entry.options
-        schema = probatio.Schema(markers(self.hass, NETWORK, settings))
-        return self.async_show_form(step_id="network", data_schema=schema)
+            return await self._async_store({**options, CONF_ALLOWED_HOSTS: hosts, CONF_ALLOW_PRIVATE_HOSTS: private})
+        return self._form("network", markers(self.hass, NETWORK, {CONF_ALLOW_PRIVATE_HOSTS: False} | options))
 
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for streaming, events and logs."""
@@ -521,55 +485,45 @@ class HomeAgentOptionsFlow(HomeCheck):
         fields, values = await self._async_fields("debug", fields_of("streaming"), self._defaults())
         fields |= dict.fromkeys(_SWITCHES, SWITCH)
         values |= _SWITCHES | {key: value for key, value in self.config_entry.options.items() if key in _SWITCHES}
-        return self.async_show_form(step_id="debug", data_schema=probatio.Schema(markers(self.hass, fields, values)))
+        return self._form("debug", markers(self.hass, fields, values))
+
+    def _form(
+        self, step_id: str, schema: Mapping[Any, Any], finding: FormError | None = None, **placeholders: str
+    ) -> ConfigFlowResult:
+        """Show a form, and what is wrong with its input."""
+        error, named = finding or ("", {})
+        return self.async_show_form(
+            step_id=step_id,
+            data_schema=probatio.Schema(dict(schema)),
+            errors={"base": error} if error else {},
+            description_placeholders=placeholders | named,
+        )
 
     def _defaults(self) -> dict[str, Any]:
-        """Return what is set of the built-in defaults."""
+        """Return the stored defaults of all agents."""
         return known(self.config_entry, default_settings(self.config_entry.options))
 
     def _defaults_after(self, before: Mapping[str, Any], fields: Fields, user_input: dict[str, Any]) -> dict[str, Any]:
-        """Return the defaults after a form with these fields was sent that was filled in with those `before`."""
+        """Return the defaults after an input of a form with these fields that showed the defaults `before`."""
         sent, follows = tidy(user_input), followed(user_input, before, {FOLLOWS_BUILT_IN: fields})
         return layers_of(self.hass, {}, before, self._instructions).overrides(sent, fields, follows)
 
     async def _async_fields(
         self, step_id: str, fields: Fields, defaults: Mapping[str, Any]
     ) -> tuple[Fields, dict[str, Any]]:
-        """Return the fields of a page of defaults with the list of those that are as they were built in, and their values."""
+        """Return the fields of a page, with the list of those that are as built in, and their values."""
         layers = layers_of(self.hass, {}, defaults, self._instructions)
         lists = await FollowLists.async_load(self.hass, "options", step_id)
         choice = lists.choice("", fields, layers, origins({}, {}), SettingOrigin.DEFAULTS)
         values = split(self.hass, layers.shown) | {FOLLOWS_BUILT_IN: sorted(following(defaults, fields))}
         return fields | {FOLLOWS_BUILT_IN: choice}, values
 
-    async def _async_defaults_form(
-        self, step_id: str, fields: Fields, user_input: dict[str, Any] | None, of_home: Fields | None = None
-    ) -> ConfigFlowResult:
-        """Show a form of defaults, or store what it sent; what is `of_home` are lists, stored beside the defaults."""
-        own = {key: self.config_entry.options.get(key, []) for key in of_home or ()}
-        defaults = self._defaults()
-        errors: dict[str, str] = {}
-        placeholders: dict[str, str] = {}
-        if user_input is not None:
-            defaults = self._defaults_after(defaults if self._wrong is None else self._wrong, fields, user_input)
-            own = {key: user_input.get(key, []) for key in own}
-            if not (finding := await async_check_settings(self.hass, inherited(defaults))):
-                self._wrong = None
-                rest = {key: value for key, value in self.config_entry.options.items() if key not in own}
-                stored = {key: value for key, value in own.items() if value}
-                return await self._async_store({**rest, **stored, CONF_DEFAULT_PROFILE_SETTINGS: in_parts(defaults)})
-            errors["base"], placeholders = finding
-        self._wrong = defaults if errors else None
-        self._instructions = await async_default_instructions(self.config_entry, inherited(defaults))
-        shown_fields, values = await self._async_fields(step_id, fields, defaults)
-        return self.async_show_form(
-            step_id=step_id,
-            data_schema=probatio.Schema(markers(self.hass, shown_fields | (of_home or {}), values | own)),
-            errors=errors,
-            description_placeholders=placeholders | {"default_model": default_model(self.config_entry)},
-        )
+    async def _async_store_part(self, part: str, stored: Mapping[str, Any]) -> ConfigFlowResult:
+        """Store one part of the options, without it if it is empty."""
+        others = {key: value for key, value in self.config_entry.options.items() if key != part}
+        return await self._async_store(others | ({part: stored} if stored else {}))
 
     async def _async_store(self, options: Mapping[str, Any]) -> ConfigFlowResult:
-        """Store the options, which reloads the entry where they changed, and show the menu again."""
+        """Store the options, which reloads the entry if they changed, and show the menu again."""
         self.hass.config_entries.async_update_entry(self.config_entry, options=options)
         return await self.async_step_init()

@@ -1,7 +1,6 @@
-"""The form about search and documents: where documents are kept, who makes vectors, what counts as near.
+"""The form about search and documents: store, embedding model, thresholds. Server and model are tried before it is stored.
 
-Before it is stored, the server and the model are asked once. Token and key are never shown again; an empty field keeps what
-is stored, as long as it goes to the same computer, until the switch beside it says to forget it.
+Token and key are never shown; an empty field keeps the stored one for the same server, unless the switch below deletes it.
 """
 
 import asyncio
@@ -10,7 +9,6 @@ from dataclasses import asdict
 from typing import Any
 
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import section
 import probatio
 
 from ..search.chroma_store import ChromaStore
@@ -31,11 +29,11 @@ from ..settings.search import (
 from ..support.errors import EmbeddingError, RetrievalError
 from ..support.issues import RetrievalIssues
 from ..support.localize import async_error_text
-from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, dropdown, is_empty, lifted, markers, number
+from .forms import ADDRESS, SECRET, SWITCH, TEXT, Fields, FormError, dropdown, is_empty, lifted, number, sectioned
 from .model_server import CONF_USE_ANYWAY, KEEP_ALIVE, same_server, usable_url
 
 FAILED = "retrieval_failed"
-TEST_TIMEOUT = 20.0  # seconds for one text: a model may have to be loaded first
+TEST_TIMEOUT = 20.0  # seconds for one text; a model may have to be loaded first
 
 BASICS: Fields = {
     "store": dropdown((EMBEDDED, CHROMA), "vector_store"),
@@ -70,28 +68,27 @@ SECTIONS: dict[str, Fields] = {
     },
 }
 REMOVE = {"chroma_token": "remove_chroma_token", "embedding_key": "remove_embedding_key"}
-"""Switches that forget a secret, each below its field as long as there is one."""
+"""Switches that delete a stored secret, by its field."""
 SECRETS = tuple(REMOVE)
 GONE = ("l2_threshold",)
-"""What earlier versions stored and nothing read; it leaves with the next input."""
+"""Stored by earlier versions without effect; removed with the next input."""
 DEFAULTS: dict[str, Any] = {**asdict(RetrievalSettings()), "additional_collections": ""}
 
 
 def retrieval_schema(hass: HomeAssistant, stored: Mapping[str, Any], *, may_skip_check: bool) -> probatio.Schema:
-    """Return the form as it applies, with the parts open that matter to what is chosen."""
+    """Return the form, with the sections open that the choices need."""
     shown = {key: value for key, value in {**DEFAULTS, **stored}.items() if key not in SECRETS}
-    matters = {"chroma": shown["store"] == CHROMA, "model": shown["embedding"] == ENDPOINT, "additional": False}
-    schema: dict[probatio.Marker, Any] = {**markers(hass, BASICS, shown)}
-    for name, fields in SECTIONS.items():
-        inner = probatio.Schema(markers(hass, _with_switches(fields, stored), shown))
-        schema[probatio.Optional(name)] = section(inner, {"collapsed": not matters[name]})
+    used = {"chroma": shown["store"] == CHROMA, "model": shown["embedding"] == ENDPOINT}
+    opened = [name for name, is_used in used.items() if is_used]
+    parts = {"": BASICS} | {name: _with_switches(fields, stored) for name, fields in SECTIONS.items()}
+    schema = sectioned(hass, parts, shown, opened=opened)
     if may_skip_check:
         schema[probatio.Optional(CONF_USE_ANYWAY)] = SWITCH
     return probatio.Schema(schema)
 
 
 def _with_switches(fields: Fields, stored: Mapping[str, Any]) -> Fields:
-    """Return the fields with a switch below each secret that there is."""
+    """Return the fields with a switch below each stored secret."""
     shown: Fields = {}
     for key, selector in fields.items():
         shown[key] = selector
@@ -101,7 +98,7 @@ def _with_switches(fields: Fields, stored: Mapping[str, Any]) -> Fields:
 
 
 def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store: only what differs from the defaults. A part that was not sent stays as it is."""
+    """Return what to store: values that differ from the defaults. A section that was not sent stays as it is."""
     submitted = lifted(user_input, SECTIONS)
     sent = [*BASICS, *(key for name in SECTIONS if name in user_input for key in SECTIONS[name])]
     data = dict(stored)
@@ -121,7 +118,7 @@ def taken(stored: Mapping[str, Any], user_input: Mapping[str, Any]) -> dict[str,
 
 
 def _follow_preset(stored: Mapping[str, Any], data: dict[str, Any]) -> None:
-    """Take the usual address of another kind of server, where the one of the former kind was left in its field."""
+    """Replace the usual address of the former preset by that of the new one."""
     before, after = ({**DEFAULTS, **settings} for settings in (stored, data))
     changed = before["embedding_preset"] != after["embedding_preset"]
     usual = preset_for(before["embedding_preset"]).base_url
@@ -140,9 +137,9 @@ def _goes_to_same_server(key: str, stored: Mapping[str, Any], data: Mapping[str,
 async def async_check(
     hass: HomeAssistant, stored: Mapping[str, Any], *, memories: str, connect: bool
 ) -> FormError | None:
-    """Return what is wrong: `FAILED` when it is the server or the model, as they answered.
+    """Return an error of the settings; `FAILED` if the server or the model could not be used.
 
-    `memories` is the collection of the memory: whoever may read documents could read it as well, were it one of theirs.
+    `memories` is the collection of the memory, which must not be one of documents: more people may read those.
     """
     settings = RetrievalSettings.from_options({CONF_RETRIEVAL: stored})
     names = (settings.collection, *settings.additional_collections)
@@ -165,7 +162,7 @@ async def async_check(
 
 
 async def _async_connect(hass: HomeAssistant, settings: RetrievalSettings) -> None:
-    """Ask the server for its collection and the model for a vector. Raises `RetrievalError`."""
+    """Ask the server for its collection and the model for a vector; raise `RetrievalError` if one fails."""
     if settings.store == CHROMA:
         store = ChromaStore(hass, settings, RetrievalIssues(None), logs=False)
         await store.async_open()

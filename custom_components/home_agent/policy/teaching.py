@@ -170,6 +170,7 @@ async def _async_do(hass: HomeAssistant, plan: Plan, turn: Turn) -> NameChange:
 class NameTools:
     """Offers `teach_name` beside the tools that write."""
 
+    names = (NAME,)
     revision = 0
 
     def __init__(self, home: Home, languages: Languages, settings: MemorySettings) -> None:

@@ -233,6 +233,7 @@ class HaUndo(HomeAgentTool):
 class UndoTools:
     """Offers `ha_undo` beside the tools that write."""
 
+    names = (NAME,)
     revision = 0
 
     def __init__(self, journal: ActionJournal) -> None:

@@ -29,7 +29,11 @@ class HistoryMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryOptions:
-    """How much of the stored history a prompt may hold."""
+    """How much of the stored history a prompt may hold.
+
+    A placeholder is a reminder, not the conversation, which is sent as messages: a few sentences, about an eighth of the
+    tokens that these may have by default.
+    """
 
     max_length: int = 1500  # characters
     max_messages: int = 10

@@ -153,12 +153,8 @@ class SystemPrompts:
         task = options = None
         if prompts and profile.use_prompt_context_service:
             task = await self._async_task(turn, transcript, self.service.needs(*prompts), budget, entity_context, mask)
-            options = HistoryOptions(
-                max_length=profile.prompt_history_length,
-                max_messages=profile.prompt_history_messages,
-                max_tokens=min(profile.prompt_history_tokens, budget.prompt // MAX_SHARE),
-                include_system_messages=profile.prompt_history_system,
-            )
+            room = min(HistoryOptions().max_tokens, budget.prompt // MAX_SHARE)
+            options = HistoryOptions(max_tokens=room, include_system_messages=profile.prompt_history_system)
         for prompt in prompts:
             if prompt in slow:
                 written[prompt] = self.service.unprocessed(prompt, profile.name)

@@ -1,4 +1,4 @@
-"""An endpoint: its settings, the kinds that the set-up offers, and what is known beforehand of models."""
+"""An endpoint: its settings, the presets of the set-up, and what is known of models in advance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -20,103 +20,86 @@ class EndpointPreset:
 
     key: str
     base_url: str
-    """Suggested address; empty: there is none to suggest."""
+    """Suggested address, or empty."""
     example: str = "http://192.168.1.20:8000/v1"
-    """An address as people enter it, shown where it is asked for."""
+    """An address as people enter it."""
     needs_key: bool = False
-    """It answers nobody without a key."""
     service: str = ""
-    """Its own name, of a service that needs a key."""
+    """Name of a service that needs a key."""
     keys_at: str = ""
-    """Where its keys are made; empty: in the account of whoever runs it."""
+    """Page where its keys are created."""
     embeds: bool = True
     """Whether it has embedding models."""
     remote: bool = False
-    """Whether what is sent leaves the home, unless the owner says otherwise."""
+    """Whether data leaves the home, by default."""
     context_window: int = 16384
-    """Suggested tokens of prompt and answer together."""
+    """Tokens of prompt and answer together."""
     key_check: str | None = None
-    """Path that refuses a wrong key, where the list of models is public; what else it answers does not matter."""
+    """Path that refuses a wrong key, if the list of models is public."""
 
 
-def _cloud(key: str, service: str, base_url: str, *, example: str = "", **details: Any) -> EndpointPreset:
+def _cloud(
+    key: str, service: str, base_url: str, keys_at: str, window: int, *, example: str = "", **details: Any
+) -> EndpointPreset:
     """Return a service on the internet that is paid for with a key."""
     return EndpointPreset(
-        key=key, service=service, base_url=base_url, example=example or base_url, needs_key=True, remote=True, **details
+        key=key,
+        service=service,
+        base_url=base_url,
+        example=example or base_url,
+        keys_at=f"https://{keys_at}",
+        context_window=window,
+        needs_key=True,
+        remote=True,
+        **details,
     )
 
 
+def _local(key: str, port: int, path: str = "", **details: Any) -> EndpointPreset:
+    """Return a server on a computer at home."""
+    example = f"http://192.168.1.20:{port}{path}"
+    return EndpointPreset(key=key, base_url=f"http://localhost:{port}/v1", example=example, **details)
+
+
+_GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
+_AZURE = "https://my-home.openai.azure.com"
 PRESETS = {
     preset.key: preset
     for preset in (
-        _cloud(
-            "openai",
-            "OpenAI",
-            "https://api.openai.com/v1",
-            keys_at="https://platform.openai.com/api-keys",
-            context_window=128_000,
-        ),
+        _cloud("openai", "OpenAI", "https://api.openai.com/v1", "platform.openai.com/api-keys", 128_000),
         _cloud(
             "anthropic",
             "Anthropic",
             "https://api.anthropic.com/v1",
-            keys_at="https://console.anthropic.com/settings/keys",
-            context_window=200_000,
+            "console.anthropic.com/settings/keys",
+            200_000,
             embeds=False,
         ),
-        _cloud(
-            "gemini",
-            "Google Gemini",
-            "https://generativelanguage.googleapis.com/v1beta/openai",
-            keys_at="https://aistudio.google.com/apikey",
-            context_window=128_000,
-        ),
-        _cloud(
-            "mistral",
-            "Mistral",
-            "https://api.mistral.ai/v1",
-            keys_at="https://console.mistral.ai/api-keys",
-            context_window=32_000,
-        ),
-        _cloud(
-            "groq",
-            "Groq",
-            "https://api.groq.com/openai/v1",
-            keys_at="https://console.groq.com/keys",
-            context_window=128_000,
-            embeds=False,
-        ),
+        _cloud("gemini", "Google Gemini", _GEMINI, "aistudio.google.com/apikey", 128_000),
+        _cloud("mistral", "Mistral", "https://api.mistral.ai/v1", "console.mistral.ai/api-keys", 32_000),
+        _cloud("groq", "Groq", "https://api.groq.com/openai/v1", "console.groq.com/keys", 128_000, embeds=False),
         _cloud(
             "deepseek",
             "DeepSeek",
             "https://api.deepseek.com/v1",
-            keys_at="https://platform.deepseek.com/api_keys",
-            context_window=64_000,
+            "platform.deepseek.com/api_keys",
+            64_000,
             embeds=False,
         ),
         _cloud(
             "openrouter",
             "OpenRouter",
             "https://openrouter.ai/api/v1",
-            keys_at="https://openrouter.ai/settings/keys",
-            context_window=128_000,
+            "openrouter.ai/settings/keys",
+            128_000,
             key_check="/key",
         ),
-        _cloud(
-            "azure",
-            "Azure OpenAI",
-            "",
-            example="https://my-home.openai.azure.com",
-            keys_at="https://portal.azure.com",
-            context_window=128_000,
-        ),
-        EndpointPreset(key="ollama", base_url="http://localhost:11434/v1", example="http://192.168.1.20:11434"),
-        EndpointPreset(key="lm_studio", base_url="http://localhost:1234/v1", example="http://192.168.1.20:1234"),
-        EndpointPreset(key="localai", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080"),
-        EndpointPreset(
-            key="llama_cpp", base_url="http://localhost:8080/v1", example="http://192.168.1.20:8080", key_check="/props"
-        ),
-        EndpointPreset(key="vllm", base_url="http://localhost:8000/v1", example="http://192.168.1.20:8000"),
+        _cloud("azure", "Azure OpenAI", "", "portal.azure.com", 128_000, example=_AZURE),
+        _local("ollama", 11434),
+        _local("lm_studio", 1234),
+        _local("localai", 8080),
+        _local("llama_cpp", 8080, key_check="/props"),
+        _local("vllm", 8000),
         EndpointPreset(key="custom", base_url=""),
     )
 }
@@ -126,15 +109,15 @@ DEFAULT_API_VERSION = "2024-10-21"
 
 
 def preset_for(key: str) -> EndpointPreset:
-    """Return a preset; an unknown one (of a newer version) is a custom endpoint."""
+    """Return a preset; for an unknown key (of a newer version), that of a custom endpoint."""
     return PRESETS.get(key, DEFAULT_PRESET)
 
 
 def normalize_base_url(url: str, preset: str = "custom") -> str:
     """Return the address that `/chat/completions` is appended to.
 
-    Takes what people paste: without a scheme (then `http`), with slashes at the end, the address of the chat completions
-    themselves, only a host (then `/v1` is meant), and for Azure any address of the resource.
+    Accepts an address without a scheme (`http` is assumed), with trailing slashes or `/chat/completions`, only a host
+    (`/v1` is assumed), and for Azure any address of the resource.
     """
     url = url.strip()
     parts = urlsplit(url if "://" in url else f"http://{url}")
@@ -158,15 +141,12 @@ def is_public(url: str) -> bool:
 
 
 _FILE = re.compile(r"^(?:/|[A-Za-z]:[\\/]|\./)|\.(?:gguf|ggml|bin|safetensors)$", re.IGNORECASE)
-"""A model that a server names by the file it was loaded from (llama.cpp)."""
+"""A model that is named by its file (llama.cpp)."""
 _EXTENSION = re.compile(r"(?:-\d{5}-of-\d{5})?\.(?:gguf|ggml|bin|safetensors)$", re.IGNORECASE)
 
 
 def model_name(model: str) -> str:
-    """Return what a model is called where people read it: `foo Q4` for `/models/foo-Q4.gguf`; what is no file stays.
-
-    On the wire it keeps the name that its server gave it.
-    """
+    """Return a model's name for people: `foo Q4` for `/models/foo-Q4.gguf`. Requests use the server's name."""
     if not _FILE.search(model):
         return model.removeprefix("models/")  # Gemini
     file = _EXTENSION.sub("", re.split(r"[\\/]", model.rstrip("\\/"))[-1])
@@ -176,52 +156,38 @@ def model_name(model: str) -> str:
 _REASONING = re.compile(r"(^|/)(o[1-9](-|$)|gpt-5(?!.*chat))", re.IGNORECASE)
 """OpenAI's reasoning models: `max_completion_tokens`, and only the default temperature."""
 _BEGINS_INSIDE = re.compile(r"deepseek-r1|qwq|[-:_]thinking|-reasoner?\b", re.IGNORECASE)
-"""Models whose chat template often ends with `<think>`, so that the answer begins inside the thinking."""
+"""Models whose chat template often ends with `<think>`: their answer begins inside the thinking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """How an endpoint with a model wants to be asked, as far as it is known beforehand.
+    """Which parameters an endpoint accepts for a model, as far as this is known in advance.
 
-    A wrong guess costs one refused request: what an endpoint refuses is learned (`Dialect` in client/chat_completions.py).
+    A wrong guess costs one refused request: `Dialect` in client/chat_completions.py learns from it.
     """
 
     max_tokens: str = "max_tokens"
     """Name of the parameter that limits the answer."""
     sampling: bool = True
-    """Takes `temperature` and `top_p`."""
+    """Accepts `temperature` and `top_p`."""
     keep_alive: bool = False
     tool_choice_none: bool = False
-    """Knows `tool_choice: none`, and obeys it."""
+    """Obeys `tool_choice: none`."""
     stream_options: bool = True
     response_format: bool = True
-    """Obeys a JSON schema in `response_format`; else it is told in words."""
+    """Obeys a JSON schema in `response_format`; otherwise the prompt describes it."""
     thinking_back: bool = False
-    """Wants the thinking of an answer that called tools back with it."""
+    """Needs the thinking of an answer with tool calls sent back."""
     signed_calls: bool = False
-    """Signs its tool calls (`extra_content`) and takes none back without a signature."""
+    """Signs its tool calls (`extra_content`) and refuses them without the signature."""
     strict_order: bool = False
-    """Takes no user message behind a tool result, and ids of calls only in a form of its own."""
+    """Refuses a user message after a tool result, and ids of calls that are not its own."""
     cache_key: str | None = None
-    """Name of the parameter that brings requests that begin alike to one cache."""
+    """Name of the parameter that groups requests with a common beginning for the cache."""
     begins_inside_thinking: bool = False
 
 
-_TOOL_CHOICE_NONE = frozenset(
-    {
-        "openai",
-        "azure",
-        "openrouter",
-        "anthropic",
-        "gemini",
-        "mistral",
-        "groq",
-        "deepseek",
-        "vllm",
-        "llama_cpp",
-        "lm_studio",
-    }
-)
+_NO_TOOL_CHOICE_NONE = {"ollama", "localai", "custom"}
 _CACHE_KEYS = {"openai": "prompt_cache_key", "mistral": "prompt_cache_key", "azure": "user", "openrouter": "user"}
 
 
@@ -232,7 +198,7 @@ def traits_for(preset: str, model: str) -> Traits:
         max_tokens="max_completion_tokens" if reasoning else "max_tokens",
         sampling=not reasoning,
         keep_alive=preset in {"ollama", "custom"},
-        tool_choice_none=preset in _TOOL_CHOICE_NONE,
+        tool_choice_none=preset in PRESETS.keys() - _NO_TOOL_CHOICE_NONE,
         stream_options=preset != "mistral",  # it refuses them, and tells its usage without being asked
         response_format=preset not in {"anthropic", "deepseek"},  # one ignores it, the other knows no schema
         thinking_back=preset == "deepseek",
@@ -261,13 +227,12 @@ _KNOWN_WINDOWS: tuple[tuple[str, int], ...] = (
     (r"command-(a|r)", 128_000),
     (r"sonar", 128_000),
 )
-"""By name, of models that their makers host. Careful where makers changed their minds: too small costs a little, too large
-a failed request. A model on a computer of one's own runs with whatever its server was started with."""
+"""Context windows of hosted models, by name. Where versions differ, the smallest: one too large fails a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointConfig:
-    """An OpenAI-compatible endpoint with one model; read once from its subentry."""
+    """An OpenAI-compatible endpoint with one model, as its subentry stores it."""
 
     subentry_id: str
     title: str
@@ -279,29 +244,29 @@ class EndpointConfig:
     """Azure OpenAI only."""
     verify_ssl: bool = True
     temperature: float | None = None
-    """None: not sent, the model's own default holds."""
+    """None: not sent."""
     top_p: float | None = None
     max_tokens: int | None = None
-    """Tokens of one answer; None: the endpoint decides."""
+    """Tokens of one answer; None: not sent."""
     keep_alive: str | None = None
-    """How long Ollama keeps the model loaded, as it takes it (`5m`, `-1`); None: not sent."""
+    """How long Ollama keeps the model loaded (`5m`, `-1`); None: not sent."""
     tool_calling: bool = True
     context_window: int | None = None
-    """Tokens of prompt and answer together, as the owner set them; None: the server is asked."""
+    """Tokens of prompt and answer together; None: the server is asked."""
     idle_timeout: float = 120.0
-    """Seconds of silence after which a stream counts as dead."""
+    """Seconds of silence after which a stream is aborted."""
     remote: bool = False
-    """Whether what is sent leaves the home."""
+    """Whether requests leave the home."""
     keep_ready: bool = True
-    """Whether a model in the home reads the prompt before somebody waits for its answer."""
+    """Whether a model in the home reads the prompt in advance."""
 
     @property
     def keeps_ready(self) -> bool:
-        """Whether it is sent anything that nobody asked; never where that leaves the home, or is paid for."""
+        """Whether the prompt is sent in advance; never outside the home, where it may cost money."""
         return self.keep_ready and not self.remote
 
     def assumed_window(self, told: int | None) -> int:
-        """Return the tokens of prompt and answer together: the owner's word, else the server's, the name's, the usual."""
+        """Return the context window in tokens: as set, else as the server `told`, else by name, else that of the preset."""
         if window := self.context_window or told:
             return window
         if self.preset in _HOSTED:
@@ -312,7 +277,7 @@ class EndpointConfig:
 
 
 def endpoint_from_data(subentry_id: str, title: str, data: Mapping[str, Any]) -> EndpointConfig:
-    """Return the endpoint; what is not stored keeps the default of `EndpointConfig`, whose fields are the keys."""
+    """Return the endpoint of a subentry; its keys are the fields of `EndpointConfig`."""
     given = {item.name: value for item in fields(EndpointConfig) if (value := data.get(item.name)) is not None}
     for key in ("max_tokens", "context_window"):  # number selectors return floats
         given[key] = int(given.get(key) or 0) or None

@@ -1,6 +1,6 @@
-"""A profile as YAML: what it sets itself, for another home to read. Names instead of ids, and nothing secret.
+"""A profile's own settings as YAML that another home can read: names instead of ids, and no secrets.
 
-Keys, tokens and addresses belong to models and servers, which are named only. What is read is checked key by key.
+Models and servers are only named. Each key that is read is checked.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,10 +23,10 @@ from ..support.const import (
     SUBENTRY_MCP_SERVER,
     SUBENTRY_PROFILE,
 )
-from .profile import BUILT_IN, SETTINGS, Part, Setting, in_parts, profile_ids
+from .profile import BUILT_IN, REMOVED, SETTINGS, Part, Setting, in_parts, profile_ids
 
 type Problem = tuple[str, dict[str, str]]
-"""The sentence of something that is wrong, and its placeholders."""
+"""Translation key of an error, and its placeholders."""
 
 MAX_YAML = 100_000  # characters
 MAX_VALUE = 80  # characters of a value in a sentence
@@ -36,34 +36,32 @@ _REFERENCES = {
     "mcp_servers": SUBENTRY_MCP_SERVER,
     "delegates": SUBENTRY_PROFILE,
 }
-"""Kinds of settings that name something that was added: it is stored by its id."""
+"""Kinds of settings that store ids of subentries."""
 _WORDS = (LLM_DEFAULT, LLM_NONE)
-"""What stands in such a setting for itself."""
+"""Values of such settings that are no ids."""
 _LANGUAGES = {tag.partition("-")[0] for tag in LANGUAGES}
-"""What the field of a language offers, whatever the region."""
 
 
 class _Unreadable(ValueError):
-    """What stands in the text is not read."""
+    """YAML that is not accepted."""
 
     def __init__(self, problem: str, node: yaml.Node, tag: str = "") -> None:
-        """Say what it is and where; a tag, such as `!secret`, has a sentence of its own."""
+        """Take the problem and its place; a tag, such as `!secret`, has its own sentence."""
         super().__init__(problem)
         self.problem_mark = node.start_mark
         self.tag = tag[:MAX_VALUE]
 
 
 def _read(text: str) -> Any:
-    """Return plain values. Raises `YAMLError`, or `_Unreadable` for a reference, a tag and a key that is there twice."""
+    """Return plain values; raise `YAMLError`, or `_Unreadable` for references, tags and duplicate keys."""
     _check(yaml.compose(text, Loader=yaml.SafeLoader), set())
     return yaml.safe_load(text)
 
 
 def _check(node: yaml.Node | None, seen: set[int]) -> None:
-    """Refuse a node that was seen before, for a few lines of references can stand for gigabytes, and keys that get lost.
+    """Raise `_Unreadable` for references (a few lines can stand for gigabytes), duplicate keys, tags, and control characters.
 
-    And tags: Home Assistant's `!secret` and `!include` are those of its own files. And what no text has, which YAML itself refuses
-    where it is not written as an escape: half a character cannot even be sent to the form.
+    Home Assistant's `!secret` and `!include` work in its own files only. YAML accepts control characters as escapes.
     """
     if node is not None and node.tag.startswith("!"):
         raise _Unreadable("tag", node, node.tag)
@@ -88,7 +86,7 @@ def _check(node: yaml.Node | None, seen: set[int]) -> None:
 
 
 def _write(data: Mapping[str, Any]) -> str:
-    """Return data as YAML, with texts of several lines as they are."""
+    """Return data as YAML, with literal blocks for texts of several lines."""
     dumper = yaml.SafeDumper(StringIO(), default_flow_style=False, sort_keys=False)
     dumper.ignore_aliases = lambda _data: True
     root = dumper.represent_data(data)
@@ -103,7 +101,7 @@ def _write(data: Mapping[str, Any]) -> str:
 
 
 def named(entry: ConfigEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by key with models, servers and agents by name; what was removed since is left out of lists, or null."""
+    """Return settings with names of models, servers and agents instead of ids; removed ones are left out of lists, or None."""
     titles = {subentry_id: subentry.title for subentry_id, subentry in entry.subentries.items()}
     there = titles | {word: word for word in (*_WORDS, *entry.options.get(CONF_DELEGATION_AGENTS, ()))}
     found: dict[str, Any] = {}
@@ -116,16 +114,16 @@ def named(entry: ConfigEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_yaml(entry: ConfigEntry, name: str, own: Mapping[str, Any]) -> str:
-    """Return a profile's name and what it sets itself, given by key."""
+    """Return a profile's name and own settings as YAML."""
     parts = in_parts({key: value for key, value in named(entry, own).items() if value is not None})
     ordered = {key: parts[key] for key in sorted(parts, key=[*SETTINGS, *(part.value for part in Part)].index)}
     return _write({CONF_NAME: name, **ordered})
 
 
 def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[Problem]]:
-    """Return the name, "" where there is none, the settings by key as they are stored, and all that is wrong.
+    """Return the name (or ""), the settings as they are stored, and all problems.
 
-    A setting with a problem is not among the settings. What is null inherits, so it is left out.
+    Settings with a problem, that are null, or that this version does not use any more are left out.
     """
     if len(text) > MAX_YAML:
         return "", {}, [("import_too_long", {"count": str(MAX_YAML)})]
@@ -145,6 +143,8 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
     else:
         problems.append(("import_text", {"setting": CONF_NAME}))
     for key, value, part in _listed(read, problems):
+        if key in REMOVED:
+            continue
         if key not in SETTINGS:
             problems.append(("import_unknown", {"setting": key}))
         elif (belongs := SETTINGS[key].part) is not part:
@@ -159,7 +159,7 @@ def from_yaml(entry: ConfigEntry, text: str) -> tuple[str, dict[str, Any], list[
 
 
 def _listed(read: Mapping[Any, Any], problems: list[Problem]) -> Iterator[tuple[str, Any, Part]]:
-    """Yield each setting with its value and the part in which it stands."""
+    """Yield each setting with its value and its part."""
     for key, value in read.items():
         if key not in (Part.PROCESSING.value, Part.TOOLS.value):
             yield str(key), value, Part.OWN
@@ -170,13 +170,13 @@ def _listed(read: Mapping[Any, Any], problems: list[Problem]) -> Iterator[tuple[
 
 
 def _as_written(setting: Setting, value: Any) -> Any:
-    """Return `on` and `off` as the words that a choice has: without quotation marks YAML takes them for true and false."""
+    """Return `on` and `off` as text where they are options: YAML reads them as true and false."""
     word = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
     return word if setting.kind == "choice" and word in setting.options else value
 
 
 def _stored(entry: ConfigEntry, key: str, value: Any) -> tuple[list[Problem], Any]:
-    """Return what is wrong with a value, and the value as it is stored."""
+    """Return the problems of a value, and the value as it is stored."""
     setting = SETTINGS[key]
     if wrong := _wrong_type(key, setting, value):
         return [wrong], None
@@ -196,9 +196,9 @@ def _stored(entry: ConfigEntry, key: str, value: Any) -> tuple[list[Problem], An
 
 
 def in_home(hass: HomeAssistant, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """Return settings with areas and labels, given by id or by name, as they are stored, and what this home does not have.
+    """Return settings with ids of areas and labels, which may be given by name, and problems with those that are missing.
 
-    A setting that names such a thing is not among them: without it, an agent would know more than what was written.
+    A setting with a missing item is left out as a whole: without the item, an agent would know more than was written.
     """
     found, problems = dict(settings), list[Problem]()
     for key, find in (("exposed_areas", _area), ("exposed_labels", _label), ("exposed_entities", _entities)):
@@ -227,7 +227,7 @@ def _label(hass: HomeAssistant, name: str) -> str | None:
 
 
 def _entities(hass: HomeAssistant, name: str) -> str | None:
-    """Return an entity, a domain or a pattern; None for an entity or a domain that is not there."""
+    """Return an entity, a domain or a pattern; None for an unknown entity or domain."""
     if "*" in name or "?" in name:
         return name
     if "." in name:
@@ -237,7 +237,7 @@ def _entities(hass: HomeAssistant, name: str) -> str | None:
 
 
 def _ids(entry: ConfigEntry, kind: str) -> dict[str, str]:
-    """Return what is stored for each name that a setting of this kind can have, as it is compared."""
+    """Return the stored value by casefolded name, for settings of this kind."""
     added = list(entry.get_subentries_of_type(_REFERENCES[kind]))
     found: dict[str, str] = {}
     if kind == "delegates":
@@ -251,7 +251,7 @@ def _ids(entry: ConfigEntry, kind: str) -> dict[str, str]:
 
 
 def _wrong_type(key: str, setting: Setting, value: Any) -> Problem | None:
-    """Return the sentence for a value that the field of a setting would not take."""
+    """Return the problem of a value that a form would not accept."""
     built_in = BUILT_IN[key]
     if setting.kind == "number":
         whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1

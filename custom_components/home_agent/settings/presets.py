@@ -1,4 +1,4 @@
-"""Agents to start from when one is added: settings as data (presets.json), named and instructed in the language of whoever adds it."""
+"""Presets of agents: settings as data (presets.json), with names and instructions in the language of the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,20 +14,19 @@ _FILE = Path(__file__).with_name("presets.json")
 _ENGLISH = "en"
 
 PRESETS = ("home_assistant", "guest", "kids", "security", "technician", "storyteller")
-"""Their keys, in the order in which they are offered."""
+"""Keys, in the order of the menu."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilePreset:
-    """One of them."""
+    """Name and own settings of an agent."""
 
     name: str
     settings: Mapping[str, Any]
-    """As an agent stores them; editable afterwards like those of any agent."""
 
 
 async def async_preset(hass: HomeAssistant, key: str, language: str) -> ProfilePreset:
-    """Return a preset by its key, in a language or its base language; in English where it has no such texts."""
+    """Return a preset in a language, its base language, or English."""
     data = (await hass.async_add_executor_job(_read))[key]
     texts = data["texts"]
     said = dict(texts.get(language) or texts.get(language.partition("-")[0]) or texts[_ENGLISH])

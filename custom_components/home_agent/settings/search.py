@@ -1,4 +1,4 @@
-"""What the owner set about looking things up, read once from the options of the entry."""
+"""The settings of search and documents, from the options of the entry."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -19,7 +19,7 @@ _COLLECTION = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalSettings:
-    """Store, embedding and thresholds. The names of the fields are the keys under which they are stored."""
+    """Store, embedding and thresholds. Field names are the stored keys."""
 
     store: str = EMBEDDED
     chroma_host: str = "localhost"
@@ -30,14 +30,11 @@ class RetrievalSettings:
     chroma_tenant: str = "default_tenant"
     chroma_database: str = "default_database"
     collection: str = "home_entities"
-    """Where the entities of the home are kept."""
+    """Of the entities of the home."""
     top_k: int = 5
-    """How many of the entities nearest by vector count, besides what words find."""
+    """Most entities that are found by vector, besides those found by words."""
     similarity_threshold: float = 0.2
-    """Least cosine of what is near, with vectors of a model.
-
-    Each model has a range of its own: this suits models whose unrelated texts are near 0 (`scripts/eval meaning`).
-    """
+    """Least cosine of a match. It suits models whose unrelated texts are near 0 (`scripts/eval meaning`)."""
     embedding: str = LEXICAL
     embedding_preset: str = "openai"
     embedding_url: str = "https://api.openai.com/v1"
@@ -45,53 +42,53 @@ class RetrievalSettings:
     embedding_verify_ssl: bool = True
     embedding_model: str = "text-embedding-3-small"
     embedding_keep_alive: str = "5m"
-    """Of Ollama: a duration, seconds, or `-1` for ever."""
+    """For Ollama: a duration, seconds, or `-1` (forever)."""
     embedding_batch: int = 64
-    """How many texts go into one request."""
+    """Texts per request."""
     additional_collections: tuple[str, ...] = ()
     additional_top_k: int = 5
-    """Of the merged pool of all additional collections."""
+    """Most matches in all additional collections together."""
     additional_l2_threshold: float = 250.0
-    """Greatest distance of what is near, in collections of others that measure it so; ours measure the cosine."""
+    """Greatest distance of a match in collections with L2 distance; ours use the cosine."""
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Return the settings; what is not stored keeps its default, keys of another version are left alone."""
+        """Return the settings; unknown keys are ignored."""
         stored = options.get(CONF_RETRIEVAL) or {}
         known = {item.name: stored[item.name] for item in fields(cls) if stored.get(item.name) is not None}
         names = known.get("additional_collections")
         if names is not None:
             listed = collection_names(names) if isinstance(names, str) else tuple(names)
-            memories = MemorySettings.from_options(options).collection  # not everybody's to read
+            memories = MemorySettings.from_options(options).collection  # its readers are limited
             known["additional_collections"] = tuple(name for name in listed if name != memories)
         return cls(**known)
 
     @property
     def place(self) -> tuple[object, ...]:
-        """Where the store is: settings that differ in this have different ones."""
+        """Identity of the store: settings that differ in it use different stores."""
         where = (self.chroma_host, self.chroma_port, self.chroma_tenant, self.chroma_database)
         return (self.store, *(where if self.store == CHROMA else ()))
 
     @property
     def embedding_leaves_the_house(self) -> bool:
-        """Whether what is embedded goes to a computer outside."""
+        """Whether texts to embed leave the home."""
         address = normalize_base_url(self.embedding_url, self.embedding_preset)
         return preset_for(self.embedding_preset).remote or is_public(address)
 
     def is_near(self, match: DocumentMatch) -> bool:
-        """Return whether a match of a model's vectors says something: by the space of its own collection."""
+        """Return whether a match is near enough, by the metric of its collection."""
         if match.similarity is not None:
             return match.similarity >= self.similarity_threshold
         return match.distance <= self.additional_l2_threshold
 
 
 def collection_names(text: str) -> tuple[str, ...]:
-    """Return the names in a list with commas, each once."""
+    """Return the names in a comma-separated list, each once."""
     return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
 
 
 def is_collection_name(name: str) -> bool:
-    """Return whether every store takes the name: 3 to 512 of `a-z A-Z 0-9 . _ -`, a letter or digit at both ends."""
+    """Return whether every store accepts the name: 3 to 512 of `a-z A-Z 0-9 . _ -`, with a letter or digit at both ends."""
     return _COLLECTION.fullmatch(name) is not None
 
 
@@ -100,12 +97,12 @@ type Metadata = Mapping[str, str | int | float | bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentMatch:
-    """A document that a store found."""
+    """A document found by a store."""
 
     id: str
     text: str
     metadata: Metadata
     distance: float
-    """In the collection's own space: the smaller, the nearer."""
+    """In the metric of the collection; smaller is nearer."""
     similarity: float | None
-    """Cosine, at most 1; None where the collection's space has none (`l2`, `ip`)."""
+    """Cosine, at most 1; None if the collection has another metric (`l2`, `ip`)."""

@@ -240,6 +240,7 @@ def as_progress(outer: ChatLog | None) -> ChatLogListener:
 class Delegation:
     """Offers the tool to profiles that may ask other agents."""
 
+    names = (NAME,)
     revision = 0
 
     def __init__(

@@ -80,6 +80,7 @@ class GetUserDocumentation(HomeAgentTool):
 class Documentation:
     """Offers the tool to agents that have it on."""
 
+    names = (NAME,)
     revision = 0
 
     def __init__(self, documents: UserDocuments) -> None:

@@ -119,6 +119,7 @@ class QueryExternalLLM(HomeAgentTool):
 class ExternalModels:
     """Offers the tool to profiles that name an endpoint for it."""
 
+    names = (NAME,)
     revision = 0
 
     def __init__(self, models: Mapping[str, Endpoint]) -> None:

@@ -360,6 +360,8 @@ def _texts(value: object) -> Iterator[str]:
 class ApiTools:
     """Tools of Assist, of scripts, of Home Assistant's MCP client and of other integrations."""
 
+    names = ()
+    """Which there are depends on who asks."""
     revision = 0
 
     def __init__(self, hass: HomeAssistant) -> None:

@@ -339,6 +339,8 @@ MEMORY_TOOLS = (StoreMemory, RecallMemory, ForgetMemory)
 class MemoryTools:
     """Offers the tools to profiles with memory; only `store_memory` while nothing is stored."""
 
+    names = tuple(tool.name for tool in MEMORY_TOOLS)
+
     def __init__(self, memories: Memories) -> None:
         """Take the memories."""
         last = LastTold()

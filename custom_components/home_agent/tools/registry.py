@@ -4,7 +4,7 @@ Home Assistant 2026.11 keeps the object of a conversation's first turn; which tu
 the moment of the call.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, override
 
@@ -29,7 +29,12 @@ class ToolProvider(Protocol):
     """A room that has tools to offer."""
 
     revision: int
-    """Counts up when what it offers changes: nobody asks again before, unless a profile names other APIs (`llm_apis`)."""
+    """Counts up when what it offers changes; until then, its last answer is used, unless a profile names other APIs (`llm_apis`)."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """Names of all tools that it can offer, also of those that no profile has now. Forms list them."""
+        ...
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> Sequence[HomeAgentTool]:
         """Return the tools for a profile; the same objects as long as nothing changed, so that their schemas are cached.
@@ -40,7 +45,9 @@ class ToolProvider(Protocol):
 
 
 class NativeTools:
-    """`ha_control` and `ha_query` (S1-40, S1-123)."""
+    """`ha_control` and `ha_query`."""
+
+    names = (HaControl.name, HaQuery.name)
 
     def __init__(self, home: Home) -> None:
         """Take where the exposed home is read."""
@@ -81,6 +88,11 @@ class Tools:
         self._offers = offers
         self._known: dict[str, tuple[Profile, list[int], list[HomeAgentTool]]] = {}
         """What each profile may call, by its id, with the revisions of the providers that said so."""
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all tools that the providers can offer, sorted."""
+        return sorted({name for provider in self._providers for name in provider.names})
 
     async def async_tools(self, profile: Profile, llm_context: llm.LLMContext) -> list[HomeAgentTool]:
         """Return what the profile may call, sorted by name: the order is part of the stable prompt."""

@@ -21,7 +21,6 @@ from homeassistant.util.hass_dict import HassKey
 import probatio
 
 from ...home.snapshot import Home, HomeSnapshot
-from ...policy.teaching import NAME as TEACH
 from ...policy.tool import HomeAgentTool
 from ...settings.profile import ALL, Profile
 from ...support import issues
@@ -30,12 +29,9 @@ from ...support.errors import CustomToolError, ExtensionError, where_of
 from ...support.localize import async_error_text
 from ..custom.definition import CustomTool
 from ..custom.provider import CustomTools, async_reason
-from ..delegation import BLOCKED, NAME as DELEGATE
-from ..documentation import NAME as DOCUMENTATION
-from ..external import NAME as EXTERNAL
+from ..delegation import BLOCKED
 from ..ha_apis import ApiTools, needs_admin, wrap
 from ..mcp.provider import McpTools
-from ..memory import MEMORY_TOOLS
 from ..registry import Tools
 from ..sanitize import MAX_NAME
 from .extension import MAX_SUMMARY, Extension, ExtensionTool, check_lines, check_names, domain_of, light_schema, line_of
@@ -167,10 +163,6 @@ def alias_of(domain: str, tool: HomeAgentTool, used: Collection[str] = ()) -> st
 # The tools beneath aliases.
 
 
-CONDITIONAL = frozenset({DELEGATE, EXTERNAL, DOCUMENTATION, TEACH, *(tool.name for tool in MEMORY_TOOLS)})
-"""Our tools that some agents do not have at some times."""
-
-
 LENT_SECONDS = 60
 """How long tools of an LLM API are kept while the home is unchanged: in a large home it takes a tenth of a second to get them, and a
 turn needs them more than once. Each call is planned and checked anew."""
@@ -212,7 +204,7 @@ class Originals:
             return await self._async_of_server(written, llm_context)
         if not written.llm_api:
             tools: Sequence[HomeAgentTool] = await self.tools.async_tools(profile, llm_context)
-            may_be_missing = written.alias in CONDITIONAL
+            may_be_missing = written.alias in self.tools.names
         elif api := self.apis.known().get(written.llm_api):
             tools = await self._async_lent(api, llm_context)
             intent_type = written.alias.rpartition("__")[2]

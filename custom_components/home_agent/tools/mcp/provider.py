@@ -130,6 +130,11 @@ class McpTools:
             for subentry in entry.get_subentries_of_type(SUBENTRY_MCP_SERVER)
         }
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the tools that the servers listed last."""
+        return [tool.name for tool in self._tools.values()]
+
     def _changed(self) -> None:
         self.revision += 1
 

@@ -1,6 +1,5 @@
-"""The table of the requirement lines of the prompt context service, and the house that its rows look at."""
+"""What tests of the prompt context service look at: a home, its prompt, and messages."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -38,7 +37,7 @@ MANY = 7  # turns; with their answers more messages than a prompt holds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What a row looks at."""
+    """A home with one agent, its log and its clock."""
 
     hass: HomeAssistant
     server: LLMServer
@@ -75,20 +74,6 @@ class World:
         await restart(self.hass, entry)
         await say_all(self.hass, self.server, ids[-1], "again")
         return self.system
-
-
-type Check = Callable[[World], Awaitable[None]]
-ROWS: dict[str, Check] = {}
-
-
-def row(*lines: int) -> Callable[[Check], Check]:
-    """Put a check into the table as the row of these lines."""
-
-    def put(check: Check) -> Check:
-        ROWS.update({f"S4-{line}": check for line in lines})
-        return check
-
-    return put
 
 
 def said(count: int) -> tuple[HistoryMessage, ...]:
