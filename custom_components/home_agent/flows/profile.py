@@ -182,7 +182,7 @@ def _tool_names(hass: HomeAssistant) -> SelectSelector:
 def _documents(hass: HomeAssistant) -> SelectSelector:
     """Return the choice of documents; one that is not there yet may be typed."""
     runtimes: list[RuntimeData] = [entry.runtime_data for entry in hass.config_entries.async_loaded_entries(DOMAIN)]
-    names = [name for runtime in runtimes for name in runtime.documents.names]
+    names = [name for runtime in runtimes for name in runtime.sources.documents.names]
     return dropdown({name: name for name in names}, multiple=True, typed=True)
 
 

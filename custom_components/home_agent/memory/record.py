@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -30,7 +30,7 @@ class MemoryType(StrEnum):
 
 
 class MemorySource(StrEnum):
-    """How a memory came to be; the first two only go when somebody says so, or at a time that was said."""
+    """How a memory came to be; the first two only go when a user says so, or at a time that was said."""
 
     SAID = "said"
     """A user asked to remember it."""
@@ -71,7 +71,7 @@ class Memory:
 
     @property
     def is_kept(self) -> bool:
-        """Whether somebody asked to keep it, so that it is never dropped for room."""
+        """Whether a user asked to keep it, so that it is never dropped for room."""
         return self.source is not MemorySource.EXTRACTED
 
     @property
@@ -79,6 +79,13 @@ class Memory:
         """What brought text from outside into the conversation it comes from."""
         found = self.metadata.get(TAINTED)
         return [str(item) for item in found] if isinstance(found, list) else []
+
+    def importance_at(self, now: datetime, decay: float) -> float:
+        """Return the importance by now: what was extracted loses a share (`decay`) with each day without use."""
+        if self.is_kept or not decay:
+            return self.importance
+        days = max(0.0, (now - self.last_accessed) / timedelta(days=1))
+        return self.importance * float((1 - min(decay, 1.0)) ** days)
 
     def is_expired(self, now: datetime) -> bool:
         """Return whether its time is over."""
@@ -107,7 +114,7 @@ class Memory:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the memory. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` when it is none."""
+        """Return the memory. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for invalid data."""
         metadata = data.get("metadata")
         return cls(
             id=str(data["id"]),
@@ -156,7 +163,7 @@ class Scope:
     owner: str | None
     """Whose what is written becomes."""
     is_known: bool = True
-    """Whether it is known whose what was said is; otherwise only what somebody asks to keep is stored."""
+    """Whether the speaker is known; otherwise only what they ask to keep is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +177,7 @@ class Added:
     replaced: tuple[Memory, ...] = ()
     """What holds no longer because of it."""
     dropped: tuple[Memory, ...] = ()
-    """What had to go for want of room; never what somebody asked to keep."""
+    """What had to go for want of room; never what a user asked to keep."""
     reason: str | None = None
     """Why it was refused: `empty`, `too_long`, `full`, `unwritable` or `off`."""
 
@@ -185,7 +192,7 @@ class FoundMemory:
 
 
 def cleaned(text: object) -> str:
-    """Return a text as one paragraph, without control characters. Raises `TypeError` for what is no text."""
+    """Return a text as one paragraph, without control characters. Raises `TypeError` for other than text."""
     if not isinstance(text, str):
         raise TypeError(type(text).__name__)
     if not text.isprintable():
@@ -203,6 +210,6 @@ def _text(value: object) -> str | None:
 
 
 def _moment(value: Any) -> datetime:
-    """Return a moment in UTC. Raises `ValueError`, `TypeError` or `AttributeError` for what is none."""
+    """Return a moment in UTC. Raises `ValueError`, `TypeError` or `AttributeError` for invalid text."""
     found = datetime.fromisoformat(value)
     return found if found.tzinfo is dt_util.UTC else dt_util.as_utc(found)

@@ -21,6 +21,7 @@ from custom_components.home_agent.languages.data import async_load
 from custom_components.home_agent.languages.vocabulary import Languages
 from custom_components.home_agent.memory.filters import rejected_because
 from custom_components.home_agent.memory.memories import Memories
+from custom_components.home_agent.memory.recall import MemoryMeans
 from custom_components.home_agent.memory.record import Draft, MemorySource, MemoryType, Scope
 from custom_components.home_agent.memory.replacing import replaces
 from custom_components.home_agent.search.vectors import Vectors
@@ -93,9 +94,11 @@ async def async_remembering(retrieval: RetrievalSettings) -> AsyncIterator[tuple
             vectors = Vectors.from_settings(hass, retrieval, issues.RetrievalIssues(hass))
             memories = Memories(hass)
             settings = MemorySettings(max_memories=100_000)
-            await memories.async_open(
-                entry, settings, retrieval, vectors, Languages(hass), lambda _trouble, _name, _holds: None
+            languages = Languages(hass)
+            memories.async_use(
+                MemoryMeans(settings=settings, retrieval=retrieval, vectors=vectors, languages=languages, entry=entry)
             )
+            await memories.async_open(entry.entry_id, lambda _trouble, _name, _holds: None)
             try:
                 yield hass, memories
             finally:
