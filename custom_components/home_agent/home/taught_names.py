@@ -4,10 +4,10 @@ A taught name is an alias in Home Assistant's own registries, so its sentences, 
 only who taught it, what waits for an administrator, and what an administrator declined.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, override
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import Context, Event, HomeAssistant, callback
@@ -18,6 +18,7 @@ from homeassistant.util.ulid import ulid_now
 
 from ..support.errors import ToolError
 from ..support.kept import kept_of
+from ..support.rows import as_row
 from ..support.text import phrase
 from ..turn.plan import ADD_NAME, NAMING, PROPOSE_NAME, REMOVE_NAME, WITHDRAW_NAME, NameChange
 from ..turn.proposal import ProposalStatus, Proposed
@@ -46,23 +47,8 @@ class TaughtName:
     when: datetime
 
     def as_dict(self) -> JsonObjectType:
-        """Return its form in the file."""
-        status = TAUGHT if self.status is ProposalStatus.APPROVED else self.status.value
-        return {**asdict(self), "status": status, "when": self.when.isoformat()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return it from its form in the file. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
-        if (when := dt_util.parse_datetime(data["when"])) is None or when.tzinfo is None:
-            raise ValueError(data["when"])
-        return cls(
-            id=str(data["id"]),
-            target=str(data["target"]),
-            name=str(data["name"]),
-            status=ProposalStatus(data["status"]),
-            user_id=data["user_id"],
-            when=when,
-        )
+        """Return its form in the file and in responses, where an approved name is taught."""
+        return as_row(self) | ({"status": TAUGHT} if self.status is ProposalStatus.APPROVED else {})
 
 
 type NameKey = tuple[str, str]
@@ -73,16 +59,13 @@ class TaughtNames(Proposed[TaughtName]):
     """The names that were taught, proposed and declined in this home."""
 
     file = "taught_names"
+    row = TaughtName
     items = "names"
     most_of: ClassVar = {ProposalStatus.DECLINED: MAX_DECLINED}
 
     @override
     def key(self, row: TaughtName) -> NameKey:
         return row.target, phrase(row.name)
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> TaughtName:
-        return TaughtName.from_dict(data)
 
     @override
     def written(self, row: TaughtName) -> JsonObjectType:

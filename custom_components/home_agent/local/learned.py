@@ -6,12 +6,12 @@ effects without the model, under the same policy. Undoing or repeating a phrase 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 import re
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, override
 
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.components.conversation import ChatLog
@@ -51,6 +51,7 @@ from ..support.bounds import without_surplus
 from ..support.kept import Change, kept_of
 from ..support.localize import async_error_text, async_text
 from ..support.masking import HIDDEN, MASK, mask
+from ..support.rows import as_row
 from ..turn.plan import ActionClass, Plan, ServiceCall
 from ..turn.proposal import ProposalStatus, Proposed
 from ..turn.turn import Answer, Outcome, Turn, Understanding
@@ -144,40 +145,7 @@ class LearnedPhrase:
     def as_dict(self) -> JsonObjectType:
         """Return its form in the file, where the status is called as in the responses of actions."""
         said = {ProposalStatus.APPROVED: "learned", ProposalStatus.DECLINED: "rejected"}
-        return {
-            **{item.name: getattr(self, item.name) for item in fields(self)},
-            "slot": self.slot.value,
-            "named": [*self.named],
-            "effects": [effect.as_dict() for effect in self.effects],
-            "status": said.get(self.status, self.status.value),
-            "when": self.when.isoformat(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return it from its form in the file. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
-        if (when := dt_util.parse_datetime(data["when"])) is None or when.tzinfo is None:
-            raise ValueError(data["when"])
-        effects = tuple(ServiceCall.from_dict(item) for item in data["effects"])
-        if not effects or not all(effect.entity_ids for effect in effects):
-            raise ValueError("effects")
-        return cls(
-            id=str(data["id"]),
-            language=str(data["language"]),
-            text=str(data["text"]),
-            words=str(data["words"]),
-            slot=Slot(data["slot"]),
-            area_id=str(data["area_id"]),
-            named=tuple(str(item) for item in data["named"]),
-            tool=str(data["tool"]),
-            effects=effects,
-            status=ProposalStatus(data["status"]),
-            seen=int(data["seen"]),
-            used=int(data["used"]),
-            trust=int(data["trust"]),
-            user_id=data["user_id"],
-            when=when,
-        )
+        return as_row(self) | {"status": said.get(self.status, self.status.value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +161,7 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
     """All phrases of this home, the one that was said last at the end."""
 
     file = "learned_phrases"
+    row = LearnedPhrase
     items = "phrases"
     most_of: ClassVar = {ProposalStatus.DECLINED: MAX_DECLINED}
 
@@ -209,7 +178,10 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
 
     @override
     def read(self, data: Mapping[str, Any]) -> LearnedPhrase:
-        return LearnedPhrase.from_dict(data)
+        phrase = super().read(data)
+        if not phrase.effects or not all(effect.entity_ids for effect in phrase.effects):
+            raise ValueError("effects")
+        return phrase
 
     @override
     def written(self, row: LearnedPhrase) -> JsonObjectType:

@@ -73,10 +73,6 @@ class Memories(Kept[Memory]):
         self.async_listen(self._sort)
 
     @override
-    def key(self, row: Memory) -> str:
-        return row.id
-
-    @override
     def read(self, data: Mapping[str, Any]) -> Memory:
         return Memory.from_dict(data)
 

@@ -1,15 +1,16 @@
 """The shapes of memory: what is kept, what is to be kept, and whose it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Self
 from uuid import uuid4
 
-from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType, JsonValueType
+
+from ..support.rows import as_row, from_row
 
 MAX_CONTENT = 1000  # characters
 ALL: Final = "*"
@@ -93,47 +94,14 @@ class Memory:
 
     def as_dict(self) -> JsonObjectType:
         """Return every field under its own name, times as ISO strings."""
-        return {
-            "id": self.id,
-            "type": self.type.value,
-            "content": self.content,
-            "owner": self.owner,
-            "source": self.source.value,
-            "importance": round(self.importance, 4),
-            "extracted_at": self.extracted_at.isoformat(),
-            "last_accessed": self.last_accessed.isoformat(),
-            "accesses": self.accesses,
-            "expires_at": self.expires_at.isoformat() if self.expires_at else None,
-            "is_transient": self.is_transient,
-            "source_conversation_id": self.source_conversation_id,
-            "language": self.language,
-            "metadata": dict(self.metadata),
-            "replaced_by": self.replaced_by,
-            "replaced_at": self.replaced_at.isoformat() if self.replaced_at else None,
-        }
+        return as_row(self) | {"importance": round(self.importance, 4)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the memory. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for invalid data."""
-        metadata = data.get("metadata")
-        return cls(
-            id=str(data["id"]),
-            type=MemoryType(data["type"]),
-            content=cleaned(data["content"])[:MAX_CONTENT],
-            owner=_text(data.get("owner")),
-            source=MemorySource(data["source"]),
-            importance=min(max(float(data["importance"]), 0.0), 1.0),
-            extracted_at=_moment(data["extracted_at"]),
-            last_accessed=_moment(data["last_accessed"]),
-            accesses=int(data.get("accesses") or 0),
-            expires_at=_moment(data["expires_at"]) if data.get("expires_at") else None,
-            is_transient=bool(data.get("is_transient")),
-            source_conversation_id=_text(data.get("source_conversation_id")),
-            language=str(data.get("language") or "en"),
-            metadata=metadata if isinstance(metadata, dict) else _NOTHING,
-            replaced_by=_text(data.get("replaced_by")),
-            replaced_at=_moment(data["replaced_at"]) if data.get("replaced_at") else None,
-        )
+        """Return the memory. Raises `KeyError`, `TypeError` or `ValueError` for invalid data."""
+        memory = from_row(cls, data)
+        content, importance = cleaned(memory.content)[:MAX_CONTENT], min(max(memory.importance, 0.0), 1.0)
+        return replace(memory, content=content, importance=importance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,13 +171,3 @@ def cleaned(text: object) -> str:
 def new_id() -> str:
     """Return the id of a new memory."""
     return str(uuid4())
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _moment(value: Any) -> datetime:
-    """Return a moment in UTC. Raises `ValueError`, `TypeError` or `AttributeError` for invalid text."""
-    found = datetime.fromisoformat(value)
-    return found if found.tzinfo is dt_util.UTC else dt_util.as_utc(found)

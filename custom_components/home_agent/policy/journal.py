@@ -227,10 +227,6 @@ class ActionJournal(Kept[JournalEntry]):
         """By action id, what is still watched."""
 
     @override
-    def key(self, row: JournalEntry) -> str:
-        return row.id
-
-    @override
     def read(self, data: Mapping[str, Any]) -> JournalEntry:
         return JournalEntry.from_dict(data)
 

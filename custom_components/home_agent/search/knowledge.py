@@ -7,18 +7,16 @@ Without an embedding model, passages are found by their words.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 import time
-from typing import Any, override
+from typing import override
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
-from homeassistant.util.json import JsonObjectType
 
 from ..languages.vocabulary import Languages
 from ..settings.search import CHROMA, EMBEDDED, RetrievalSettings, is_collection_name
@@ -62,6 +60,7 @@ class AddedDocuments(Kept[AddedDocument]):
     """
 
     file = "knowledge"
+    row = AddedDocument
     items = "documents"
     reads_late = True
 
@@ -76,14 +75,6 @@ class AddedDocuments(Kept[AddedDocument]):
     @override
     def key(self, row: AddedDocument) -> str:
         return row.key
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> AddedDocument:
-        return AddedDocument.from_dict(data)
-
-    @override
-    def written(self, row: AddedDocument) -> JsonObjectType:
-        return asdict(row)
 
     @override
     async def async_read(self, file: StoredFile) -> Iterable[AddedDocument]:

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from itertools import islice
 from pathlib import PurePosixPath
 import re
-from typing import Any, Self
+from typing import Any
 
 from homeassistant.util.json import JsonObjectType
 
@@ -167,19 +167,6 @@ class AddedDocument:
     def key(self) -> str:
         """What it is known by: a new document with the same key takes its place."""
         return file_key(self.path) if self.path else f"text:{self.collection}/{self.title}"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return an entry as it was kept. Raises `KeyError`, `TypeError` or `ValueError` for what is none."""
-        return cls(
-            collection=str(data["collection"]),
-            title=str(data["title"]),
-            source=str(data["source"]),
-            text=str(data["text"]),
-            path=str(data["path"]),
-            outside=bool(data["outside"]),
-            metadata=dict(data["metadata"]),
-        )
 
 
 def file_key(path: str) -> str:

@@ -18,6 +18,7 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonObjectType
 
 from .bounds import without_surplus
+from .rows import as_row, from_row
 from .storage import SAVE_DELAY, Content, Report, StoredFile
 
 
@@ -38,6 +39,8 @@ class Kept[Row]:
 
     file: ClassVar[str]
     """The name of the file, and of the kind in diagnostics."""
+    row: ClassVar[type[Any]]
+    """The dataclass of a row, unless the kind reads and writes rows by itself."""
     items: ClassVar[str] = "items"
     """The key of the list of rows in the file."""
     of_entry: ClassVar[bool] = False
@@ -65,16 +68,16 @@ class Kept[Row]:
     # What a kind says
 
     def key(self, row: Row) -> Hashable:
-        """Return the key of a row; a new row replaces the one with its key."""
-        raise NotImplementedError
+        """Return the key of a row, its id by default; a new row replaces the one with its key."""
+        return cast(Hashable, getattr(row, "id"))  # noqa: B009 - rows without an id have another key
 
     def read(self, data: Mapping[str, Any]) -> Row:
         """Return a row of the file. Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for invalid data."""
-        raise NotImplementedError
+        return cast(Row, from_row(self.row, data))
 
     def written(self, row: Row) -> JsonObjectType:
         """Return the form of a row in the file. Called in a worker thread."""
-        raise NotImplementedError
+        return as_row(row)
 
     def is_stored(self, row: Row) -> bool:
         """Return whether a row is written; others are in memory only."""
