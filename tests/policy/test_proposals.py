@@ -15,17 +15,16 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator,
 from custom_components.home_agent.policy.proposals import MAX_WAITING, MAX_WAITING_OF_USER, ProposalKind, has_room
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_of, kept_things
-from custom_components.home_agent.turn.proposal import ProposalStatus, Proposed
+from custom_components.home_agent.turn.proposal import Proposal, ProposalStatus, Proposed
 from tests.house import set_up
 
 ISSUE = "plants_proposed_home"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plant:
+class Plant(Proposal):
     """Something to be planted."""
 
-    id: str
     status: ProposalStatus = ProposalStatus.PROPOSED
     user_id: str | None = None
 

@@ -18,7 +18,7 @@ TURN_ON = {"action": "turn_on", "entity_id": "light.bed_light"}
 CONVERSATIONS = 5
 PACKAGE = "custom_components.home_agent."
 KEPT = {
-    "home.domain.Snapshot", "policy.journal.Action", "transcript.conversations.Conversation",
+    "home.domain.Snapshot", "policy.journal.JournalEntry", "transcript.conversations.Conversation",
     "transcript.conversations.StoredCall", "transcript.conversations.StoredMessage", "turn.plan.ServiceCall", "turn.turn.Owner",
 }  # fmt: skip
 """What the journal and the stored history are made of; both are bounded."""

@@ -21,7 +21,7 @@ from ..support.kept import kept_of
 from ..support.rows import as_row
 from ..support.text import phrase
 from ..turn.plan import ADD_NAME, NAMING, PROPOSE_NAME, REMOVE_NAME, WITHDRAW_NAME, NameChange
-from ..turn.proposal import ProposalStatus, Proposed
+from ..turn.proposal import Proposal, ProposalStatus, Proposed
 from .actions import Judgement
 
 AREA = "area:"
@@ -34,16 +34,12 @@ TAUGHT = "taught"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaughtName:
+class TaughtName(Proposal):
     """One name of one thing."""
 
-    id: str
     target: str
     """An entity id, `area:<id>` or `floor:<id>`."""
     name: str
-    status: ProposalStatus
-    user_id: str | None
-    """The user who said it, None if unknown."""
     when: datetime
 
     def as_dict(self) -> JsonObjectType:

@@ -53,7 +53,7 @@ from ..support.localize import async_error_text, async_text
 from ..support.masking import HIDDEN, MASK, mask
 from ..support.rows import as_row
 from ..turn.plan import ActionClass, Plan, ServiceCall
-from ..turn.proposal import ProposalStatus, Proposed
+from ..turn.proposal import Proposal, ProposalStatus, Proposed
 from ..turn.turn import Answer, Outcome, Turn, Understanding
 
 MAX_SEEN = 200
@@ -105,10 +105,9 @@ type Effects = tuple[ServiceCall, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedPhrase:
+class LearnedPhrase(Proposal):
     """One phrase, what is done for it, and what became of it."""
 
-    id: str
     language: str
     text: str
     """As it was said first."""
@@ -122,13 +121,10 @@ class LearnedPhrase:
     tool: str
     """By which the model did it: an agent without it does not do it either."""
     effects: Effects
-    status: ProposalStatus
     seen: int
     """How often the model did just that."""
     used: int = 0
     trust: int = 0
-    user_id: str | None
-    """The user who said it first, None if unknown."""
     when: datetime
     """When it was said last."""
 

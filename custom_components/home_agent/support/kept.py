@@ -9,6 +9,7 @@ See docs/decisions/0048-kept-things-and-proposals.md.
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, cast
 
 from homeassistant.auth import EVENT_USER_REMOVED
@@ -119,8 +120,8 @@ class Kept[Row]:
 
         Later, what is in memory stays, but for a file that could not be used: that is read again.
         """
-        if (earlier := self._file) is not None:
-            await earlier.async_close()
+        earlier = self._file
+        await self.async_close()
         self._file = self._new_file(entry_id, report)  # which reports anew what still holds
         if earlier is None or not earlier.is_usable:
             self._is_loaded = False
@@ -175,7 +176,7 @@ class Kept[Row]:
 
     async def async_remove(self, entry_id: str) -> None:
         """Forget everything and delete the file; what a turn adds that still runs is not kept."""
-        file = self._file or self._new_file(entry_id, _tell_nobody)
+        file = self._file or self._new_file(entry_id, lambda *_: None)
         self._file = None
         self.clear()
         await file.async_remove()
@@ -203,7 +204,7 @@ class Kept[Row]:
     def async_listen(self, listener: ChangeListener[Row]) -> CALLBACK_TYPE:
         """Call the listener when the file was read and after each change; return a function that stops that."""
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+        return partial(self._listeners.remove, listener)
 
     @callback
     def put(self, *rows: Row, newest: bool = False) -> None:
@@ -226,22 +227,14 @@ class Kept[Row]:
         """Drop all rows."""
         self.drop([*self._rows.values()])
 
-    @callback
-    def tidy(self) -> None:
-        """Drop the rows that are too many or too old by now."""
-        self.drop(self.surplus())
-
     def _changed(self, changes: Sequence[Change[Row]]) -> None:
         if not changes:
             return
         self._tell(changes)
-        pruned, rows = (
-            self._prune(),
-            (row for change in changes for row in (change.before, change.after) if row is not None),
-        )
-        if self._file is not None and self._is_loaded:  # else it is written when it has been read
-            if pruned or any(self.is_stored(row) for row in rows):
-                self._file.async_changed()
+        rows = [row for change in changes for row in (change.before, change.after) if row is not None]
+        is_due = self._prune() or any(map(self.is_stored, rows))
+        if is_due and self._file is not None and self._is_loaded:  # else it is written when it has been read
+            self._file.async_changed()
 
     def _prune(self) -> bool:
         """Drop what is too much, and return whether there was any."""
@@ -253,10 +246,6 @@ class Kept[Row]:
         self.revision += 1
         for listener in tuple(self._listeners):
             listener(changes)
-
-
-def _tell_nobody(_trouble: object, _name: str, _holds: bool) -> None:
-    """Do nothing: the file is about to be deleted."""
 
 
 class KeptThings:

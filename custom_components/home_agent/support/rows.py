@@ -34,6 +34,8 @@ def from_row[Row](kind: type[Row], data: Mapping[str, Any]) -> Row:
 
     Raises `KeyError`, `TypeError` or `ValueError` for invalid data.
     """
+    if not isinstance(data, dict) or not data:
+        raise TypeError(type(data).__name__)
     return kind(**{
         name: _valued(hint, data[name]) for name, hint, has_default in _fields_of(cast(Hashable, kind)) if name in data or not has_default
     })  # fmt: skip

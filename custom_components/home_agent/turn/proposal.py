@@ -1,9 +1,10 @@
 """What administrators decide on: the status of a proposal, and kept rows that have one."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
-from typing import ClassVar, Protocol, override
+from typing import ClassVar, override
 
 from ..support.kept import Kept
 
@@ -28,20 +29,14 @@ class ProposalStatus(StrEnum):
         return {"taught": cls.APPROVED, "learned": cls.APPROVED, "rejected": cls.DECLINED}.get(str(value))
 
 
-class Proposal(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
     """A row that administrators decide on."""
 
-    @property
-    def id(self) -> str:
-        """The id of the proposal."""
-
-    @property
-    def status(self) -> ProposalStatus:
-        """What has become of it."""
-
-    @property
-    def user_id(self) -> str | None:
-        """The user who made it, None if unknown."""
+    id: str
+    status: ProposalStatus
+    user_id: str | None
+    """The user who made it, None if unknown."""
 
 
 class Proposed[Row: Proposal](Kept[Row]):

@@ -95,10 +95,10 @@ async def async_remembering(retrieval: RetrievalSettings) -> AsyncIterator[tuple
             memories = Memories(hass)
             settings = MemorySettings(max_memories=100_000)
             languages = Languages(hass)
+            await memories.async_open(entry.entry_id, lambda _trouble, _name, _holds: None)
             memories.async_use(
                 MemoryMeans(settings=settings, retrieval=retrieval, vectors=vectors, languages=languages, entry=entry)
             )
-            await memories.async_open(entry.entry_id, lambda _trouble, _name, _holds: None)
             try:
                 yield hass, memories
             finally:
