@@ -17,7 +17,7 @@ from homeassistant.util import dt as dt_util
 
 from custom_components.home_agent.agent.runtime import HomeAgentConfigEntry
 from custom_components.home_agent.memory.memories import Memories, memories_of
-from custom_components.home_agent.memory.record import Memory, MemorySource, MemoryType, Scope, new_id
+from custom_components.home_agent.memory.record import Draft, MemorySource, Scope
 from custom_components.home_agent.search.model import Query
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.support.kept import kept_things
@@ -89,14 +89,8 @@ async def remember(hass: HomeAssistant, entry: HomeAgentConfigEntry, count: int)
 
 def _stored(count: int) -> dict[str, Any]:
     """Return what stands in the file of as many memories."""
-    now = dt_util.utcnow()
-    memories = [
-        Memory(
-            id=new_id(), type=MemoryType.FACT, content=line, owner=None, source=MemorySource.SAID, importance=0.5,
-            extracted_at=now, last_accessed=now,
-        )
-        for line in kept(count)
-    ]  # fmt: skip
+    now, drafts = dt_util.utcnow(), (Draft(content=line, source=MemorySource.SAID) for line in kept(count))
+    memories = [draft.as_memory(now, days=0) for draft in drafts]
     return {"memories": [memory.as_dict() for memory in memories]}
 
 

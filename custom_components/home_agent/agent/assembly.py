@@ -110,23 +110,14 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     home, profiles, languages = Home(hass, entry), _profiles(entry), Languages(hass)
     settings, remembers = RetrievalSettings.from_options(entry.options), MemorySettings.from_options(entry.options)
     vectors = Vectors.from_settings(hass, settings, issues.RetrievalIssues(hass))
-    kept = kept_things(hass)
-    await kept.async_open(entry, partial(issues.async_file_trouble, hass))
-    journal, memories, conversations = kept.of(ActionJournal), kept.of(Memories), kept.of(Conversations)
-    kept.of(LearnedPhrases).async_learn(remembers.learns_after)
-    await conversations.async_take_up(profiles)
-    memories.async_use(
-        MemoryMeans(settings=remembers, retrieval=settings, vectors=vectors, languages=languages, entry=entry)
-    )
+    means = MemoryMeans(settings=remembers, retrieval=settings, vectors=vectors, languages=languages, entry=entry)
+    kept = await _async_kept(hass, entry, profiles, means)
+    journal, memories = kept.of(ActionJournal), kept.of(Memories)
     finder = HomeIndex(hass, entry, home, vectors, settings, languages)
     knowledge = Knowledge(hass, entry, vectors, settings, languages, remembers.collection)
     documents = UserDocuments(hass)
     await documents.async_load(profiles.values())
-    endpoints: dict[str, Endpoint] = {}
-    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
-        config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
-        client = ChatCompletionsClient(hass, config)
-        endpoints[subentry.subentry_id] = Endpoint(hass, entry, client, kept.of(ModelStatistics))
+    endpoints = _endpoints(hass, entry, kept.of(ModelStatistics))
     rules = rules_from_options(entry.options)
     offered = _offered(hass, entry, kept, documents, home, languages, profiles, endpoints, rules)
     policy = policy_from_options(hass, entry.options, journal, rules, offered.async_all)
@@ -134,18 +125,6 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
     routes.async_offer(agents_as_routes)
     registry, calendar = Registry(hass, profiles.values(), entry.options), CalendarContext(hass)
     transcripts = hass.data.setdefault(TRANSCRIPTS, Transcripts())
-    extractor = None
-    if remembers.enabled and remembers.extraction:
-        extractor = Extractor(
-            hass=hass,
-            entry=entry,
-            memories=memories,
-            settings=remembers,
-            endpoints=endpoints,
-            transcripts=transcripts,
-            home=home,
-        )
-    turns = int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
     return RuntimeData(
         endpoints=endpoints,
         profiles=profiles,
@@ -166,7 +145,7 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         ),
         tools=offered.tools,
         own_tools=offered.own,
-        throttle=Throttle(hass, _async_loops, turns),
+        throttle=_throttle(hass, entry),
         extensions=offered.extensions,
         custom_tools=offered.custom,
         mcp_tools=offered.mcp,
@@ -175,9 +154,9 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
         finder=finder,
         knowledge=knowledge,
         memories=memories,
-        extractor=extractor,
+        extractor=_extractor(hass, entry, memories, endpoints, transcripts, home),
         transcripts=transcripts,
-        conversations=conversations,
+        conversations=kept.of(Conversations),
         sources=Sources(
             home=home,
             volatility=Volatility(hass),
@@ -187,6 +166,18 @@ async def async_assemble(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Ru
             documents=documents,
         ),
     )
+
+
+async def _async_kept(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, profiles: Mapping[str, Profile], means: MemoryMeans
+) -> KeptThings:
+    """Return the kept things, read, and used as the entry says."""
+    kept = kept_things(hass)
+    await kept.async_open(entry, partial(issues.async_file_trouble, hass))
+    kept.of(Memories).async_use(means)
+    kept.of(LearnedPhrases).async_learn(means.settings.learns_after)
+    await kept.of(Conversations).async_take_up(profiles)
+    return kept
 
 
 def _offered(
@@ -347,6 +338,37 @@ def _watch_exposure(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         entry.async_on_unload(async_at_started(hass, look_again))
 
 
+def _endpoints(hass: HomeAssistant, entry: HomeAgentConfigEntry, learned: ModelStatistics) -> dict[str, Endpoint]:
+    endpoints: dict[str, Endpoint] = {}
+    for subentry in entry.get_subentries_of_type(SUBENTRY_LLM):
+        config = endpoint_from_data(subentry.subentry_id, subentry.title, subentry.data)
+        endpoints[subentry.subentry_id] = Endpoint(hass, entry, ChatCompletionsClient(hass, config), learned)
+    return endpoints
+
+
+def _extractor(
+    hass: HomeAssistant,
+    entry: HomeAgentConfigEntry,
+    memories: Memories,
+    endpoints: Mapping[str, Endpoint],
+    transcripts: Transcripts,
+    home: Home,
+) -> Extractor | None:
+    """Return what asks a model what to remember, None if none is to be asked."""
+    settings = memories.settings
+    if not (settings.enabled and settings.extraction):
+        return None
+    return Extractor(
+        hass=hass,
+        entry=entry,
+        memories=memories,
+        settings=settings,
+        endpoints=endpoints,
+        transcripts=transcripts,
+        home=home,
+    )
+
+
 def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
     """Return the profiles by subentry id; each knows its id, whether its owner chose one or not."""
     defaults = default_settings(entry.options)
@@ -356,6 +378,11 @@ def _profiles(entry: HomeAgentConfigEntry) -> dict[str, Profile]:
     ]
     ids = profile_ids((profile.profile_id, profile.name) for profile in profiles)
     return {profile.subentry_id: replace(profile, profile_id=id_) for profile, id_ in zip(profiles, ids, strict=True)}
+
+
+def _throttle(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Throttle:
+    turns = int(entry.options.get(CONF_THROTTLE_TURNS, THROTTLE_TURNS))
+    return Throttle(hass, _async_loops, turns)
 
 
 @callback

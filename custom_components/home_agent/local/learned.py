@@ -51,7 +51,7 @@ from ..support.bounds import without_surplus
 from ..support.kept import Change, kept_of
 from ..support.localize import async_error_text, async_text
 from ..support.masking import HIDDEN, MASK, mask
-from ..support.rows import as_row
+from ..support.rows import as_row, from_row
 from ..turn.plan import ActionClass, Plan, ServiceCall
 from ..turn.proposal import Proposal, ProposalStatus, Proposed
 from ..turn.turn import Answer, Outcome, Turn, Understanding
@@ -157,7 +157,6 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
     """All phrases of this home, the one that was said last at the end."""
 
     file = "learned_phrases"
-    row = LearnedPhrase
     items = "phrases"
     most_of: ClassVar = {ProposalStatus.DECLINED: MAX_DECLINED}
 
@@ -174,10 +173,10 @@ class LearnedPhrases(Proposed[LearnedPhrase]):
 
     @override
     def read(self, data: Mapping[str, Any]) -> LearnedPhrase:
-        phrase = super().read(data)
-        if not phrase.effects or not all(effect.entity_ids for effect in phrase.effects):
+        effects = tuple(ServiceCall.from_dict(item) for item in data["effects"])
+        if not effects or not all(effect.entity_ids for effect in effects):
             raise ValueError("effects")
-        return phrase
+        return from_row(LearnedPhrase, data, effects=effects)
 
     @override
     def written(self, row: LearnedPhrase) -> JsonObjectType:

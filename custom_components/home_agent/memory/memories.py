@@ -5,7 +5,7 @@ All of it is in memory and in the file `home_agent.memories` in Home Assistant's
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, override
@@ -35,20 +35,14 @@ from .record import (
     MemoryType,
     Scope,
     cleaned,
-    new_id,
 )
-from .replacing import dated, differs, makes_untrue, merged, share_a_subject, similarity
+from .replacing import Replaces, differs, merged, supersedes
 
 BOOST = 0.05  # what an access adds to the importance
 ACCESS_DELAY = 60  # seconds until accesses are written
-LEAST_ALIKE = 0.2  # of a memory, for it to be compared with another one: it may say much more
-CANDIDATES = 20  # memories that a new one is compared with
 OF_HOME = "home"
 """The setting `memory` of a profile that is told, and adds, only what is the home's."""
 _ANY_WORD = 0.0  # of a text: all that has one of its words may be about the same
-
-type Replaces = Callable[[Draft, Memory], bool]
-"""Whether a new memory makes an older one untrue."""
 
 
 class Memories(Kept[Memory]):
@@ -187,10 +181,6 @@ class Memories(Kept[Memory]):
             return Scope(owners=frozenset({None, user_id}), owner=user_id, is_known=user_id is not None)
         return Scope(owners=frozenset({None, user_id}), owner=None)
 
-    def get(self, memory_id: str) -> Memory | None:
-        """Return a memory by its id, what is history as well."""
-        return self._rows.get(memory_id)
-
     def of(
         self,
         scope: Scope | None,
@@ -284,8 +274,7 @@ class Memories(Kept[Memory]):
         return added
 
     async def _async_add(self, draft: Draft, replaces: Replaces | None) -> Added:
-        content, now = cleaned(draft.content), dt_util.utcnow()
-        reason = None
+        content, now, reason = cleaned(draft.content), dt_util.utcnow(), None
         if not content:
             reason = "empty"
         elif len(content) > MAX_CONTENT:
@@ -296,31 +285,15 @@ class Memories(Kept[Memory]):
             reason = "off"
         if reason:
             return Added(memory=None, outcome="refused", reason=reason)
-        days = getattr(self.settings, f"{draft.type.value}_ttl")
-        expires_at = draft.expires_at or (now + timedelta(days=days) if days else None)
-        memory = Memory(
-            id=new_id(),
-            type=draft.type,
-            content=content,
-            owner=draft.owner,
-            source=draft.source,
-            importance=min(max(draft.importance, 0.0), 1.0),
-            extracted_at=now,
-            last_accessed=now,
-            expires_at=expires_at,
-            is_transient=expires_at is not None,
-            source_conversation_id=draft.source_conversation_id,
-            language=draft.language,
-            metadata=dict(draft.metadata),
-        )
-        near = await self._async_alike(memory)
+        memory = draft.as_memory(now, days=getattr(self.settings, f"{draft.type.value}_ttl"))
+        near = await self._recall.async_alike(memory)
         named = {old.id for old, _ in near}
         near += [
             (old, 0.0)
             for key in draft.replaces
             if key not in named and (old := self._used.get(key)) is not None and old.owner == memory.owner
         ]
-        gone = [old for old, _ in near if self._supersedes(draft, memory, old, replaces)]
+        gone = [old for old, _ in near if supersedes(draft, memory, old, replaces)]
         least, language = self.settings.dedup_threshold, draft.language
         alike = (
             old
@@ -332,45 +305,13 @@ class Memories(Kept[Memory]):
             return Added(memory=await self._async_put(merged(same, memory)), outcome="merged")
         dropped: tuple[Memory, ...] = ()
         if not gone and len(self._used) >= self.settings.max_memories:
-            if (useless := self._least_useful(memory, now)) is None:
+            if (useless := _least_useful(self._used.values(), memory, now, self.settings.importance_decay)) is None:
                 return Added(memory=None, outcome="refused", reason="full")
             dropped = (useless,)
             await self._async_drop([useless.id])
         await self._async_put(memory)
         replaced = tuple([await self._async_put(replace(old, replaced_by=memory.id, replaced_at=now)) for old in gone])
         return Added(memory=memory, outcome="added", replaced=replaced, dropped=dropped)
-
-    def _supersedes(self, draft: Draft, new: Memory, old: Memory, replaces: Replaces | None) -> bool:
-        """Return whether a new memory makes an old one untrue; text from outside never does that to what a user said.
-
-        If a model says so, both must be about the same subject: some models name all that they were shown.
-        """
-        if new.tainted and old.is_kept:
-            return False
-        if old.id in draft.replaces and share_a_subject(new.content, old.content, new.language):
-            return True
-        return (replaces or makes_untrue)(draft, old)
-
-    async def _async_alike(self, memory: Memory) -> list[tuple[Memory, float]]:
-        """Return what its owner knows of the same with the share that is the same, the most alike first."""
-        scores = await self._recall.async_scores(memory.content, memory.language, LEAST_ALIKE)
-        fillers = await self._recall.fillers(memory.language)
-        known = [old for key in scores if (old := self._used.get(key)) is not None and old.owner == memory.owner]
-        known = sorted(known, key=lambda old: -scores[old.id])[:CANDIDATES]
-        said = dated(memory.content, memory.language)
-        shares = [(old, similarity(said, dated(old.content, memory.language), fillers)) for old in known]
-        return sorted(shares, key=lambda item: -item[1])
-
-    def _least_useful(self, new: Memory, now: datetime) -> Memory | None:
-        """Return what may go for a new memory, None if nothing is less useful."""
-        if expired := next((memory for memory in self._used.values() if memory.is_expired(now)), None):
-            return expired
-        extracted = [memory for memory in self._used.values() if not memory.is_kept]
-        if not extracted:
-            return None
-        decay = self.settings.importance_decay
-        least = min(extracted, key=lambda memory: (memory.importance_at(now, decay), memory.last_accessed))
-        return None if not new.is_kept and least.importance_at(now, decay) > new.importance else least
 
     async def async_update(self, memory_id: str, **changes: Any) -> Memory:
         """Change fields of a memory by their names, and return it. Raises `MemoriesError` for an unknown id or an unusable text."""
@@ -445,6 +386,17 @@ class Memories(Kept[Memory]):
         if changed:
             await self.async_write()
             self._recall.async_sync()
+
+
+def _least_useful(used: Collection[Memory], new: Memory, now: datetime, decay: float) -> Memory | None:
+    """Return what may go for a new memory, None if nothing is less useful."""
+    if expired := next((memory for memory in used if memory.is_expired(now)), None):
+        return expired
+    extracted = [memory for memory in used if not memory.is_kept]
+    if not extracted:
+        return None
+    least = min(extracted, key=lambda memory: (memory.importance_at(now, decay), memory.last_accessed))
+    return None if not new.is_kept and least.importance_at(now, decay) > new.importance else least
 
 
 def memories_of(hass: HomeAssistant) -> Memories:

@@ -27,8 +27,11 @@ from ..support.errors import RetrievalError
 from ..support.text import fold, words
 from ..turn import events
 from .record import FoundMemory, Memory, Scope
+from .replacing import dated, similarity
 
 LEAST = 0.25  # of the question, by weight: a memory that has less of it is about something else
+LEAST_ALIKE = 0.2  # of a memory, for it to be compared with another one: it may say much more
+CANDIDATES = 20  # memories that a new one is compared with
 NEAREST = 100  # by vector; some of them may be another user's
 NEAREST_BY_WORDS = 400  # the same by words
 BATCH = 200  # texts that are indexed until a search may run
@@ -71,10 +74,6 @@ class Recall:
     def decay(self) -> float:
         """The share of its importance that a memory loses with each day without use."""
         return self.means.settings.importance_decay if self.means else 0.0
-
-    async def fillers(self, language: str) -> Collection[str]:
-        """Return the words of a language that mean nothing by themselves."""
-        return (await self.means.languages.async_get(language)).fillers if self.means else ()
 
     async def async_near(
         self, text: str, scope: Scope, language: str, least: float, most: int, is_sparing: bool
@@ -143,6 +142,16 @@ class Recall:
         }
         events.async_vector_db_queried(self._hass, {name: len(near)}, (), began)
         return near
+
+    async def async_alike(self, memory: Memory) -> list[tuple[Memory, float]]:
+        """Return what its owner knows of the same with the share that is the same, the most alike first."""
+        scores = await self.async_scores(memory.content, memory.language, LEAST_ALIKE)
+        fillers = (await self.means.languages.async_get(memory.language)).fillers if self.means else ()
+        known = [old for key in scores if (old := self._used.get(key)) is not None and old.owner == memory.owner]
+        known = sorted(known, key=lambda old: -scores[old.id])[:CANDIDATES]
+        said = dated(memory.content, memory.language)
+        shares = [(old, similarity(said, dated(old.content, memory.language), fillers)) for old in known]
+        return sorted(shares, key=lambda item: -item[1])
 
     # The words and the copies with vectors
 

@@ -121,6 +121,25 @@ class Draft:
     replaces: frozenset[str] = frozenset()
     """Ids of memories that are known to hold no longer because of it."""
 
+    def as_memory(self, now: datetime, *, days: int) -> Memory:
+        """Return a new memory of it, which is kept for so many days if the draft says nothing else; 0: for ever."""
+        expires_at = self.expires_at or (now + timedelta(days=days) if days else None)
+        return Memory(
+            id=str(uuid4()),
+            type=self.type,
+            content=cleaned(self.content),
+            owner=self.owner,
+            source=self.source,
+            importance=min(max(self.importance, 0.0), 1.0),
+            extracted_at=now,
+            last_accessed=now,
+            expires_at=expires_at,
+            is_transient=expires_at is not None,
+            source_conversation_id=self.source_conversation_id,
+            language=self.language,
+            metadata=dict(self.metadata),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
@@ -166,8 +185,3 @@ def cleaned(text: object) -> str:
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)
     return " ".join(text.split())
-
-
-def new_id() -> str:
-    """Return the id of a new memory."""
-    return str(uuid4())

@@ -5,7 +5,7 @@ What is about the same shares two words that mean something, or one and a value 
 not clear stays side by side; a model that extracted the new one may know better, and says so itself (`Draft.replaces`).
 """
 
-from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -65,6 +65,22 @@ class _Said:
 def makes_untrue(new: Draft, old: Memory) -> bool:
     """Return whether a new memory makes an older one untrue, as far as words can tell."""
     return replaces(new.content, old.content, new.language)
+
+
+type Replaces = Callable[[Draft, Memory], bool]
+"""Whether a new memory makes an older one untrue."""
+
+
+def supersedes(draft: Draft, new: Memory, old: Memory, replaces: Replaces | None) -> bool:
+    """Return whether a new memory makes an old one untrue; text from outside never does that to what a user said.
+
+    If a model says so, both must be about the same subject: some models name all that they were shown.
+    """
+    if new.tainted and old.is_kept:
+        return False
+    if old.id in draft.replaces and share_a_subject(new.content, old.content, new.language):
+        return True
+    return (replaces or makes_untrue)(draft, old)
 
 
 def merged(old: Memory, new: Memory) -> Memory:

@@ -5,7 +5,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonObjectType
@@ -29,16 +29,18 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else value.as_dict()
 
 
-def from_row[Row](kind: type[Row], data: Mapping[str, Any]) -> Row:
-    """Return the dataclass that a row is; a field with a default may be missing. Times have to have a zone.
+def from_row[Row](kind: type[Row], data: Mapping[str, Any], **read: Any) -> Row:
+    """Return the dataclass that a row is; a field with a default may be missing, those in `read` were read already.
 
-    Raises `KeyError`, `TypeError` or `ValueError` for invalid data.
+    Times have to have a zone. Raises `KeyError`, `TypeError` or `ValueError` for invalid data.
     """
     if not isinstance(data, dict) or not data:
         raise TypeError(type(data).__name__)
-    return kind(**{
-        name: _valued(hint, data[name]) for name, hint, has_default in _fields_of(cast(Hashable, kind)) if name in data or not has_default
-    })  # fmt: skip
+    given = dict(read)
+    for name, hint, has_default in _fields_of(cast(Hashable, kind)):
+        if name not in given and (name in data or not has_default):
+            given[name] = _valued(hint, data[name])
+    return kind(**given)
 
 
 @cache
@@ -53,8 +55,6 @@ def _fields_of(kind: Hashable) -> Sequence[tuple[str, Any, bool]]:
 
 
 def _valued(hint: Any, value: Any) -> Any:
-    if isinstance(hint, TypeAliasType):
-        hint = hint.__value__
     if type(None) in (options := get_args(hint)):
         return None if value is None else _valued(options[0], value)
     kind = get_origin(hint) or hint
@@ -68,8 +68,6 @@ def _valued(hint: Any, value: Any) -> Any:
         return tuple(_valued(options[0], item) for item in value)
     if issubclass(kind, Enum):
         return kind(value)
-    if is_dataclass(kind):
-        return getattr(kind, "from_dict")(value)  # noqa: B009 - every kind of such a field has it
     if not isinstance(value, (int, float) if kind is float else kind):
         raise TypeError(type(value).__name__)
     return value
