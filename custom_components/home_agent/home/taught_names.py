@@ -105,7 +105,7 @@ class TaughtNames(Proposed[TaughtName]):
 
     @callback
     def async_forget(self, target: str, name: str) -> None:
-        """Forget a name, whatever its status; its thing keeps it."""
+        """Forget a name of any status; its thing keeps it."""
         if (known := self.get(target, name)) is not None:
             self.drop([known])
 
